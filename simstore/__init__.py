@@ -1,0 +1,52 @@
+"""simstore: a near-duplicate store for text, in one SQLite file that remembers.
+
+>>> from simstore import Store
+>>> with Store.open("crawl.db", create=True) as store:
+...     store.add("a", "the text of a page")
+...     store.query("the text of a page")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from simstore.errors import SimstoreError
+    from simstore.model import Document, IngestSummary, Match, QueryRun, SampleResult
+    from simstore.store import Store
+
+__all__ = [
+    "Document",
+    "IngestSummary",
+    "Match",
+    "QueryRun",
+    "SampleResult",
+    "SimstoreError",
+    "Store",
+    "__version__",
+]
+
+_MODULES = {
+    "Document": "model",
+    "IngestSummary": "model",
+    "Match": "model",
+    "QueryRun": "model",
+    "SampleResult": "model",
+    "SimstoreError": "errors",
+    "Store": "store",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use, so that ``import simstore`` is cheap (PEP 562)."""
+    if name in _MODULES:
+        from importlib import import_module
+
+        return getattr(import_module(f"simstore.{_MODULES[name]}"), name)
+    raise AttributeError(f"module 'simstore' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

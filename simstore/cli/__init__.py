@@ -1,0 +1,84 @@
+"""The command line: parse, call the Store, render. One file a noun."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from simstore import __version__
+from simstore.cli import completion, documents, ingest, query, rejects, store, vocabulary
+from simstore.cli.options import common_options
+from simstore.errors import SimstoreError, printable
+
+
+class _Failure(click.ClickException):
+    """One of our errors, as click shows them: one line, and its exit code."""
+
+    def __init__(self, error: BaseException, exit_code: int) -> None:
+        super().__init__(str(error))
+        self.exit_code = exit_code
+
+
+class _Commands(click.Group):
+    """A group that lists its commands in the order of a user's day, and renders our errors."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SimstoreError as error:
+            raise _Failure(error, error.exit_code) from error
+        except MemoryError as error:
+            raise _Failure(MemoryError("out of memory; nothing committed is lost"), 1) from error
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if ctx.meta.get("simstore.verbosity", 0) >= 2:
+                raise
+            text = printable(f"unexpected {type(error).__name__}: {error}")
+            raise _Failure(
+                RuntimeError(f"{text}; this is a bug of simstore: -vv shows where"), 1
+            ) from error
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore ingest article.txt      remember documents\n"
+        "  simstore query sample.txt        which of them are near these?\n"
+        "  simstore report                  write the answer to result.txt\n\n"
+        "The store is simstore.db in the current directory, or SIMSTORE_DB, or --db.\n\n"
+        "Exit codes: 0 done, 1 unexpected, 2 usage, 3 not found, 4 conflict, 5 bad input (the "
+        "rest was ingested), 6 storage, 130 interrupted."
+    ),
+)
+@click.version_option(__version__, "-V", "--version", prog_name="simstore")
+@common_options
+def main() -> None:
+    """Remember texts in one SQLite file, and find what is nearly the same, within a guarantee."""
+
+
+for _command in (
+    ingest.ingest,
+    query.query,
+    query.report,
+    store.init,
+    documents.list_documents,
+    documents.show,
+    documents.remove,
+    store.stats,
+    vocabulary.vocabulary,
+    store.reindex,
+    rejects.rejects,
+    store.backup,
+    store.compact,
+    store.upgrade,
+    store.fsck,
+    completion.completion,
+):
+    main.add_command(_command)

@@ -1,0 +1,206 @@
+"""``simstore ingest``."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.options import (
+    common_options,
+    log,
+    open_store,
+    reading_options,
+    scheme_choice,
+    scheme_options,
+    store_place,
+)
+from simstore.cli.output import progress
+from simstore.errors import StoreNotFound, printable
+
+if TYPE_CHECKING:
+    from simstore.model import IngestProgress, IngestSummary, Rejection
+    from simstore.store import Store
+
+_SHOWN_REJECTS = 10
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore ingest article.txt                 pages separated by form feeds\n"
+        "  simstore ingest crawl.jsonl.zst notes/      JSON Lines, a folder of .txt files\n"
+        "  zcat pages.txt.gz | simstore ingest -       standard input\n\n"
+        "The same command again, after an interruption or a full disk, goes on where the last "
+        "commit ended; documents that are stored already are left as they are."
+    )
+)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@reading_options
+@click.option("--collection", metavar="NAME", help="Collection of documents that name none.")
+@click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
+@click.option("--no-refresh", is_flag=True, help="Leave a live store stale; refresh it later.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads.  [default: processors, at most 4]",
+)
+@click.option(
+    "--synchronous",
+    type=click.Choice(["full", "normal"]),
+    default="full",
+    show_default=True,
+    help="normal: faster; a loss of power may undo the last commits.",
+)
+@click.option("--no-text", is_flag=True, help="A new store keeps no texts.")
+@scheme_options
+@common_options
+def ingest(
+    sources: tuple[str, ...],
+    as_format: str,
+    key_field: str | None,
+    text_field: str | None,
+    max_document_bytes: int,
+    collection: str | None,
+    strict: bool,
+    no_refresh: bool,
+    threads: int | None,
+    synchronous: str,
+    no_text: bool,
+    **scheme: Any,
+) -> None:
+    """Remember the documents of files, folders, patterns, or standard input (-).
+
+    Where there is no store, one is made: of the scheme simtool (N = 1000, M = 64) where
+    hashvalue.txt and stopwords.txt lie in the current directory, else web; --scheme and its
+    options choose otherwise.
+    """
+    from simstore.services.ingest import IngestOptions
+    from simstore.sources.registry import ReadOptions, open_sources
+
+    read = ReadOptions(as_format, False, max_document_bytes, key_field, text_field)  # type: ignore[arg-type]
+    # Before a store is made: are the sources there?
+    _, passed_over = open_sources(sources, read)
+    for name in passed_over:
+        log.info(
+            "%s: passed over, its type is not known (--as says how to read it)", printable(name)
+        )
+    options = IngestOptions(collection, strict, not no_refresh, threads)
+    with _store(scheme, no_text, synchronous) as store, _stop_on_signal() as stopping:
+        summary = _ingest(store, sources, read, options, stopping)
+    _report(summary, stopping)
+
+
+@contextmanager
+def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[Store]:
+    chosen = scheme_choice(**scheme)
+    try:
+        with open_store(synchronous=synchronous) as store:
+            if chosen is not None or no_text:
+                raise click.UsageError(
+                    f"{store_place()} exists and has its scheme; "
+                    "`simstore reindex` changes it, `simstore init --db NEW` makes another store"
+                )
+            yield store
+            return
+    except StoreNotFound:
+        pass
+    from simstore.store import Store, create_for_folder
+
+    if chosen is not None:
+        made = Store.create(store_place(), scheme=chosen, text=not no_text, exist_ok=True)
+        name = chosen.name
+    else:
+        made, choice = create_for_folder(store_place(), Path(), text=not no_text)
+        name = choice.name
+    made.close()
+    why = (
+        ""
+        if chosen is not None
+        else " (hashvalue.txt and stopwords.txt lie here)"
+        if name == "simtool"
+        else " (any language; `simstore init` chooses another)"
+    )
+    with open_store(synchronous=synchronous) as store:
+        facts = store.scheme()
+        sizes = f"M = {facts['bits']}"
+        if "features" in facts:
+            sizes = f"N = {facts['features']}, {sizes}"
+        log.info("made %s: scheme %s, %s%s", store_place(), facts["scheme"], sizes, why)
+        yield store
+
+
+def _ingest(
+    store: Store, sources: tuple[str, ...], read: Any, options: Any, stopping: list[int]
+) -> IngestSummary:
+    from simstore.services.ingest import Observer
+
+    shown = 0
+
+    def on_reject(rejection: Rejection) -> None:
+        nonlocal shown
+        shown += 1
+        if shown <= _SHOWN_REJECTS:
+            log.warning(
+                "rejected: %s, record %d (byte %d): %s",
+                printable(rejection.source),
+                rejection.position,
+                rejection.byte_offset,
+                rejection.reason,
+            )
+
+    def on_duplicate(key: str, original: str) -> None:
+        log.debug("%s: exact duplicate of %s", printable(key), printable(original))
+
+    with progress("ingest", in_bytes=True) as show, progress("refresh") as show_refresh:
+
+        def on_progress(state: IngestProgress) -> None:
+            show(state.byte_count, state.total_bytes)
+            log.debug("%s: %d documents committed", printable(state.source), state.document_count)
+
+        observer = Observer(
+            on_progress, on_reject, on_duplicate, show_refresh, lambda: bool(stopping)
+        )
+        summary = store.ingest(sources, read=read, options=options, observer=observer)
+    if shown > _SHOWN_REJECTS:
+        log.warning("... and %d more; `simstore rejects list` shows all", shown - _SHOWN_REJECTS)
+    return summary
+
+
+@contextmanager
+def _stop_on_signal() -> Iterator[list[int]]:
+    """Yield a list that a first SIGINT or SIGTERM fills; a second one interrupts at once."""
+    received: list[int] = []
+
+    def note(number: int, _frame: Any) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+        log.warning("stopping at the end of this batch; once more stops at once")
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _report(summary: IngestSummary, stopping: list[int]) -> None:
+    for name, position in summary.resumed_at.items():
+        log.info("%s: went on after record %d", printable(name), position)
+    click.echo(
+        f"{summary.added:,} added, {summary.updated:,} updated, {summary.unchanged:,} unchanged, "
+        f"{summary.duplicates:,} exact duplicates, {summary.rejected:,} rejected"
+    )
+    if summary.interrupted:
+        log.warning("interrupted; all of the above is committed: the same command again goes on")
+        raise SystemExit(128 + stopping[0])
+    if summary.rejected:
+        log.warning("`simstore rejects list` shows what was rejected, and why")
+        raise SystemExit(5)

@@ -1,0 +1,236 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simstore.services.choose import SchemeChoice
+    from simstore.store import Store
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+DEFAULT_STORE = "simstore.db"
+_VERBOSITY = "simstore.verbosity"
+_JSON = "simstore.json"
+_STORE = "simstore.db"
+
+log = logging.getLogger("simstore")
+
+
+def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def callback(ctx: click.Context, _parameter: click.Parameter, value: Any) -> None:
+        if value not in (None, 0, False):
+            ctx.meta[name] = value
+        _set_up_logging(ctx)
+
+    return callback
+
+
+def _verbosity(ctx: click.Context, parameter: click.Parameter, value: int) -> None:
+    if value:
+        ctx.meta[_VERBOSITY] = value if parameter.name == "verbose" else -value
+    _set_up_logging(ctx)
+
+
+def common_options(command: Command) -> Command:
+    """Add ``--db``, ``-v``, ``-q`` and ``--log-json``; the last given, group or command, counts."""
+    for option in reversed(
+        (
+            click.option(
+                "--db",
+                metavar="PATH-OR-URL",
+                envvar="SIMSTORE_DB",
+                expose_value=False,
+                callback=_remember(_STORE),
+                help=f"The store.  [default: $SIMSTORE_DB, else {DEFAULT_STORE}]",
+            ),
+            click.option(
+                "-v",
+                "--verbose",
+                count=True,
+                expose_value=False,
+                callback=_verbosity,
+                help="Say more on stderr; -vv shows where an unexpected error came from.",
+            ),
+            click.option(
+                "-q",
+                "--quiet",
+                count=True,
+                expose_value=False,
+                callback=_verbosity,
+                help="Only results and errors.",
+            ),
+            click.option(
+                "--log-json",
+                is_flag=True,
+                expose_value=False,
+                callback=_remember(_JSON),
+                help="Messages on stderr as JSON, one object a line.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+class _JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        from datetime import UTC, datetime
+
+        return json.dumps(
+            {
+                "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+                "level": record.levelname.lower(),
+                "message": record.getMessage(),
+                **getattr(record, "facts", {}),
+            },
+            ensure_ascii=False,
+        )
+
+
+class _StderrHandler(logging.StreamHandler[Any]):
+    """Writes to the standard error of the moment, which tests and callers may replace."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
+
+
+def _set_up_logging(ctx: click.Context) -> None:
+    handler = _StderrHandler()
+    as_json = bool(ctx.meta.get(_JSON))
+    handler.setFormatter(_JsonFormatter() if as_json else logging.Formatter("%(message)s"))
+    log.handlers = [handler]
+    log.propagate = False
+    level = int(ctx.meta.get(_VERBOSITY, 0))
+    log.setLevel(logging.ERROR if level < 0 else logging.INFO if level == 0 else logging.DEBUG)
+
+
+def is_quiet() -> bool:
+    """Return whether ``-q`` was given."""
+    return int(click.get_current_context().meta.get(_VERBOSITY, 0)) < 0
+
+
+def store_place() -> str:
+    """Return the store that was named, or the default."""
+    return str(click.get_current_context().meta.get(_STORE, DEFAULT_STORE))
+
+
+@contextmanager
+def open_store(*, read_only: bool = False, **options: Any) -> Iterator[Store]:
+    """Open the store that was named, and close it at the end."""
+    from simstore.store import Store
+
+    with Store.open(store_place(), read_only=read_only, **options) as store:
+        yield store
+
+
+def scheme_options(command: Command) -> Command:
+    """Add the options that choose a scheme; the command takes them as ``**scheme``."""
+    for option in reversed(
+        (
+            click.option(
+                "--scheme",
+                "scheme_name",
+                type=click.Choice(["web", "simtool"]),
+                help="web: any language, no corpus needed. simtool: the course tool's, words of "
+                "ASCII letters ranked over the whole store.",
+            ),
+            click.option(
+                "--bits", "-M", type=int, metavar="M", help="Fingerprint length.  [default: 64]"
+            ),
+            click.option(
+                "--features",
+                "-N",
+                type=int,
+                metavar="N",
+                help="simtool: size of the feature vector.  [default: 1000]",
+            ),
+            click.option(
+                "--hash-table",
+                type=click.Path(),
+                metavar="FILE",
+                help="simtool: a row of 0 and 1 a feature.  [default: a built-in table]",
+            ),
+            click.option(
+                "--stopwords",
+                metavar="FILE|builtin|none",
+                help="Words that do not count.  [default: simtool builtin, web none]",
+            ),
+            click.option(
+                "--weights",
+                type=click.Choice(["log-tf", "tf", "uniform"]),
+                help="web: what a word's count weighs.  [default: log-tf]",
+            ),
+            click.option(
+                "--tie",
+                type=click.Choice(["zero", "one"]),
+                help="web: the bit that a zero sum gives.  [default: zero]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def scheme_choice(
+    scheme_name: str | None,
+    bits: int | None,
+    features: int | None,
+    hash_table: str | None,
+    stopwords: str | None,
+    weights: str | None,
+    tie: str | None,
+) -> SchemeChoice | None:
+    """Return the scheme that was chosen; None where no option was given."""
+    from simstore.services.choose import SchemeChoice
+
+    given = (bits, features, hash_table, stopwords, weights, tie)
+    if scheme_name is None and all(option is None for option in given):
+        return None
+    return SchemeChoice(scheme_name or "web", bits, features, hash_table, stopwords, weights, tie)
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options that say how to read sources."""
+    for option in reversed(
+        (
+            click.option(
+                "--as",
+                "as_format",
+                type=click.Choice(["auto", "articles", "text", "jsonl"]),
+                default="auto",
+                show_default=True,
+                help="How to read the sources; auto goes by name, then content.",
+            ),
+            click.option(
+                "--key-field", metavar="NAME", help="JSON Lines: the field that holds the key."
+            ),
+            click.option(
+                "--text-field", metavar="NAME", help="JSON Lines: the field that holds the text."
+            ),
+            click.option(
+                "--max-document-bytes",
+                type=click.IntRange(min=1),
+                default=32 << 20,
+                show_default=True,
+                metavar="BYTES",
+                help="Reject longer documents.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command

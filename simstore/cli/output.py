@@ -1,0 +1,102 @@
+"""Tables and progress, for people; both go by where they are written to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from simstore.cli.options import is_quiet
+from simstore.errors import printable
+
+Update = Callable[[int, int | None], None]
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table to stdout; nothing is cut, numbers stand to the right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = [[_cell(value) for value in row] for row in rows]
+    numeric = [
+        bool(shown) and all(isinstance(v, int | float) or v in (None, "") for v in column)
+        for column in zip(*rows_as_lists(shown), strict=False)
+    ]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, name in enumerate(columns):
+        right = number < len(numeric) and numeric[number]
+        table.add_column(name, justify="right" if right else "left", no_wrap=True)
+    for row in shown:
+        table.add_row(
+            *(Text("" if v is None else f"{v:,}" if isinstance(v, int) else str(v)) for v in row)
+        )
+    wide = 10_000
+    console = Console(
+        file=sys.stdout, width=None if sys.stdout.isatty() else wide, highlight=False, markup=False
+    )
+    if sys.stdout.isatty():
+        console.width = max(console.width, console.measure(table).maximum)
+    console.print(table, soft_wrap=True)
+
+
+def rows_as_lists(rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+    """Return the rows; an empty table has one empty row, so that its columns can be counted."""
+    return rows or [[]]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return printable(value)
+    return value
+
+
+def print_facts(facts: Iterable[tuple[str, Any]]) -> None:
+    """Print names and values, a pair a line."""
+    pairs = [(name, _cell(value)) for name, value in facts]
+    width = max((len(name) for name, _ in pairs), default=0)
+    for name, value in pairs:
+        shown = "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+        click.echo(f"{name:<{width}}  {shown}")
+
+
+def time_text(seconds: int | None) -> str | None:
+    """Return a time as people write it, UTC."""
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+@contextmanager
+def progress(description: str, *, in_bytes: bool = False) -> Iterator[Update]:
+    """Yield a function that shows how much is done, of how much; silent unless on a terminal."""
+    if is_quiet() or not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        amount,
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task(description, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

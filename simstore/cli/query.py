@@ -1,0 +1,273 @@
+"""``simstore query`` and ``simstore report``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.options import common_options, log, open_store, reading_options
+from simstore.cli.output import print_table, time_text
+from simstore.errors import InvalidParameter, StorageError, printable
+
+if TYPE_CHECKING:
+    from simstore.model import QueryRun
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore query sample.txt                   within 3 bits\n"
+        "  simstore query -k 6 --format jsonl new.txt  within 6 bits, for a program\n"
+        "  echo 'some text' | simstore query -         standard input\n\n"
+        "Every stored fingerprint within the radius is found; `simstore report` writes the last "
+        "answer again."
+    )
+)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option(
+    "-k",
+    "--radius",
+    type=int,
+    metavar="BITS",
+    help="Largest Hamming distance.  [default: min(3, M)]",
+)
+@click.option("--first", is_flag=True, help="Stop at the first match of each sample.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Most matches a sample.")
+@click.option("--exclude-self", is_flag=True, help="Leave out the document with the sample's key.")
+@click.option("--collection", metavar="NAME", help="Only documents of this collection.")
+@click.option(
+    "--since", metavar="DATE", help="Only documents first seen at or after it (ISO 8601, UTC)."
+)
+@click.option(
+    "--where",
+    "conditions",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Only documents with this metadata.",
+)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "simtool", "jsonl", "csv"]),
+    default="table",
+    show_default=True,
+)
+@click.option(
+    "--explain", is_flag=True, help="Show plan, probes, candidates and time of each sample."
+)
+@click.option(
+    "--plan",
+    type=click.Choice(["auto", "scan", "segments"]),
+    default="auto",
+    show_default=True,
+    help="How to look; the answer is the same.",
+)
+@click.option("--no-record", is_flag=True, help="Leave no run behind for reports.")
+@click.option("--require-fresh", is_flag=True, help="Refresh a stale store first, or exit with 4.")
+@reading_options
+@common_options
+def query(
+    sources: tuple[str, ...],
+    radius: int | None,
+    first: bool,
+    limit: int | None,
+    exclude_self: bool,
+    collection: str | None,
+    since: str | None,
+    conditions: tuple[str, ...],
+    output_format: str,
+    explain: bool,
+    plan: str,
+    no_record: bool,
+    require_fresh: bool,
+    **reading: Any,
+) -> None:
+    """Find the stored documents near each document of the sources; nothing is inserted."""
+    from simstore.model import QueryOptions
+    from simstore.sources.registry import ReadOptions
+
+    options = QueryOptions(
+        radius,
+        first,
+        limit,
+        exclude_self,
+        collection,
+        _time(since),
+        _conditions(conditions),
+        plan,  # type: ignore[arg-type]
+    )
+    read = ReadOptions(
+        reading["as_format"],
+        False,
+        reading["max_document_bytes"],
+        reading["key_field"],
+        reading["text_field"],
+    )
+    with open_store() as store:
+        run = store.query_sources(
+            sources, options, read=read, record=not no_record, require_fresh=require_fresh
+        )
+    if run.stale:
+        log.warning(
+            "the answer is the standing generation's: %s; `simstore vocabulary refresh`, "
+            "or --require-fresh",
+            run.stale,
+        )
+    if run.not_recorded:
+        log.warning("the run is not recorded: %s", run.not_recorded)
+    _write(run, output_format)
+    if explain:
+        _explain(run)
+    for rejection in run.rejections:
+        log.warning(
+            "rejected: %s, record %d: %s",
+            printable(rejection.source),
+            rejection.position,
+            rejection.reason,
+        )
+    if run.rejections:
+        raise SystemExit(5)
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore report                       the last query, to result.txt\n"
+        "  simstore report --format csv -o -     as CSV, to standard output\n"
+        "  simstore report --list                the queries that are kept"
+    )
+)
+@click.argument("run_id", required=False, type=int, metavar="[RUN]")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["simtool", "jsonl", "csv"]),
+    default="simtool",
+    show_default=True,
+)
+@click.option(
+    "-o",
+    "--output",
+    default="result.txt",
+    show_default=True,
+    metavar="FILE",
+    help="Where to write; - is standard output.",
+)
+@click.option("--list", "list_runs", is_flag=True, help="List the latest query runs instead.")
+@common_options
+def report(run_id: int | None, output_format: str, output: str, list_runs: bool) -> None:
+    """Write a query run, the last one unless another is named, to a file."""
+    from simstore.reports.formats import RENDERERS
+
+    with open_store(read_only=True) as store:
+        if list_runs:
+            print_table(
+                ("run", "started", "sources", "radius", "samples", "matches"),
+                (
+                    (
+                        run["run_id"],
+                        time_text(run["started_at"]),
+                        " ".join(run["sources"]),
+                        run["radius"],
+                        run["sample_count"],
+                        run["match_count"],
+                    )
+                    for run in store.query_runs()
+                ),
+            )
+            return
+        run = store.report(run_id)
+    blocks = RENDERERS[output_format](run.samples)
+    if output == "-":
+        for block in blocks:
+            sys.stdout.buffer.write(block)
+        sys.stdout.buffer.flush()
+        return
+    _write_file(Path(output), b"".join(blocks))
+    log.info("%s: run %d, %d samples", printable(output), run.run_id, len(run.samples))
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    """Write a file as a whole or not at all; what is no regular file is written in place."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        draft = path.with_name(f".{path.name}.{os.getpid()}.new")
+        try:
+            draft.write_bytes(data)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}; try -o FILE") from error
+
+
+def _write(run: QueryRun, output_format: str) -> None:
+    if output_format == "table":
+        print_table(
+            ("sample", "distance", "match"),
+            (
+                row
+                for sample in run.samples
+                for row in (
+                    [
+                        (sample.key if number == 0 else "", match.distance, match.key)
+                        for number, match in enumerate(sample.matches)
+                    ]
+                    or [(sample.key, None, "-")]
+                )
+            ),
+        )
+        return
+    from simstore.reports.formats import RENDERERS
+
+    for block in RENDERERS[output_format](run.samples):
+        sys.stdout.buffer.write(block)
+    sys.stdout.buffer.flush()
+
+
+def _explain(run: QueryRun) -> None:
+    for sample in run.samples:
+        known = sample.explanation
+        if known is None:
+            continue
+        thresholds = ",".join("-" if t < 0 else str(t) for t in known.thresholds)
+        log.info(
+            "%s: %s%s, %d probes, %d candidates, %d matches, %.2f ms",
+            printable(sample.key),
+            known.method,
+            f" ({thresholds})" if thresholds else "",
+            known.probe_count,
+            known.candidate_count,
+            len(sample.matches),
+            known.seconds * 1000,
+            extra={"facts": {"thresholds": list(known.thresholds)}},
+        )
+
+
+def _time(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidParameter(
+            f"--since {text!r} is no date; write it as 2026-11-22 or 2026-11-22T10:00:00"
+        ) from None
+    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
+
+
+def _conditions(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InvalidParameter(f"--where {text!r}: write FIELD=VALUE")
+        pairs.append((name, value))
+    return tuple(pairs)

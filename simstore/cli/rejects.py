@@ -1,0 +1,79 @@
+"""``simstore rejects list|show|clear``."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from simstore.cli.options import common_options, open_store
+from simstore.cli.output import print_facts, print_table, time_text
+from simstore.errors import NotFound
+
+
+@click.group()
+def rejects() -> None:
+    """Records that could not be stored, and why."""
+
+
+@rejects.command("list")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "jsonl"]),
+    default="table",
+    show_default=True,
+)
+@common_options
+def list_rejects(output_format: str) -> None:
+    """List the rejected records of all sources, as last read."""
+    with open_store(read_only=True) as store:
+        found = store.rejections()
+    columns = ("reject", "source", "record", "byte", "reason")
+    rows = [
+        (
+            one.reject_id,
+            one.rejection.source,
+            one.rejection.position,
+            one.rejection.byte_offset,
+            one.rejection.reason,
+        )
+        for one in found
+    ]
+    if output_format == "jsonl":
+        for row in rows:
+            click.echo(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=True))
+    else:
+        print_table(columns, rows)
+
+
+@rejects.command("show")
+@click.argument("number", type=int, metavar="REJECT")
+@common_options
+def show_reject(number: int) -> None:
+    """Show one rejected record with its first bytes."""
+    with open_store(read_only=True) as store:
+        found = store.rejections(number)
+    if not found:
+        raise NotFound(f"no reject has the number {number}; `simstore rejects list` shows them")
+    one = found[0]
+    print_facts(
+        (
+            ("source", one.rejection.source),
+            ("record", one.rejection.position),
+            ("byte", one.rejection.byte_offset),
+            ("reason", one.rejection.reason),
+            ("ingest run", one.run_id),
+            ("rejected at", time_text(one.rejected_at)),
+            ("first bytes", one.rejection.head.decode("utf-8", "backslashreplace")),
+        )
+    )
+
+
+@rejects.command()
+@common_options
+def clear() -> None:
+    """Forget all rejected records."""
+    with open_store() as store:
+        count = store.clear_rejections()
+    click.echo(f"{count:,} forgotten")

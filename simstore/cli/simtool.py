@@ -1,0 +1,45 @@
+"""``simtool N M``: the course tool, a drop-in."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from simstore import __version__
+from simstore.cli.query import _write_file
+from simstore.errors import SimstoreError
+
+
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=(
+        "Reads stopwords.txt, hashvalue.txt, article.txt and sample.txt in the current directory."
+        "\n\n\b\nExample:\n  simtool 1000 16"
+    ),
+)
+@click.version_option(__version__, "-V", "--version", prog_name="simtool")
+@click.argument("features", metavar="N", type=int)
+@click.argument("bits", metavar="M", type=int)
+def main(features: int, bits: int) -> None:
+    """Write the pages near each sample to result.txt, with N features and M-bit fingerprints.
+
+    Prints the first sample's block.
+    """
+    from simstore.reports.simtool import render
+    from simstore.services.simtool import run
+
+    try:
+        samples = run(Path(), features, bits)
+        _write_file(Path("result.txt"), b"".join(render(samples)))
+    except SimstoreError as error:
+        failure = click.ClickException(str(error))
+        failure.exit_code = error.exit_code
+        raise failure from error
+    sys.stdout.buffer.write(b"".join(render(samples[:1])))
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""``simstore init``, ``stats``, ``reindex``, ``backup``, ``compact``, ``upgrade`` and ``fsck``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from simstore.cli.options import (
+    common_options,
+    log,
+    open_store,
+    scheme_choice,
+    scheme_options,
+    store_place,
+)
+from simstore.cli.output import print_facts, progress, time_text
+from simstore.errors import printable
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore init                                            scheme web, 64 bits\n"
+        "  simstore init --scheme simtool -N 1000 -M 16 --hash-table hashvalue.txt \\\n"
+        "      --stopwords stopwords.txt                            the course tool's\n"
+        "  simstore init --db small.db --no-text                    fingerprints only"
+    )
+)
+@scheme_options
+@click.option(
+    "--policy",
+    type=click.Choice(["live", "frozen"]),
+    default="live",
+    show_default=True,
+    help="simtool: live refreshes after each ingest and removal; frozen only when told to.",
+)
+@click.option("--no-text", is_flag=True, help="Keep no texts.")
+@click.option("--no-vocabulary", is_flag=True, help="web: do not count the terms of the store.")
+@common_options
+def init(policy: Any, no_text: bool, no_vocabulary: bool, **scheme: Any) -> None:
+    """Make a new store and choose its scheme."""
+    from simstore.services.choose import SchemeChoice
+    from simstore.store import Store
+
+    choice = scheme_choice(**scheme) or SchemeChoice("web")
+    with Store.create(
+        store_place(),
+        scheme=choice,
+        policy=policy,
+        text=not no_text,
+        vocabulary=not no_vocabulary,
+    ) as store:
+        facts = store.scheme()
+    log.info("made %s: scheme %s, M = %d", store_place(), facts["scheme"], facts["bits"])
+
+
+@click.command()
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+)
+@common_options
+def stats(output_format: str) -> None:
+    """Show the store in numbers."""
+    with open_store(read_only=True) as store:
+        found = store.statistics()
+    record = asdict(found)
+    if output_format == "json":
+        click.echo(json.dumps(record, ensure_ascii=False, indent=2))
+        return
+    record["first_seen"] = time_text(found.first_seen)
+    record["last_seen"] = time_text(found.last_seen)
+    record["file_bytes_per_document"] = (
+        found.file_bytes // found.document_count if found.document_count else None
+    )
+    print_facts((name.replace("_", " "), value) for name, value in record.items())
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore reindex                            the same scheme, computed anew\n"
+        "  simstore reindex --scheme web --bits 128    longer fingerprints\n"
+        "  simstore reindex --resume                   go on after an interruption"
+    )
+)
+@scheme_options
+@click.option("--resume", is_flag=True, help="Go on with a reindex that was interrupted.")
+@click.option("--abort", is_flag=True, help="Give up a reindex that was interrupted.")
+@common_options
+def reindex(resume: bool, abort: bool, **scheme: Any) -> None:
+    """Make all fingerprints anew from the kept texts, by any scheme.
+
+    Queries go on with the old fingerprints until the switch; new documents are refused.
+    """
+    choice = scheme_choice(**scheme)
+    if (resume or abort) and choice is not None:
+        raise click.UsageError("--resume and --abort take no scheme: it was chosen at the start")
+    if resume and abort:
+        raise click.UsageError("choose --resume or --abort")
+    with open_store() as store:
+        if abort:
+            store.abort_reindex()
+            click.echo("given up; the store stands as before")
+            return
+        with progress("reindex") as show:
+            label = store.reindex(choice, resume=resume, on_progress=show)
+    click.echo(f"scheme {label} stands")
+
+
+@click.command()
+@click.argument("target", type=click.Path(), metavar="FILE")
+@click.option("--force", is_flag=True, help="Replace an older copy.")
+@common_options
+def backup(target: str, force: bool) -> None:
+    """Copy the store, while others use it, and check the copy."""
+    with open_store() as store:
+        size = store.backup(target, replace=force)
+    click.echo(f"{printable(target)}: {size:,} bytes, checked")
+
+
+@click.command()
+@common_options
+def compact() -> None:
+    """Give unused space back to the file system."""
+    with open_store() as store:
+        before, after = store.compact()
+    click.echo(f"{before:,} bytes before, {after:,} after")
+
+
+@click.command()
+@common_options
+def upgrade() -> None:
+    """Bring a store of an older simstore to the present schema; a backup is made first."""
+    from simstore.store import upgrade as upgrade_store
+
+    before, after, kept = upgrade_store(store_place())
+    if kept is None:
+        click.echo(f"schema {after}: up to date")
+    else:
+        click.echo(f"schema {before} brought to {after}; the old store is kept as {kept}")
+
+
+@click.command()
+@common_options
+def fsck() -> None:
+    """Check every invariant of the store; exit code 6 and the remedies where one is broken."""
+    with open_store() as store, progress("check") as show:
+        findings = store.fsck(show)
+    for finding in findings:
+        click.echo(f"{finding.invariant}: {printable(finding.detail)} -- {finding.remedy}")
+    if findings:
+        raise SystemExit(6)
+    click.echo("sound")

@@ -1,0 +1,103 @@
+"""``simstore vocabulary status|refresh|show|policy``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from simstore.cli.options import common_options, open_store
+from simstore.cli.output import print_facts, print_table, progress
+from simstore.errors import printable
+
+
+@click.group()
+def vocabulary() -> None:
+    """The features of all stored documents, and the generations made of them."""
+
+
+@vocabulary.command()
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+)
+@common_options
+def status(output_format: str) -> None:
+    """Show how far the standing generation has drifted from the vocabulary."""
+    with open_store() as store:
+        record = asdict(store.vocabulary_status())
+    if output_format == "json":
+        click.echo(json.dumps(record, indent=2))
+        return
+    print_facts((name.replace("_", " "), value) for name, value in record.items())
+
+
+@vocabulary.command()
+@click.option("--force", is_flag=True, help="Even where the standing generation is up to date.")
+@common_options
+def refresh(force: bool) -> None:
+    """Build the next generation beside the standing one, and switch to it.
+
+    Queries go on with the old one. After an interruption, the same command goes on.
+    """
+    with open_store() as store, progress("refresh") as show:
+        summary = store.refresh(force=force, on_progress=show)
+    what = "stands now" if summary.switched else "stands already"
+    number = (
+        "no generation" if summary.generation_id is None else f"generation {summary.generation_id}"
+    )
+    click.echo(f"{number} {what}: {summary.document_count:,} documents")
+
+
+@vocabulary.command("show")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="How many.",
+)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "jsonl", "csv"]),
+    default="table",
+    show_default=True,
+)
+@common_options
+def show_terms(top: int, output_format: str) -> None:
+    """Show the most frequent features, ties by their bytes."""
+    with open_store() as store:
+        terms = store.vocabulary(top)
+    rows = [
+        (number, printable(term.term), term.total_count, term.document_count, term.rank)
+        for number, term in enumerate(terms)
+    ]
+    columns = ("number", "term", "occurrences", "documents", "rank")
+    if output_format == "jsonl":
+        for row in rows:
+            click.echo(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False))
+    elif output_format == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
+    else:
+        print_table(columns, rows)
+
+
+@vocabulary.command()
+@click.argument("policy", type=click.Choice(["live", "frozen"]))
+@common_options
+def policy(policy: Any) -> None:
+    """Choose whether ingest and removal refresh the store (live) or only `refresh` does (frozen)."""
+    with open_store() as store:
+        store.set_policy(policy)
+    click.echo(f"policy {policy}")

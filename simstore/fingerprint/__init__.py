@@ -1,0 +1,1 @@
+"""Tokens to fingerprints: schemes, feature hashes, SimHash. Pure: arrays in, arrays out."""

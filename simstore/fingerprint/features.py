@@ -1,0 +1,109 @@
+"""Feature counts of a batch of documents, as a sparse matrix."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureCounts:
+    """How often each feature occurs in each document of a batch (compressed sparse rows).
+
+    Attributes:
+        terms: The distinct features of the batch, UTF-8 or raw bytes; each occurs at least once.
+        offsets: Row d is ``offsets[d]:offsets[d + 1]``; int64, shape (documents + 1,).
+        columns: Index into ``terms``, ascending within a row; int64, shape (entries,).
+        counts: Occurrences, at least 1; int64, shape (entries,).
+    """
+
+    terms: tuple[bytes, ...]
+    offsets: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def row(self, document: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the columns and counts of one document."""
+        part = slice(self.offsets[document], self.offsets[document + 1])
+        return self.columns[part], self.counts[part]
+
+    def token_counts(self) -> NDArray[np.int64]:
+        """Return the number of feature occurrences in each document, shape (documents,)."""
+        sums = np.concatenate(([0], np.cumsum(self.counts)))
+        result: NDArray[np.int64] = sums[self.offsets[1:]] - sums[self.offsets[:-1]]
+        return result
+
+    def rows(self, first: int, end: int) -> FeatureCounts:
+        """Return the documents ``first <= d < end`` with the same terms."""
+        offsets = self.offsets[first : end + 1]
+        part = slice(offsets[0], offsets[-1])
+        return FeatureCounts(
+            self.terms, offsets - offsets[0], self.columns[part], self.counts[part]
+        )
+
+
+def count_features(
+    documents: Iterable[Iterator[list[bytes]] | Iterator[list[str]]],
+    excluded: frozenset[bytes] = frozenset(),
+) -> FeatureCounts:
+    """Count the features of each document.
+
+    Args:
+        documents: The features of each document, with repetitions, in lists of any size.
+        excluded: Features that do not count (stop words).
+    """
+    index_of: defaultdict[bytes | str, int] = defaultdict(count().__next__)
+    token_indices = []
+    lengths = []
+    for pieces in documents:
+        arrays = [
+            np.fromiter(map(index_of.__getitem__, piece), np.int64, len(piece)) for piece in pieces
+        ]
+        token_indices += arrays
+        lengths.append(sum(map(len, arrays)))
+    terms = [
+        term if isinstance(term, bytes) else term.encode("utf-8", "surrogatepass")
+        for term in index_of
+    ]
+    tokens = np.concatenate(token_indices) if token_indices else np.empty(0, np.int64)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    if excluded:
+        kept_terms = np.array([term not in excluded for term in terms], bool)
+        if not kept_terms.all():
+            kept = kept_terms[tokens]
+            rows = rows[kept]
+            tokens = (np.cumsum(kept_terms) - 1)[tokens[kept]]
+            terms = [term for term in terms if term not in excluded]
+    width = max(len(terms), 1)
+    cells, counts = np.unique(rows * width + tokens, return_counts=True)
+    offsets = np.searchsorted(cells, np.arange(len(lengths) + 1) * width)
+    return FeatureCounts(
+        tuple(terms), offsets.astype(np.int64), cells % width, counts.astype(np.int64)
+    )
+
+
+def assemble(rows: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> FeatureCounts:
+    """Join rows of (columns, counts) whose columns are feature numbers of a vocabulary.
+
+    Returns:
+        Feature counts without terms.
+    """
+    lengths = [len(columns) for columns, _ in rows]
+    offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    if not rows:
+        empty = np.empty(0, np.int64)
+        return FeatureCounts((), offsets, empty, empty)
+    return FeatureCounts(
+        (),
+        offsets,
+        np.concatenate([columns for columns, _ in rows]),
+        np.concatenate([counts for _, counts in rows]),
+    )

@@ -1,0 +1,158 @@
+"""A scheme is a contract: the named, versioned recipe by which text becomes a fingerprint.
+
+A fingerprint is comparable only with one made by the same recipe. A store keeps the whole recipe
+as a :class:`SchemeRecord`, with the fingerprints of texts of ours (known answers), and refuses to
+go on where they come out otherwise.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.simhash import MAX_BITS, to_hex, to_integers
+from simstore.fingerprint.vocabulary import rank_features
+
+KNOWN_TEXTS = (
+    "",
+    "The quick brown fox jumps over the lazy dog; the dog sleeps on.",
+    "Don't count 42 sheep at 3.14 a.m. -- re-count them!\r\nÜber-naïve CAFÉ ﬁnds, x² ≥ 0 ?",
+    "搜索引擎需要判断抓取的网页是否已经收录。搜索引擎,網頁;ｆｕｌｌ　ｗｉｄｔｈ.",
+    "カタカナとひらがな 한국어 문장 ประโยคภาษาไทย Ελληνικά кириллица עברית हिन्दी",
+    "one two two three three three four four four four " * 40,
+    "\udcff\udcfe raw bytes \x00 and \U0001f600 \U0001f600",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeRecord:
+    """A scheme as a store keeps it.
+
+    Attributes:
+        name: ``simtool`` or ``web``.
+        version: Version of the recipe, from 1.
+        bits: Fingerprint length M, 1 to 128.
+        parameters: All options, JSON values.
+        stopwords: Features that do not count, one a line.
+        hash_table: Packed bits, a row a rank, ``ceil(M / 8)`` bytes each; None: hashed features.
+        known_answers: Fingerprints of :data:`KNOWN_TEXTS`, hexadecimal.
+    """
+
+    name: str
+    version: int
+    bits: int
+    parameters: Mapping[str, Any]
+    stopwords: bytes
+    hash_table: bytes | None
+    known_answers: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """Return name and version, as in ``web/1``."""
+        return f"{self.name}/{self.version}"
+
+
+class Scheme(ABC):
+    """A recipe that counts the features of texts and makes fingerprints of the counts.
+
+    Attributes:
+        bits: Fingerprint length M.
+        ranked_features: Size N of the feature vocabulary whose ranks the fingerprints depend on;
+            0 where they depend on the document alone.
+    """
+
+    name: str
+    version: int
+    bits: int
+    ranked_features: int = 0
+
+    @property
+    def label(self) -> str:
+        """Return name and version, as in ``web/1``."""
+        return f"{self.name}/{self.version}"
+
+    @property
+    def depends_on_corpus(self) -> bool:
+        """Return whether a fingerprint depends on the other documents of the store."""
+        return self.ranked_features > 0
+
+    @abstractmethod
+    def count(self, texts: Sequence[str]) -> FeatureCounts:
+        """Count the features of each text."""
+
+    @abstractmethod
+    def fingerprints(
+        self, counts: FeatureCounts, ranks: NDArray[np.int64] | None = None
+    ) -> NDArray[np.uint64]:
+        """Make a fingerprint of each row of counts.
+
+        Args:
+            counts: Feature counts; terms may be missing where ``ranks`` are given.
+            ranks: Rank of each column, -1: none; int64. For corpus-dependent schemes only.
+
+        Returns:
+            uint64, shape (documents, ceil(M / 64)).
+        """
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Return all options of the recipe, JSON values."""
+
+    def stopword_lines(self) -> bytes:
+        """Return the features that do not count, one a line."""
+        return b""
+
+    def packed_hash_table(self) -> bytes | None:
+        """Return the packed hash table, where the recipe has one."""
+        return None
+
+    def known_answers(self) -> tuple[str, ...]:
+        """Return the fingerprints of :data:`KNOWN_TEXTS`, ranked among themselves."""
+        counts = self.count(KNOWN_TEXTS)
+        ranks = None
+        if self.depends_on_corpus:
+            totals = np.bincount(counts.columns, counts.counts, len(counts.terms)).astype(np.int64)
+            triples = [
+                (t, i, int(n)) for i, (t, n) in enumerate(zip(counts.terms, totals, strict=True))
+            ]
+            ranks = rank_array(rank_features(triples, self.ranked_features), len(counts.terms))
+        values = to_integers(self.fingerprints(counts, ranks))
+        return tuple(to_hex(value, self.bits) for value in values)
+
+    def record(self) -> SchemeRecord:
+        """Return the scheme as a store keeps it."""
+        return SchemeRecord(
+            self.name,
+            self.version,
+            self.bits,
+            self.parameters(),
+            self.stopword_lines(),
+            self.packed_hash_table(),
+            self.known_answers(),
+        )
+
+
+def rank_array(ranked: Sequence[tuple[int, int]], size: int) -> NDArray[np.int64]:
+    """Return the rank of each feature number below ``size``, -1 where it has none.
+
+    Args:
+        ranked: (feature number, total count) in rank order.
+        size: Feature numbers are below it.
+    """
+    ranks = np.full(size, -1, np.int64)
+    if ranked:
+        ranks[[number for number, _ in ranked]] = np.arange(len(ranked))
+    return ranks
+
+
+def check_bits(bits: int) -> None:
+    """Raise InvalidParameter unless ``1 <= bits <= 128``."""
+    if not 1 <= bits <= MAX_BITS:
+        raise InvalidParameter(f"M = {bits} bits: M must be from 1 to {MAX_BITS}")

@@ -1,0 +1,109 @@
+"""SimHash: weighted features to fingerprints (Charikar 2002, section 3; Manku et al. 2007, section 2).
+
+A fingerprint of M bits is held in ``ceil(M / 64)`` unsigned 64-bit words, the most significant
+first, so that the words read as one M-bit number whose top bit is bit 0 of the fingerprint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.fingerprint import kernels
+
+MAX_BITS = 128
+# Up to this sum of weights every partial sum is an exact float32 integer, in any order.
+_EXACT_FLOAT32 = 1 << 24
+
+
+def word_count(bits: int) -> int:
+    """Return how many 64-bit words hold a fingerprint."""
+    return (bits + 63) // 64
+
+
+def signs_of_bits(rows: NDArray[np.uint8]) -> NDArray[np.int8]:
+    """Return +1 for each 1 and -1 for each 0, the same shape."""
+    return (rows.astype(np.int8) * 2 - 1).astype(np.int8)
+
+
+def signs_of_hashes(hashes: NDArray[np.uint64], bits: int) -> NDArray[np.int8]:
+    """Return the signs of the first bits of each hash.
+
+    Args:
+        hashes: Shape (features, words), most significant word first.
+        bits: Fingerprint length, at most ``64 * words``.
+
+    Returns:
+        +1 or -1, int8, shape (features, bits).
+    """
+    as_bytes = np.ascontiguousarray(hashes.astype(">u8")).view(np.uint8)
+    unpacked = np.unpackbits(as_bytes.reshape(len(hashes), -1), axis=1, count=bits)
+    return signs_of_bits(unpacked)
+
+
+def fingerprints(
+    offsets: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    signs: NDArray[np.int8],
+    tie: int = 0,
+) -> NDArray[np.uint64]:
+    """Compute the fingerprint of each document.
+
+    Bit b is 1 where the sum of ``weight * signs[row, b]`` over the document's features is
+    positive, ``tie`` where it is zero, else 0. Sums are exact integers, so the result depends on
+    no order, machine or library.
+
+    Args:
+        offsets: Document d has the entries ``offsets[d]:offsets[d + 1]``; shape (documents + 1,).
+        rows: Row of ``signs`` of each entry, shape (entries,).
+        weights: Positive integer weight of each entry; a document's sum is below 2**53.
+        signs: +1 or -1, shape (features, M).
+        tie: Bit that a zero sum gives, 0 or 1.
+
+    Returns:
+        uint64, shape (documents, ceil(M / 64)).
+    """
+    document_count = len(offsets) - 1
+    bits = signs.shape[1]
+    positive = kernels.signed_sums_positive(offsets, rows, weights, signs, tie)
+    if positive is None:
+        positive = np.empty((document_count, bits), bool)
+        for document in range(document_count):
+            part = slice(offsets[document], offsets[document + 1])
+            part_weights = weights[part]
+            exact = np.float32 if part_weights.sum() < _EXACT_FLOAT32 else np.float64
+            sums = part_weights.astype(exact) @ signs[rows[part]].astype(exact)
+            positive[document] = sums >= 0 if tie else sums > 0
+    return pack(positive)
+
+
+def pack(bit_rows: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Pack rows of M bits, first bit first, into words; shape (documents, ceil(M / 64))."""
+    document_count, bits = bit_rows.shape
+    padded = np.zeros((document_count, word_count(bits) * 64), bool)
+    padded[:, padded.shape[1] - bits :] = bit_rows
+    packed = np.packbits(padded, axis=1)
+    return packed.view(">u8").astype(np.uint64).reshape(document_count, -1)
+
+
+def to_integers(words: NDArray[np.uint64]) -> list[int]:
+    """Return fingerprints as non-negative integers below 2**M; shape (n, words) to n."""
+    if words.shape[1] == 1:
+        return [int(value) for value in words[:, 0].tolist()]
+    return [high << 64 | low for high, low in words.tolist()]
+
+
+def to_words(values: Iterable[int], bits: int) -> NDArray[np.uint64]:
+    """Return integers below 2**M as words; the inverse of :func:`to_integers`."""
+    if word_count(bits) == 1:
+        return np.array(list(values), np.uint64).reshape(-1, 1)
+    mask = (1 << 64) - 1
+    return np.array([(v >> 64, v & mask) for v in values], np.uint64).reshape(-1, 2)
+
+
+def to_hex(value: int, bits: int) -> str:
+    """Return a fingerprint as zero-padded hexadecimal, ``ceil(M / 4)`` digits."""
+    return f"{value:0{(bits + 3) // 4}x}"

@@ -1,0 +1,96 @@
+"""The scheme ``simtool``: the course tool's fingerprint, features ranked over the whole corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.feature_hash import generated_rows
+from simstore.fingerprint.features import FeatureCounts, count_features
+from simstore.fingerprint.scheme import Scheme, SchemeRecord, check_bits
+from simstore.fingerprint.simhash import fingerprints, signs_of_bits
+from simstore.fingerprint.stopwords import ENGLISH
+from simstore.text.decoding import encode
+from simstore.text.words import letter_words
+
+
+class SimtoolScheme(Scheme):
+    """Words of ASCII letters; the N most frequent of the corpus; row i of a table for rank i.
+
+    Args:
+        features: Size N of the feature vector, at least 1.
+        bits: Fingerprint length M, 1 to 128.
+        hash_rows: 0 or 1, uint8, at least N rows of at least M bits; None: a built-in table.
+        stopwords: Lower-cased words that are no features; None: a built-in English list.
+    """
+
+    name = "simtool"
+    version = 1
+
+    def __init__(
+        self,
+        features: int = 1000,
+        bits: int = 64,
+        *,
+        hash_rows: NDArray[np.uint8] | None = None,
+        stopwords: frozenset[bytes] | None = None,
+    ) -> None:
+        if features < 1:
+            raise InvalidParameter(f"N = {features} features: N must be at least 1")
+        check_bits(bits)
+        rows = generated_rows(features) if hash_rows is None else hash_rows
+        if rows.shape[0] < features or rows.shape[1] < bits:
+            raise InvalidParameter(
+                f"the hash table has {rows.shape[0]} rows of {rows.shape[1]} bits; "
+                f"N = {features} and M = {bits} need more"
+            )
+        self.bits = bits
+        self.ranked_features = features
+        self.stopwords = ENGLISH if stopwords is None else stopwords
+        self._rows = rows[:features, :bits]
+        self._signs = signs_of_bits(self._rows)
+
+    @classmethod
+    def from_record(cls, record: SchemeRecord) -> SimtoolScheme:
+        """Return the scheme that a store keeps."""
+        features = int(record.parameters["features"])
+        packed = np.frombuffer(record.hash_table or b"", np.uint8).reshape(features, -1)
+        return cls(
+            features,
+            record.bits,
+            hash_rows=np.unpackbits(packed, axis=1, count=record.bits),
+            stopwords=frozenset(record.stopwords.split()),
+        )
+
+    def count(self, texts: Sequence[str]) -> FeatureCounts:
+        """Count the non-stop words of each text."""
+        return count_features((letter_words(encode(text)) for text in texts), self.stopwords)
+
+    def fingerprints(
+        self, counts: FeatureCounts, ranks: NDArray[np.int64] | None = None
+    ) -> NDArray[np.uint64]:
+        """Make a fingerprint of each row; columns without a rank count for nothing."""
+        if ranks is None:
+            raise InvalidParameter("the scheme simtool needs the ranks of a corpus")
+        rows = ranks[counts.columns]
+        ranked = rows >= 0
+        kept_before = np.concatenate(([0], np.cumsum(ranked, dtype=np.int64)))
+        return fingerprints(
+            kept_before[counts.offsets], rows[ranked], counts.counts[ranked], self._signs
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the options: the size of the feature vector."""
+        return {"features": self.ranked_features}
+
+    def stopword_lines(self) -> bytes:
+        """Return the stop words, sorted, one a line."""
+        return b"\n".join(sorted(self.stopwords))
+
+    def packed_hash_table(self) -> bytes:
+        """Return the first N rows of M bits, packed."""
+        return np.packbits(self._rows, axis=1).tobytes()

@@ -1,0 +1,352 @@
+"""The values that pass between the rooms of the house: frozen, typed, without behaviour.
+
+Keys are ``str``. Bytes of a key that are not UTF-8 are surrogate escapes (PEP 383), as in
+``os.fsdecode``, so that every byte string is a key and comes back unchanged.
+Times are seconds since 1970-01-01 UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Outcome = Literal["added", "updated", "unchanged"]
+Policy = Literal["live", "frozen"]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its key, as it comes from a caller or a source.
+
+    Attributes:
+        key: The caller's id: page id, URL, path. Never empty.
+        text: The text. Bytes that are not UTF-8 are surrogate escapes.
+        title: Title, where the source knows one.
+        collection: Name of the collection it belongs to.
+        metadata: Further fields, JSON values.
+        position: Number of the record in its source, from 0.
+        byte_offset: Where the record begins in its (decompressed) source.
+        end_offset: Where the next record begins.
+    """
+
+    key: str
+    text: str
+    title: str | None = None
+    collection: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    position: int | None = None
+    byte_offset: int | None = None
+    end_offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A record that cannot be stored, and why.
+
+    Attributes:
+        source: Name of the source.
+        position: Number of the record in its source, from 0.
+        byte_offset: Where the record begins in its (decompressed) source.
+        end_offset: Where the next record begins.
+        reason: What is wrong, in one sentence.
+        head: The first bytes of the record, at most 200.
+    """
+
+    source: str
+    position: int
+    byte_offset: int
+    end_offset: int
+    reason: str
+    head: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRejection:
+    """A rejection as the store remembers it."""
+
+    reject_id: int
+    run_id: int
+    rejected_at: int
+    rejection: Rejection
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """How far a source was ingested.
+
+    Attributes:
+        size: Size in bytes; None for a stream.
+        modified_ns: Time of the last change, nanoseconds; None for a stream.
+        head_digest: Digest of the first bytes; empty for a stream.
+        reader: The reader and its options; another reader begins anew.
+        position: Records committed.
+        byte_offset: Where the next record begins.
+        complete: The source was read to its end.
+    """
+
+    size: int | None
+    modified_ns: int | None
+    head_digest: bytes
+    reader: str
+    position: int = 0
+    byte_offset: int = 0
+    complete: bool = False
+
+    def is_same_content(self, other: SourceState) -> bool:
+        """Return whether both describe the same bytes read the same way."""
+        return self.size is not None and (
+            (self.size, self.modified_ns, self.head_digest, self.reader)
+            == (other.size, other.modified_ns, other.head_digest, other.reader)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class IngestSummary:
+    """What an ingest run did.
+
+    ``duplicates`` counts documents that were added or updated and whose content is stored under
+    another key too; they are part of ``added`` and ``updated``.
+    """
+
+    run_id: int | None = None
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    duplicates: int = 0
+    rejected: int = 0
+    byte_count: int = 0
+    interrupted: bool = False
+    resumed_at: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def document_count(self) -> int:
+        """Records that were read and accepted."""
+        return self.added + self.updated + self.unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class IngestProgress:
+    """How far a running ingest is. Counts are of committed records."""
+
+    source: str
+    byte_count: int
+    total_bytes: int | None
+    document_count: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as the store holds it.
+
+    Attributes:
+        fingerprint: Zero-padded hexadecimal; None while it waits for its generation.
+        duplicate_of: Key of the earliest other document with the same content.
+        text: The text; None where the store keeps none, or it was not asked for.
+    """
+
+    document_id: int
+    key: str
+    digest: str
+    title: str | None
+    collection: str | None
+    source: str | None
+    position: int | None
+    byte_offset: int | None
+    byte_count: int
+    token_count: int
+    metadata: Mapping[str, Any]
+    first_seen: int
+    last_seen: int
+    revision: int
+    run_id: int
+    fingerprint: str | None = None
+    duplicate_of: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A stored document within the radius of a sample; verified.
+
+    Attributes:
+        key: Key of the document.
+        distance: Hamming distance of the fingerprints, in bits.
+        document_id: Its place in the order of ingest.
+    """
+
+    key: str
+    distance: int
+    document_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOptions:
+    """How to look.
+
+    Attributes:
+        radius: Largest accepted Hamming distance, in bits, inclusive; None: min(3, bits).
+        first: Stop at the first match of each sample.
+        limit: Most matches a sample; None: all.
+        exclude_self: Leave out the document whose key is the sample's.
+        collection: Only documents of this collection.
+        since: Only documents first seen at or after this time.
+        where: Only documents whose metadata fields have these values, compared as text.
+        plan: ``auto``, ``scan`` or ``segments``; the answer is the same.
+    """
+
+    radius: int | None = None
+    first: bool = False
+    limit: int | None = None
+    exclude_self: bool = False
+    collection: str | None = None
+    since: int | None = None
+    where: tuple[tuple[str, str], ...] = ()
+    plan: Literal["auto", "scan", "segments"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleExplanation:
+    """What one sample cost.
+
+    Attributes:
+        method: ``segments`` or ``scan``.
+        thresholds: Bits flipped in each segment; -1: the segment is not looked at.
+        probe_count: Segment values looked up.
+        candidate_count: Distinct fingerprints that were verified.
+        seconds: Wall time.
+    """
+
+    method: str
+    thresholds: tuple[int, ...]
+    probe_count: int
+    candidate_count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SampleResult:
+    """The matches of one sample, by distance, then order of ingest."""
+
+    key: str
+    fingerprint: str
+    matches: tuple[Match, ...]
+    explanation: SampleExplanation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRun:
+    """The answer to a query.
+
+    Attributes:
+        run_id: Number under which the run is recorded; None where it is not.
+        radius: The radius that was used, in bits.
+        bits: Fingerprint length.
+        scheme: Scheme of the store.
+        samples: One result a sample, in the order of the samples.
+        stale: Why the standing generation does not cover every document; None where it does.
+        not_recorded: Why the run is not recorded, where it should be.
+        rejections: Samples that could not be read.
+    """
+
+    run_id: int | None
+    radius: int
+    bits: int
+    scheme: str
+    samples: tuple[SampleResult, ...]
+    stale: str | None = None
+    not_recorded: str | None = None
+    rejections: tuple[Rejection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyTerm:
+    """A feature of the store's vocabulary.
+
+    Attributes:
+        rank: Its rank in the standing generation, from 0; None where it has none.
+        term: The feature, UTF-8.
+        document_count: Documents it occurs in.
+        total_count: Occurrences in all documents.
+    """
+
+    rank: int | None
+    term: str
+    document_count: int
+    total_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyStatus:
+    """The vocabulary and its standing generation.
+
+    Attributes:
+        generation_id: The standing generation; None before the first.
+        fresh: It covers every stored document and the present vocabulary.
+        term_count: Features with a positive count.
+        rank_count: Ranks of the standing generation.
+        changed_ranks: Ranks that would hold another feature after a refresh.
+        entering_terms: Features that would enter the first N.
+        sampled: Documents looked at for ``changed_fingerprints``.
+        changed_fingerprints: Of those, how many would get another fingerprint.
+        waiting: Documents without a fingerprint in the standing generation.
+    """
+
+    scheme: str
+    policy: Policy
+    generation_id: int | None
+    fresh: bool
+    term_count: int
+    rank_count: int
+    changed_ranks: int
+    entering_terms: int
+    sampled: int
+    changed_fingerprints: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshSummary:
+    """What a refresh did: the generation that stands now and what it holds."""
+
+    generation_id: int | None
+    document_count: int
+    switched: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatistics:
+    """A store in numbers."""
+
+    path: str
+    revision: str
+    scheme: str
+    bits: int
+    policy: Policy
+    text_kept: bool
+    vocabulary_recorded: bool
+    document_count: int
+    distinct_contents: int
+    distinct_fingerprints: int
+    waiting: int
+    text_bytes: int
+    stored_text_bytes: int
+    file_bytes: int
+    term_count: int
+    ingest_run_count: int
+    query_run_count: int
+    reject_count: int
+    generation_id: int | None
+    fresh: bool
+    first_seen: int | None
+    last_seen: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A broken invariant that ``fsck`` found, and the remedy."""
+
+    invariant: str
+    detail: str
+    remedy: str

@@ -1,0 +1,1 @@
+"""Matches to reports: ``result.txt``, tables, JSON Lines, CSV."""

@@ -1,0 +1,69 @@
+"""JSON Lines and CSV: a line a match."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from simstore.errors import printable
+from simstore.model import SampleResult
+from simstore.text.decoding import encode
+
+CSV_COLUMNS = ("sample", "rank", "key", "distance", "document_id")
+
+
+def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
+    """Yield one JSON object a sample, with its matches in order.
+
+    Keys are shown with what is not UTF-8 escaped; such a key has its bytes in ``key_base64`` too.
+    """
+    for sample in samples:
+        record = {
+            "sample": _shown(sample.key),
+            **_exact("sample", sample.key),
+            "fingerprint": sample.fingerprint,
+            "matches": [
+                {
+                    "key": _shown(match.key),
+                    **_exact("key", match.key),
+                    "distance": match.distance,
+                    "document_id": match.document_id,
+                }
+                for match in sample.matches
+            ],
+        }
+        yield json.dumps(record, ensure_ascii=False).encode() + b"\n"
+
+
+def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
+    """Yield a header and one row a match; a sample without matches has one row without a key."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for sample in samples:
+        shown = printable(sample.key)
+        if not sample.matches:
+            writer.writerow((shown, "", "", "", ""))
+        for rank, match in enumerate(sample.matches, 1):
+            writer.writerow((shown, rank, printable(match.key), match.distance, match.document_id))
+        yield buffer.getvalue().encode()
+        buffer.seek(0)
+        buffer.truncate()
+    yield buffer.getvalue().encode()
+
+
+def _shown(key: str) -> str:
+    return encode(key).decode("utf-8", "backslashreplace")
+
+
+def _exact(name: str, key: str) -> dict[str, Any]:
+    data = encode(key)
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {f"{name}_base64": base64.b64encode(data).decode("ascii")}
+    return {}

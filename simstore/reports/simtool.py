@@ -1,0 +1,22 @@
+"""The course tool's ``result.txt``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from simstore.model import SampleResult
+from simstore.text.decoding import encode
+
+
+def render(samples: Iterable[SampleResult]) -> Iterator[bytes]:
+    """Yield the block of each sample: its key, then ``d:`` and the keys at each distance d.
+
+    Keys are written as the bytes that they are; each match is followed by one blank.
+    """
+    for sample in samples:
+        lines: dict[int, list[bytes]] = {}
+        for match in sample.matches:
+            lines.setdefault(match.distance, []).append(encode(match.key) + b" ")
+        yield encode(sample.key) + b"\n"
+        for distance in sorted(lines):
+            yield b"%d:" % distance + b"".join(lines[distance]) + b"\n"

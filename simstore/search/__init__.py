@@ -1,0 +1,1 @@
+"""Fingerprints to neighbours: segments, plans, Hamming distance. Pure: arrays in, arrays out."""

@@ -1,0 +1,39 @@
+"""Hamming distance, and the one place where a candidate becomes a match."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def distances(words: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the Hamming distance of each fingerprint to the query, in bits.
+
+    Args:
+        words: Fingerprints, shape (n, words).
+        query: One fingerprint, shape (words,).
+
+    Returns:
+        int64, shape (n,).
+    """
+    counts = np.bitwise_count(words ^ query)
+    result: NDArray[np.int64] = counts.sum(axis=1, dtype=np.int64)
+    return result
+
+
+def verify(
+    candidates: NDArray[np.uint64], query: NDArray[np.uint64], radius: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Decide which candidates are matches: ``distance <= radius``, decided here and nowhere else.
+
+    Args:
+        candidates: Fingerprints, shape (n, words).
+        query: One fingerprint, shape (words,).
+        radius: Largest accepted distance, in bits, inclusive.
+
+    Returns:
+        Positions of the matches among the candidates, ascending, and their distances.
+    """
+    all_distances = distances(candidates, query)
+    positions = np.flatnonzero(all_distances <= radius)
+    return positions, all_distances[positions]

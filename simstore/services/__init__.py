@@ -1,0 +1,1 @@
+"""Use cases and the boundary of transactions: one file a verb."""

@@ -1,0 +1,102 @@
+"""Choose the scheme of a new store, by name and options or by what lies in the folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.simtool import SimtoolScheme
+from simstore.fingerprint.stopwords import ENGLISH
+from simstore.fingerprint.web import WebScheme
+from simstore.sources.course import read_hash_table, read_stopwords
+
+SCHEMES = ("web", "simtool")
+BUILTIN = "builtin"
+NONE = "none"
+HASH_TABLE_FILE = "hashvalue.txt"
+STOPWORDS_FILE = "stopwords.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeChoice:
+    """A scheme by name, with its options; None leaves an option at the scheme's default.
+
+    Attributes:
+        name: ``web`` or ``simtool``.
+        bits: Fingerprint length M, 1 to 128; default 64.
+        features: Size N of the feature vector (``simtool``); default 1000.
+        hash_table: File with the hash table (``simtool``); default a built-in one.
+        stopwords: File with stop words, ``builtin`` or ``none``.
+        weights: ``log-tf``, ``tf`` or ``uniform`` (``web``).
+        tie: ``zero`` or ``one`` (``web``).
+    """
+
+    name: str = "web"
+    bits: int | None = None
+    features: int | None = None
+    hash_table: str | None = None
+    stopwords: str | None = None
+    weights: str | None = None
+    tie: str | None = None
+
+
+def make_scheme(choice: SchemeChoice) -> Scheme:
+    """Return the scheme that was chosen.
+
+    Raises:
+        InvalidParameter: An option is out of range or not one of this scheme.
+        SourceNotFound: A file is missing.
+    """
+    if choice.name == "simtool":
+        _refuse(choice, "weights", "tie")
+        return _simtool(choice)
+    if choice.name == "web":
+        _refuse(choice, "features", "hash_table")
+        return WebScheme(
+            64 if choice.bits is None else choice.bits,
+            weights=choice.weights or "log-tf",
+            stopwords=_stopwords(choice.stopwords, frozenset()),
+            tie=choice.tie or "zero",
+        )
+    raise InvalidParameter(f"scheme {choice.name!r}: choose one of {', '.join(SCHEMES)}")
+
+
+def choice_for_folder(folder: Path) -> SchemeChoice:
+    """Return ``simtool`` where the course tool's two files lie in a folder, else ``web``."""
+    table, stopwords = folder / HASH_TABLE_FILE, folder / STOPWORDS_FILE
+    if table.is_file() and stopwords.is_file():
+        return SchemeChoice("simtool", hash_table=str(table), stopwords=str(stopwords))
+    return SchemeChoice("web")
+
+
+def _simtool(choice: SchemeChoice) -> SimtoolScheme:
+    features = 1000 if choice.features is None else choice.features
+    bits = 64 if choice.bits is None else choice.bits
+    rows = None
+    if choice.hash_table is not None:
+        if features < 1 or not 1 <= bits <= 128:
+            return SimtoolScheme(features, bits)
+        rows = read_hash_table(choice.hash_table, features, bits)
+    return SimtoolScheme(
+        features, bits, hash_rows=rows, stopwords=_stopwords(choice.stopwords, ENGLISH)
+    )
+
+
+def _stopwords(chosen: str | None, default: frozenset[bytes]) -> frozenset[bytes]:
+    if chosen is None:
+        return default
+    if chosen == BUILTIN:
+        return ENGLISH
+    if chosen == NONE:
+        return frozenset()
+    return read_stopwords(chosen)
+
+
+def _refuse(choice: SchemeChoice, *options: str) -> None:
+    for option in options:
+        if getattr(choice, option) is not None:
+            raise InvalidParameter(
+                f"--{option.replace('_', '-')} is no option of the scheme {choice.name}"
+            )

@@ -1,0 +1,277 @@
+"""Check every invariant of a store that can be stated; nothing is changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from simstore.errors import SchemeMismatch, printable
+from simstore.fingerprint.features import assemble
+from simstore.fingerprint.simhash import to_hex, to_integers
+from simstore.fingerprint.vocabulary import rank_features
+from simstore.model import Finding
+from simstore.search.segments import segment_values
+from simstore.services.batches import DIGEST_BYTES
+from simstore.services.opened import OpenStore, State
+from simstore.services.refresh import Progress
+from simstore.storage import (
+    checks,
+    codecs,
+    documents,
+    fingerprints,
+    generations,
+    vocabularies,
+)
+from simstore.storage.engine import Connection
+from simstore.storage.vocabularies import FeatureRow
+
+BATCH_DOCUMENTS = 1_000
+_MOST_FINDINGS = 20
+
+_RESTORE = "restore a copy made by `simstore backup`"
+_REINGEST = "remove the document and ingest it again"
+_REFRESH = "run `simstore vocabulary refresh --force`"
+_REINDEX = "run `simstore reindex`"
+
+
+def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[Finding]:
+    """Return every broken invariant, at most 20 of a kind; an empty list for a sound store.
+
+    What is checked: the file (pages, indexes, references); the scheme's known answers; texts
+    against their digests and sizes; kept feature counts against the texts; the vocabulary against
+    the sum of the documents; ranks against the order rule; each document's fingerprint against a
+    computation anew; segment columns against fingerprints; no fingerprint without a document, no
+    document without a fingerprint.
+    """
+    with opened.database.read() as connection:
+        findings = [
+            Finding("file", problem, _RESTORE) for problem in checks.file_problems(connection)
+        ]
+        if findings:
+            return findings
+        try:
+            state = opened.state(connection)
+        except SchemeMismatch as error:
+            return [Finding("scheme", error.detail, _REINDEX)]
+        for check in (_check_documents, _check_fingerprints, _check_vocabulary, _check_ranks):
+            findings += _some(check(_Check(opened, connection, state, on_progress)))
+    return findings
+
+
+def _some(found: Iterator[Finding]) -> list[Finding]:
+    kept: list[Finding] = []
+    for finding in found:
+        if len(kept) == _MOST_FINDINGS:
+            kept.append(Finding(finding.invariant, "... and more", finding.remedy))
+            break
+        kept.append(finding)
+    return kept
+
+
+class _Check:
+    """One pass over a snapshot of the store."""
+
+    def __init__(
+        self,
+        opened: OpenStore,
+        connection: Connection,
+        state: State,
+        on_progress: Progress | None,
+    ) -> None:
+        self.opened = opened
+        self.connection = connection
+        self.state = state
+        self._on_progress = on_progress
+
+    def batches(self) -> Iterator[list[int]]:
+        """Yield all document numbers in batches."""
+        total = documents.count(self.connection)
+        after = done = 0
+        while batch := documents.ids_after(self.connection, after, BATCH_DOCUMENTS):
+            yield batch
+            after = batch[-1]
+            done += len(batch)
+            if self._on_progress is not None:
+                self._on_progress(done, total)
+
+    def texts(self, batch: list[int]) -> dict[int, bytes]:
+        """Return the texts of documents that can be read."""
+        texts = {}
+        for document_id, packed in documents.texts_of(self.connection, batch).items():
+            try:
+                texts[document_id] = codecs.decompress(packed)
+            except ValueError:
+                continue
+        return texts
+
+
+def _check_documents(check: _Check) -> Iterator[Finding]:
+    """Texts agree with digests and sizes; kept counts agree with texts."""
+    state = check.state
+    for batch in check.batches():
+        facts = checks.document_facts(check.connection, batch)
+        texts = check.texts(batch)
+        if state.settings.text_kept:
+            for document_id, (key, digest, size) in facts.items():
+                text = texts.get(document_id)
+                if text is None:
+                    yield Finding("text", f"{_shown(key)}: missing or damaged", _REINGEST)
+                elif hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest() != digest:
+                    yield Finding("digest", f"{_shown(key)}: the text is another", _REINGEST)
+                elif len(text) != size:
+                    yield Finding(
+                        "size", f"{_shown(key)}: {len(text)} bytes, not {size}", _REINGEST
+                    )
+        if not state.keeps_counts:
+            continue
+        try:
+            kept = vocabularies.features_of(check.connection, state.scheme_id, batch)
+        except ValueError as error:
+            yield Finding("features", str(error), _REINDEX)
+            continue
+        for document_id in batch:
+            if document_id not in kept:
+                yield Finding("features", f"{_shown(facts[document_id][0])}: missing", _REINDEX)
+        if texts:
+            for document_id, (ids, amounts) in _counted(check, texts).items():
+                row = kept.get(document_id)
+                if row is not None and not (
+                    np.array_equal(row[0], ids) and np.array_equal(row[1], amounts)
+                ):
+                    key = facts[document_id][0]
+                    yield Finding("features", f"{_shown(key)}: not those of its text", _REINDEX)
+
+
+def _counted(check: _Check, texts: dict[int, bytes]) -> dict[int, FeatureRow]:
+    """Return the feature counts of texts; terms unknown to the vocabulary have the number -1."""
+    counts = check.state.scheme.count(
+        [text.decode("utf-8", "surrogateescape") for text in texts.values()]
+    )
+    known = vocabularies.feature_ids(check.connection, check.state.scheme_id, counts.terms)
+    ids = np.array([known.get(term, -1) for term in counts.terms], np.int64)
+    rows = {}
+    for row, document_id in enumerate(texts):
+        columns, amounts = counts.row(row)
+        order = np.argsort(ids[columns])
+        rows[document_id] = ids[columns][order], amounts[order]
+    return rows
+
+
+def _rows(check: _Check, batch: list[int]) -> dict[int, FeatureRow]:
+    if check.state.keeps_counts:
+        return vocabularies.features_of(check.connection, check.state.scheme_id, batch)
+    return _counted(check, check.texts(batch))
+
+
+def _check_fingerprints(check: _Check) -> Iterator[Finding]:
+    """Each document has the fingerprint of its features, each fingerprint its segments."""
+    state, connection = check.state, check.connection
+    bits = state.scheme.bits
+    if state.generation is None:
+        if documents.count(connection) and state.settings.changes == 0:
+            yield Finding("generation", "documents, but no change was counted", _RESTORE)
+        return
+    generation_id = state.generation.generation_id
+    may_wait = state.scheme.depends_on_corpus
+    for batch in check.batches():
+        stored = fingerprints.of_documents(connection, bits, generation_id, batch)
+        if len(stored) < len(batch) and not may_wait:
+            missing = len(batch) - len(stored)
+            yield Finding("fingerprint", f"{missing} documents have none", _REINDEX)
+        chosen = sorted(stored)
+        for document_id, value in _made(check, generation_id, chosen).items():
+            if stored[document_id] != value:
+                shown = f"{to_hex(stored[document_id], bits)}, not {to_hex(value, bits)}"
+                yield Finding("fingerprint", f"document {document_id}: {shown}", _remedy(state))
+    segments = len(segment_values(0, bits))
+    for value, columns in fingerprints.tail_rows(connection, bits, generation_id):
+        expected = segment_values(value, bits)
+        if columns[:segments] != expected or any(c is not None for c in columns[segments:]):
+            yield Finding("segments", f"{to_hex(value, bits)}: {columns}", _remedy(state))
+    unheld, unnamed = fingerprints.unheld_values(connection, bits, generation_id)
+    if unheld:
+        yield Finding("fingerprint", f"{unheld} without a document", _remedy(state))
+    if unnamed:
+        yield Finding("fingerprint", f"{unnamed} documents name none that is there", _remedy(state))
+    strays = fingerprints.stray_links(connection, bits)
+    if strays:
+        yield Finding("fingerprint", f"{strays} of documents that are gone", _remedy(state))
+
+
+def _made(check: _Check, generation_id: int, batch: list[int]) -> dict[int, int]:
+    """Return the fingerprints of documents, made anew where their features are known."""
+    state = check.state
+    if not state.scheme.depends_on_corpus:
+        texts = check.texts(batch)
+        counts = state.scheme.count(
+            [text.decode("utf-8", "surrogateescape") for text in texts.values()]
+        )
+        return dict(zip(texts, to_integers(state.scheme.fingerprints(counts)), strict=True))
+    rows = _rows(check, batch)
+    chosen = sorted(rows)
+    counts = assemble([rows[document_id] for document_id in chosen])
+    ranks = check.opened.ranks_of(check.connection, generation_id, counts.columns)
+    counts = type(counts)((), counts.offsets, np.arange(len(ranks)), counts.counts)
+    return dict(zip(chosen, to_integers(state.scheme.fingerprints(counts, ranks)), strict=True))
+
+
+def _check_vocabulary(check: _Check) -> Iterator[Finding]:
+    """The vocabulary is the sum of the documents."""
+    state, connection = check.state, check.connection
+    if not state.records_vocabulary or not (state.keeps_counts or state.settings.text_kept):
+        return
+    size = vocabularies.largest_feature_id(connection, state.scheme_id) + 1
+    expected = np.zeros((2, size), np.int64)
+    for batch in check.batches():
+        for ids, amounts in _rows(check, batch).values():
+            if len(ids) and (ids[0] < 0 or ids[-1] >= size):
+                yield Finding("vocabulary", "a feature of a document is not in it", _REINDEX)
+                continue
+            expected[0, ids] += 1
+            expected[1, ids] += amounts
+    held = np.zeros((2, size), np.int64)
+    for number, _, document_count, total in vocabularies.counts_of_terms(
+        connection, state.scheme_id
+    ):
+        held[:, number] = document_count, total
+    ids, document_counts, totals = vocabularies.unmerged(connection, state.scheme_id)
+    held[0, ids] += document_counts
+    held[1, ids] += totals
+    for number in np.flatnonzero((expected != held).any(axis=0)).tolist():
+        yield Finding(
+            "vocabulary",
+            f"feature {number}: {held[1, number]} times in {held[0, number]} documents, "
+            f"not {expected[1, number]} in {expected[0, number]}",
+            _REINDEX,
+        )
+
+
+def _check_ranks(check: _Check) -> Iterator[Finding]:
+    """Ranks follow the order rule, and those of a fresh generation the present vocabulary."""
+    state, connection = check.state, check.connection
+    if not state.scheme.depends_on_corpus or state.generation is None:
+        return
+    ranked = vocabularies.ranks(connection, state.generation.generation_id)
+    totals = [total for _, total in ranked]
+    if totals != sorted(totals, reverse=True):
+        yield Finding("ranks", "not by descending count", _REFRESH)
+    if state.is_fresh and not vocabularies.delta_count(connection, state.scheme_id):
+        size = state.scheme.ranked_features
+        present = rank_features(
+            vocabularies.rank_candidates(connection, state.scheme_id, size), size
+        )
+        if present != ranked:
+            yield Finding("ranks", "not those of the present vocabulary", _REFRESH)
+    standing = generations.generations(connection, ("standing",))
+    if len(standing) != 1:
+        yield Finding("generation", f"{len(standing)} generations stand", _RESTORE)
+
+
+def _remedy(state: State) -> str:
+    return _REFRESH if state.scheme.depends_on_corpus else _REINDEX
+
+
+def _shown(key: bytes) -> str:
+    return printable(key.decode("utf-8", "surrogateescape"))

@@ -1,0 +1,385 @@
+"""Ingest: sources to documents, in batches that commit with their place in the source.
+
+A reader cuts sources into batches; threads prepare them (decode, count, fingerprint, compress);
+one writer commits them in the order of the sources. A batch is all there or not at all, with the
+position after it, so the same command after an interruption goes on where the last commit ended.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from simstore import __version__
+from simstore.errors import InvalidParameter, MalformedRecord, UnreadableSource, printable
+from simstore.model import (
+    Document,
+    IngestProgress,
+    IngestSummary,
+    Rejection,
+    SourceState,
+)
+from simstore.services.batches import PreparedBatch, prepare, store_batch
+from simstore.services.opened import OpenStore, State, now
+from simstore.services.refresh import Progress, refresh
+from simstore.sources.source import Record, Source
+from simstore.storage import runs
+from simstore.storage.engine import Connection
+
+BATCH_DOCUMENTS = 1_000
+BATCH_CHARACTERS = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """How to ingest.
+
+    Attributes:
+        collection: Collection of documents that name none.
+        strict: Stop at the first record that cannot be used.
+        refresh: Refresh a live store at the end.
+        threads: Threads that prepare batches; None: as many as there are processors, at most 4.
+        batch_documents: Most documents a transaction.
+    """
+
+    collection: str | None = None
+    strict: bool = False
+    refresh: bool = True
+    threads: int | None = None
+    batch_documents: int = BATCH_DOCUMENTS
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and self.threads < 1:
+            raise InvalidParameter(f"{self.threads} threads: there must be at least 1")
+        if self.batch_documents < 1:
+            raise InvalidParameter(f"batches of {self.batch_documents}: there must be at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """What a caller wants to hear of, and whether it wants to stop.
+
+    Attributes:
+        on_progress: Called after each commit.
+        on_reject: Called for each rejected record, after its commit.
+        on_duplicate: Called with a key and the key of the earlier document with its content.
+        on_refresh: Called while a live store is refreshed, with documents done and in all.
+        should_stop: Asked before each batch; True stops at the batch's boundary.
+    """
+
+    on_progress: Callable[[IngestProgress], None] = lambda _progress: None
+    on_reject: Callable[[Rejection], None] = lambda _rejection: None
+    on_duplicate: Callable[[str, str], None] = lambda _key, _original: None
+    on_refresh: Progress = lambda _done, _total: None
+    should_stop: Callable[[], bool] = lambda: False
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Records of one source that are committed together.
+
+    Attributes:
+        source: None for documents that come from no source.
+        ends: The source was read to its end.
+    """
+
+    source: Source | None
+    documents: list[Document] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    position: int = 0
+    byte_offset: int = 0
+    begins: bool = False
+    ends: bool = False
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run under way: its number, its counts so far, and the sources it knows."""
+
+    run_id: int
+    counts: Counter[str] = field(default_factory=Counter)
+    source_ids: dict[str, int | None] = field(default_factory=dict)
+    states: dict[str, SourceState] = field(default_factory=dict)
+    from_start: dict[str, bool] = field(default_factory=dict)
+    resumed_at: dict[str, int] = field(default_factory=dict)
+
+
+def ingest_sources(
+    opened: OpenStore,
+    sources: Sequence[Source],
+    options: IngestOptions,
+    observer: Observer,
+) -> IngestSummary:
+    """Ingest sources, one after the other.
+
+    Raises:
+        MalformedRecord: ``strict`` and a record cannot be used; what came before is committed.
+        StorageError: The store cannot be written; what was committed stays.
+    """
+    run = _begin(opened, [source.name for source in sources])
+    with opened.database.read() as connection:
+        for source in sources:
+            _look_up(connection, run, source)
+    batches = (
+        batch for source in sources for batch in _batches_of(source, run, options.batch_documents)
+    )
+    return _run(opened, run, batches, options, observer)
+
+
+def ingest_documents(
+    opened: OpenStore, given: Iterable[Document], options: IngestOptions, observer: Observer
+) -> IngestSummary:
+    """Ingest documents that come from no source."""
+    run = _begin(opened, [])
+
+    def batches() -> Iterator[_Batch]:
+        batch = _Batch(None)
+        size = 0
+        for document in given:
+            batch.documents.append(document)
+            size += len(document.text)
+            if len(batch.documents) >= options.batch_documents or size >= BATCH_CHARACTERS:
+                yield batch
+                batch, size = _Batch(None), 0
+        if batch.documents:
+            yield batch
+
+    return _run(opened, run, batches(), options, observer)
+
+
+def _begin(opened: OpenStore, names: Sequence[str]) -> _Run:
+    with opened.write() as connection:
+        opened.state(connection)
+        return _Run(
+            runs.begin_run(connection, [printable(name) for name in names], now(), __version__)
+        )
+
+
+def _look_up(connection: Connection, run: _Run, source: Source) -> None:
+    """Find out how far a source was ingested before."""
+    with suppress(UnreadableSource):
+        state = source.state()
+        known = runs.source_state(connection, os.fsencode(source.name))
+        run.source_ids[source.name] = known[0] if known else None
+        if known and not known[1].complete and known[1].is_same_content(state):
+            state = known[1]
+            run.resumed_at[source.name] = state.position
+        run.states[source.name] = state
+        run.from_start[source.name] = state.position == 0
+
+
+def _batches_of(source: Source, run: _Run, most: int) -> Iterator[_Batch]:
+    state = run.states.get(source.name)
+    position, offset = (state.position, state.byte_offset) if state else (0, 0)
+    batch = _Batch(source, position=position, byte_offset=offset, begins=True)
+    size = 0
+    try:
+        for record in source.records(position, offset):
+            _append(batch, record)
+            size += len(record.text) if isinstance(record, Document) else 0
+            count = len(batch.documents) + len(batch.rejections)
+            if count >= most or size >= BATCH_CHARACTERS:
+                yield batch
+                batch = _Batch(source, position=batch.position, byte_offset=batch.byte_offset)
+                size = 0
+    except UnreadableSource as error:
+        batch.rejections.append(
+            Rejection(
+                source.name, batch.position, batch.byte_offset, batch.byte_offset, error.reason
+            )
+        )
+    batch.ends = True
+    yield batch
+
+
+def _append(batch: _Batch, record: Record) -> None:
+    if isinstance(record, Document):
+        batch.documents.append(record)
+    else:
+        batch.rejections.append(record)
+    batch.position = (record.position or 0) + 1
+    batch.byte_offset = record.end_offset or 0
+
+
+def _run(
+    opened: OpenStore,
+    run: _Run,
+    batches: Iterable[_Batch],
+    options: IngestOptions,
+    observer: Observer,
+) -> IngestSummary:
+    state = "interrupted"
+    interrupted = False
+    try:
+        for batch, prepared, prepared_with in _prepared(opened, batches, options):
+            _commit(opened, run, batch, prepared, prepared_with, options, observer)
+            if options.strict and batch.rejections:
+                first = batch.rejections[0]
+                raise MalformedRecord(first.source, first.position, first.reason)
+            if observer.should_stop():
+                interrupted = True
+                break
+        state = "interrupted" if interrupted else "finished"
+    finally:
+        # Where even this cannot be written, the run stays "running": fsck and the next run know.
+        with suppress(Exception), opened.write() as connection:
+            runs.end_run(connection, run.run_id, state, now())
+    summary = IngestSummary(
+        run.run_id,
+        run.counts["added"],
+        run.counts["updated"],
+        run.counts["unchanged"],
+        run.counts["duplicates"],
+        run.counts["rejected"],
+        run.counts["byte_count"],
+        interrupted,
+        run.resumed_at,
+    )
+    if not interrupted:
+        _refresh_after(opened, options, observer)
+    return summary
+
+
+def _refresh_after(opened: OpenStore, options: IngestOptions, observer: Observer) -> None:
+    """Refresh a live store, or one that has no generation yet."""
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+    wanted = state.settings.policy == "live" and options.refresh
+    if not state.is_fresh and (wanted or (state.generation is None and options.refresh)):
+        refresh(opened, on_progress=observer.on_refresh)
+
+
+def _prepared(
+    opened: OpenStore, batches: Iterable[_Batch], options: IngestOptions
+) -> Iterator[tuple[_Batch, PreparedBatch, State]]:
+    """Yield the batches in order, prepared by threads, few of them ahead of the writer."""
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+    threads = options.threads or min(os.cpu_count() or 1, 4)
+
+    def prepared(batch: _Batch) -> tuple[_Batch, PreparedBatch, State]:
+        documents = batch.documents
+        if options.strict and batch.rejections:
+            first = batch.rejections[0].position
+            documents = [d for d in documents if (d.position or 0) < first]
+        if options.collection is not None:
+            documents = [
+                d if d.collection else replace(d, collection=options.collection) for d in documents
+            ]
+        return (
+            batch,
+            prepare(documents, state.scheme, keep_text=state.settings.text_kept),
+            state,
+        )
+
+    if threads == 1:
+        yield from map(prepared, batches)
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="prepare") as pool:
+        ahead: deque[Future[tuple[_Batch, PreparedBatch, State]]] = deque()
+        try:
+            for batch in batches:
+                ahead.append(pool.submit(prepared, batch))
+                if len(ahead) > threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()
+
+
+def _commit(
+    opened: OpenStore,
+    run: _Run,
+    batch: _Batch,
+    prepared: PreparedBatch,
+    prepared_with: State,
+    options: IngestOptions,
+    observer: Observer,
+) -> None:
+    """Write a batch, its rejections and its place in the source in one transaction."""
+    counts = Counter(run.counts)
+    name = batch.source.name if batch.source else None
+    seen_at = now()
+    with opened.write() as connection:
+        state = opened.state(connection)
+        if state.scheme_id != prepared_with.scheme_id:
+            prepared = prepare(prepared.documents, state.scheme, keep_text=state.settings.text_kept)
+        source_id = None
+        if name is not None and name in run.states:
+            source_id = _note_position(connection, run, batch, options)
+        outcome = store_batch(
+            opened,
+            connection,
+            state,
+            prepared,
+            run_id=run.run_id,
+            seen_at=seen_at,
+            source_ids=(
+                {}
+                if source_id is None
+                else dict.fromkeys(range(len(prepared.documents)), source_id)
+            ),
+        )
+        runs.put_rejections(connection, run.run_id, batch.rejections, seen_at)
+        if name is not None and batch.ends and run.from_start.get(name):
+            runs.drop_old_rejections(connection, os.fsencode(name), run.run_id)
+        counts.update(outcome.outcomes)
+        counts["duplicates"] += len(outcome.duplicates)
+        counts["rejected"] += len(batch.rejections)
+        counts["byte_count"] += sum(prepared.sizes)
+        runs.count_in_run(
+            connection,
+            run.run_id,
+            {
+                column: counts[column]
+                for column in (
+                    "added", "updated", "unchanged", "duplicates", "rejected", "byte_count",
+                )
+            },
+        )  # fmt: skip
+    run.counts = counts
+    if source_id is not None and name is not None:
+        run.source_ids[name] = source_id
+    for place, original in outcome.duplicates.items():
+        observer.on_duplicate(
+            prepared.documents[place].key, original.decode("utf-8", "surrogateescape")
+        )
+    for rejection in batch.rejections:
+        observer.on_reject(rejection)
+    observer.on_progress(
+        IngestProgress(
+            name or "",
+            batch.source.bytes_read if batch.source else counts["byte_count"],
+            batch.source.total_bytes if batch.source else None,
+            counts["added"] + counts["updated"] + counts["unchanged"],
+            counts["rejected"],
+        )
+    )
+
+
+def _note_position(connection: Connection, run: _Run, batch: _Batch, options: IngestOptions) -> int:
+    """Write how far the source is read with this batch; return its number."""
+    if batch.source is None:
+        raise InvalidParameter("a batch from no source has no position")
+    name = batch.source.name
+    stopped = options.strict and bool(batch.rejections)
+    state = replace(
+        run.states[name],
+        position=batch.position,
+        byte_offset=batch.byte_offset,
+        complete=batch.ends,
+    )
+    if stopped:
+        first = batch.rejections[0]
+        state = replace(
+            state, position=first.position, byte_offset=first.byte_offset, complete=False
+        )
+    return runs.put_source(
+        connection, run.source_ids.get(name), os.fsencode(name), state, run.run_id
+    )

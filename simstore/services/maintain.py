@@ -1,0 +1,135 @@
+"""Make, back up, compact and upgrade a store."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from simstore import __version__
+from simstore.errors import CorruptStore, InvalidParameter, StorageError, StoreExists
+from simstore.fingerprint.scheme import Scheme
+from simstore.model import Policy
+from simstore.services.opened import OpenStore, State, now
+from simstore.services.refresh import drop_retired, freeze
+from simstore.storage import copies, generations, migrate, vocabularies
+from simstore.storage.engine import Database
+from simstore.storage.generations import Settings
+
+
+def create_store(
+    database: Database,
+    scheme: Scheme,
+    *,
+    policy: Policy = "live",
+    text_kept: bool = True,
+    vocabulary_recorded: bool = True,
+) -> None:
+    """Make a new store, all or nothing: a file gets its name when it is complete.
+
+    Raises:
+        StoreExists: There is something at this place already.
+        InvalidParameter: The scheme needs the vocabulary that was switched off.
+    """
+    if scheme.depends_on_corpus and not vocabulary_recorded:
+        raise InvalidParameter(
+            f"scheme {scheme.label} ranks its features by the vocabulary; leave out --no-vocabulary"
+        )
+    settings = Settings(policy, text_kept, vocabulary_recorded, 0)
+    if database.path is None:
+        with database.read() as connection:
+            if migrate.revision(connection) is not None:
+                raise StoreExists(database.label)
+        _fill(database, scheme, settings)
+        return
+    if os.path.lexists(database.path):
+        raise StoreExists(str(database.path))
+    if not database.path.absolute().parent.is_dir():
+        raise StorageError(f"{database.path}: its folder does not exist; make it first")
+    draft_path = database.path.with_name(f".{database.path.name}.{os.getpid()}.new")
+    copies.delete_file(draft_path)
+    draft = Database(draft_path)
+    try:
+        migrate.prepare_new_file(draft)
+        _fill(draft, scheme, settings)
+        draft.close()
+        migrate.publish(draft_path, database.path)
+    finally:
+        draft.close()
+        copies.delete_file(draft_path)
+
+
+def _fill(database: Database, scheme: Scheme, settings: Settings) -> None:
+    with database.write() as connection:
+        migrate.create_tables(connection)
+        generations.create_settings(connection, settings, now(), __version__)
+        scheme_id = generations.add_scheme(connection, scheme.record(), "standing", now())
+        if not scheme.depends_on_corpus:
+            row = freeze(connection, State(settings, scheme_id, scheme, None))
+            generations.set_generation_status(connection, row.generation_id, "standing", now())
+
+
+def backup(opened: OpenStore, target: Path, *, replace: bool = False) -> int:
+    """Copy the store while others use it, check the copy; return its size in bytes.
+
+    Raises:
+        StoreExists: There is something at ``target`` and ``replace`` is not set.
+        CorruptStore: The copy does not hold together.
+    """
+    database = opened.database
+    if database.path is None:
+        raise InvalidParameter("backup copies SQLite stores; use your server's own tools")
+    if target.exists() and not replace:
+        raise StoreExists(str(target))
+    if not target.absolute().parent.is_dir():
+        raise StorageError(f"{target}: its folder does not exist; make it first")
+    draft = target.with_name(f".{target.name}.{os.getpid()}.new")
+    copies.delete_file(draft)
+    try:
+        copies.copy(database, draft)
+        problem = copies.check(draft)
+        if problem is not None:
+            raise CorruptStore(str(draft), f"the backup is not sound ({problem})")
+        if replace:
+            draft.replace(target)
+        else:
+            migrate.publish(draft, target)
+        copies.sync_folder(target)
+    finally:
+        copies.delete_file(draft)
+    return target.stat().st_size
+
+
+def compact(opened: OpenStore) -> tuple[int, int]:
+    """Give unused space back; return the file's size before and after, in bytes."""
+    database = opened.database
+    before = database.file_bytes()
+    drop_retired(opened)
+    with opened.write() as connection:
+        vocabularies.merge_deltas(connection, opened.state(connection).scheme_id)
+    copies.vacuum(database)
+    return before, database.file_bytes()
+
+
+def upgrade(database: Database) -> tuple[str, str, Path | None]:
+    """Bring an older store to the present schema, after a backup.
+
+    All migrations are one transaction: a kill leaves the old store or the new one.
+
+    Returns:
+        The revision before and after, and the backup; None where nothing was to be done.
+
+    Raises:
+        NotAStore: There is no store of ours.
+        SchemaTooNew: A newer simstore made it.
+    """
+    database.check_exists()
+    with database.read() as connection:
+        before = migrate.known_revision(connection, database.label)
+    if before == migrate.HEAD:
+        return before, before, None
+    kept = None
+    if database.path is not None:
+        kept = database.path.with_name(f"{database.path.name}.{before}.backup")
+        backup(OpenStore(database), kept, replace=True)
+    migrate.upgrade(database)
+    return before, migrate.HEAD, kept

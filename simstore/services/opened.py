@@ -1,0 +1,143 @@
+"""A store that is open: its database, its scheme, and what a writer remembers between batches."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import CorruptStore
+from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.schemes import open_scheme
+from simstore.storage import generations, vocabularies
+from simstore.storage.engine import Connection, Database
+from simstore.storage.generations import GenerationRow, Settings
+
+# Terms a writer remembers; beyond, it forgets them all and asks the database again.
+_REMEMBERED_TERMS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What stands in one snapshot of a store.
+
+    Attributes:
+        generation: The standing generation; None before the first.
+    """
+
+    settings: Settings
+    scheme_id: int
+    scheme: Scheme
+    generation: GenerationRow | None
+
+    @property
+    def records_vocabulary(self) -> bool:
+        """Return whether the store counts features."""
+        return self.settings.vocabulary_recorded or self.scheme.depends_on_corpus
+
+    @property
+    def keeps_counts(self) -> bool:
+        """Return whether the store keeps each document's feature counts.
+
+        It must where fingerprints are made anew from them, and where they could not be counted
+        again from a kept text.
+        """
+        return self.scheme.depends_on_corpus or (
+            self.settings.vocabulary_recorded and not self.settings.text_kept
+        )
+
+    @property
+    def is_fresh(self) -> bool:
+        """Return whether the standing generation covers the present vocabulary."""
+        if not self.scheme.depends_on_corpus:
+            return True
+        if self.generation is None:
+            return self.settings.changes == 0
+        return self.generation.basis == self.settings.changes
+
+
+class OpenStore:
+    """The database of a store and what is known of it in this process.
+
+    Threads may share it: readers have a snapshot each, writers take turns.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._write_lock = threading.RLock()
+        self._schemes: dict[int, Scheme] = {}
+        self._terms: dict[bytes, int] = {}
+        self._terms_scheme = 0
+        self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Yield a writer's connection; commit at the end, roll back on error."""
+        with self._write_lock:
+            try:
+                with self.database.write() as connection:
+                    yield connection
+            except BaseException:
+                # Terms that this transaction added are not there.
+                self._terms = {}
+                raise
+
+    def state(self, connection: Connection) -> State:
+        """Return what stands in this snapshot.
+
+        Raises:
+            SchemeMismatch: This installation computes other fingerprints than the store's scheme.
+        """
+        found = generations.scheme_with_status(connection, "standing")
+        if found is None:
+            raise CorruptStore(self.database.label, "it has no scheme")
+        scheme_id, record = found
+        if scheme_id not in self._schemes:
+            self._schemes[scheme_id] = open_scheme(record)
+        return State(
+            generations.settings(connection),
+            scheme_id,
+            self._schemes[scheme_id],
+            generations.generation_with_status(connection, "standing"),
+        )
+
+    def feature_ids(
+        self, connection: Connection, scheme_id: int, terms: tuple[bytes, ...]
+    ) -> NDArray[np.int64]:
+        """Return the feature number of each term; new terms are added. For writers only."""
+        if self._terms_scheme != scheme_id or len(self._terms) > _REMEMBERED_TERMS:
+            self._terms, self._terms_scheme = {}, scheme_id
+        known = self._terms
+        unknown = [term for term in terms if term not in known]
+        if unknown:
+            known.update(vocabularies.feature_ids(connection, scheme_id, unknown))
+            new = [term for term in unknown if term not in known]
+            vocabularies.add_terms(connection, scheme_id, new)
+            known.update(vocabularies.feature_ids(connection, scheme_id, new))
+        return np.fromiter((known[term] for term in terms), np.int64, len(terms))
+
+    def ranks_of(
+        self, connection: Connection, generation_id: int, feature_ids: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the rank of each feature in a generation, -1 where it has none."""
+        if self._ranks is None or self._ranks[0] != generation_id:
+            ids = np.array(
+                [number for number, _ in vocabularies.ranks(connection, generation_id)], np.int64
+            )
+            order = np.argsort(ids)
+            self._ranks = (generation_id, ids[order], order)
+        _, ids, ranks = self._ranks
+        if not len(ids):
+            return np.full(len(feature_ids), -1, np.int64)
+        places = np.minimum(np.searchsorted(ids, feature_ids), len(ids) - 1)
+        return np.where(ids[places] == feature_ids, ranks[places], -1)
+
+
+def now() -> int:
+    """Return the time in seconds since 1970-01-01 UTC."""
+    return int(time.time())

@@ -1,0 +1,293 @@
+"""Generations: a new vocabulary frozen, all fingerprints made anew beside the old, one switch.
+
+Several processes may refresh at once: each takes the next documents that have no fingerprint in
+the generation under construction, in a transaction of its own, until none is left. A process that
+is killed leaves a generation under construction, which the next refresh goes on with where it is
+still up to date, and drops otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simstore.fingerprint.features import assemble
+from simstore.fingerprint.simhash import to_integers
+from simstore.fingerprint.vocabulary import rank_features
+from simstore.model import RefreshSummary, VocabularyStatus, VocabularyTerm
+from simstore.services import counting
+from simstore.services.opened import OpenStore, State, now
+from simstore.storage import documents, fingerprints, generations, vocabularies
+from simstore.storage.engine import Connection
+from simstore.storage.generations import GenerationRow
+
+# Documents a transaction: long enough to be fast, short enough not to keep other writers waiting.
+BATCH_DOCUMENTS = 2_000
+_DROP_ROWS = 20_000
+_DRIFT_SAMPLE = 1_000
+
+Progress = Callable[[int, int], None]
+
+
+def refresh(
+    opened: OpenStore, *, force: bool = False, on_progress: Progress | None = None
+) -> RefreshSummary:
+    """Make the standing generation cover every document and the present vocabulary.
+
+    Args:
+        opened: The store.
+        force: Build a new generation even where the standing one is up to date.
+        on_progress: Called with documents done and documents in all.
+    """
+    switched = False
+    while True:
+        with opened.write() as connection:
+            state = opened.state(connection)
+            if not state.scheme.depends_on_corpus or (state.is_fresh and not force):
+                # A corpus-independent scheme has nothing to refresh; missing links are mended.
+                missing = _missing(connection, state)
+                if not missing or state.generation is None:
+                    break
+                building = state.generation
+            else:
+                building = _begin(connection, state)
+        if not _build(opened, building, on_progress):
+            continue
+        with opened.write() as connection:
+            state = opened.state(connection)
+            if building.status == "building":
+                found = generations.generation_with_status(connection, "building")
+                if found is None or found.generation_id != building.generation_id:
+                    continue
+                if _missing_in(connection, state, building.generation_id):
+                    continue
+                _switch(connection, state, building)
+                switched = True
+        # Documents that others committed meanwhile are theirs to refresh.
+        break
+    drop_retired(opened)
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        standing = state.generation
+        held = 0
+        if standing is not None:
+            held = fingerprints.link_count(connection, state.scheme.bits, standing.generation_id)
+    return RefreshSummary(standing.generation_id if standing else None, held, switched)
+
+
+def _missing(connection: Connection, state: State) -> bool:
+    if state.generation is None:
+        return False
+    return _missing_in(connection, state, state.generation.generation_id)
+
+
+def _missing_in(connection: Connection, state: State, generation_id: int) -> bool:
+    return bool(
+        fingerprints.unlinked_documents(connection, state.scheme.bits, generation_id, limit=1)
+    )
+
+
+def _begin(connection: Connection, state: State) -> GenerationRow:
+    """Return the generation under construction, or freeze the vocabulary for a new one."""
+    found = generations.generation_with_status(connection, "building")
+    if found is not None:
+        if found.basis == state.settings.changes and found.scheme_id == state.scheme_id:
+            return found
+        generations.set_generation_status(connection, found.generation_id, "retired")
+    return freeze(connection, state)
+
+
+def freeze(connection: Connection, state: State) -> GenerationRow:
+    """Begin a generation with the vocabulary as it is now."""
+    vocabularies.merge_deltas(connection, state.scheme_id)
+    generation_id = generations.add_generation(
+        connection, state.scheme_id, "building", state.settings.changes, now()
+    )
+    size = state.scheme.ranked_features
+    totals = vocabularies.rank_candidates(connection, state.scheme_id, size)
+    vocabularies.put_ranks(connection, generation_id, rank_features(totals, size))
+    return GenerationRow(generation_id, state.scheme_id, "building", state.settings.changes)
+
+
+def _build(opened: OpenStore, building: GenerationRow, on_progress: Progress | None) -> bool:
+    """Give every document a fingerprint in a generation; return False where it has vanished."""
+    after = 0
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        if building.status == "building":
+            after = fingerprints.last_linked_document(
+                connection, state.scheme.bits, building.generation_id
+            )
+    while True:
+        with opened.write() as connection:
+            state = opened.state(connection)
+            standing = generations.generation_with_status(connection, building.status)
+            if standing is None or standing.generation_id != building.generation_id:
+                return False
+            batch = fingerprints.unlinked_documents(
+                connection, state.scheme.bits, building.generation_id, BATCH_DOCUMENTS, after
+            )
+            if not batch and after:
+                # Documents before it may have changed meanwhile.
+                after = 0
+                continue
+            if not batch:
+                return True
+            link_batch(opened, connection, state, building.generation_id, batch)
+            after = batch[-1]
+        if on_progress is not None:
+            _report(opened, building, on_progress)
+
+
+def link_batch(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    generation_id: int,
+    document_ids: list[int],
+) -> None:
+    """Compute the fingerprints of stored documents in a generation, and store them."""
+    if state.scheme.depends_on_corpus:
+        rows = counting.feature_rows(opened, connection, state, document_ids)
+        counts = assemble([rows[document_id] for document_id in document_ids])
+        ranks = opened.ranks_of(connection, generation_id, counts.columns)
+        # Columns are feature numbers; their ranks, entry by entry, serve as a table of their own.
+        counts = type(counts)((), counts.offsets, np.arange(len(ranks)), counts.counts)
+        words = state.scheme.fingerprints(counts, ranks)
+    else:
+        texts = counting.stored_texts(opened, connection, document_ids)
+        words = state.scheme.fingerprints(
+            state.scheme.count([texts[document_id] for document_id in document_ids])
+        )
+    fingerprints.link_many(
+        connection,
+        state.scheme.bits,
+        generation_id,
+        dict(zip(document_ids, to_integers(words), strict=True)),
+    )
+
+
+def _report(opened: OpenStore, building: GenerationRow, on_progress: Progress) -> None:
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        done = fingerprints.link_count(connection, state.scheme.bits, building.generation_id)
+        on_progress(done, documents.count(connection))
+
+
+def _switch(connection: Connection, state: State, building: GenerationRow) -> None:
+    if state.generation is not None:
+        generations.set_generation_status(connection, state.generation.generation_id, "retired")
+    generations.set_generation_status(connection, building.generation_id, "standing", now())
+
+
+def drop_retired(opened: OpenStore) -> None:
+    """Delete the rows of retired generations and schemes, in short transactions."""
+    while True:
+        with opened.write() as connection:
+            retired = generations.generations(connection, ("retired",))
+            if not retired:
+                break
+            number = retired[0].generation_id
+            if not fingerprints.drop_generation_rows(connection, number, _DROP_ROWS):
+                generations.delete_generation(connection, number)
+    with opened.write() as connection:
+        for scheme_id in generations.scheme_ids(connection, "retired"):
+            vocabularies.drop_scheme(connection, scheme_id)
+            generations.delete_scheme(connection, scheme_id)
+
+
+def status(opened: OpenStore) -> VocabularyStatus:
+    """Return the vocabulary's state and how far the standing generation has drifted from it."""
+    _merge(opened)
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        bits = state.scheme.bits
+        generation_id = state.generation.generation_id if state.generation else None
+        size = state.scheme.ranked_features
+        present: list[tuple[int, int]] = []
+        standing: list[tuple[int, int]] = []
+        sampled = changed = 0
+        if size:
+            present = rank_features(
+                vocabularies.rank_candidates(connection, state.scheme_id, size), size
+            )
+        if generation_id is not None:
+            standing = vocabularies.ranks(connection, generation_id)
+            if size:
+                sampled, changed = _drift(opened, connection, state, generation_id, present)
+        old = [number for number, _ in standing]
+        new = [number for number, _ in present]
+        differing = sum(a != b for a, b in zip(old, new, strict=False)) + abs(len(old) - len(new))
+        waiting = 0
+        if generation_id is not None:
+            waiting = documents.count(connection) - fingerprints.link_count(
+                connection, bits, generation_id
+            )
+        elif size:
+            waiting = documents.count(connection)
+        return VocabularyStatus(
+            state.scheme.label,
+            state.settings.policy,
+            generation_id,
+            state.is_fresh and not waiting,
+            vocabularies.term_count(connection, state.scheme_id),
+            len(standing),
+            differing,
+            len(set(new) - set(old)),
+            sampled,
+            changed,
+            waiting,
+        )
+
+
+def _drift(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    generation_id: int,
+    present: list[tuple[int, int]],
+) -> tuple[int, int]:
+    """Return how many documents were looked at, and how many would change their fingerprint."""
+    sample = sample_documents(connection, _DRIFT_SAMPLE)
+    stored = fingerprints.of_documents(connection, state.scheme.bits, generation_id, sample)
+    chosen = sorted(stored)
+    rows = counting.feature_rows(opened, connection, state, chosen)
+    counts = assemble([rows[document_id] for document_id in chosen])
+    rank_of = {number: rank for rank, (number, _) in enumerate(present)}
+    ranks = np.array([rank_of.get(number, -1) for number in counts.columns.tolist()], np.int64)
+    counts = type(counts)((), counts.offsets, np.arange(len(ranks)), counts.counts)
+    values = to_integers(state.scheme.fingerprints(counts, ranks))
+    return len(chosen), sum(
+        stored[document_id] != value for document_id, value in zip(chosen, values, strict=True)
+    )
+
+
+def sample_documents(connection: Connection, size: int) -> list[int]:
+    """Return documents spread evenly over the order of ingest, the same at each call."""
+    total = documents.count(connection)
+    step = max(total // size, 1)
+    return documents.every_nth(connection, step, size)
+
+
+def _merge(opened: OpenStore) -> None:
+    with opened.database.read() as connection:
+        scheme_id = opened.state(connection).scheme_id
+        if not vocabularies.delta_count(connection, scheme_id):
+            return
+    with opened.write() as connection:
+        vocabularies.merge_deltas(connection, opened.state(connection).scheme_id)
+
+
+def top_terms(opened: OpenStore, limit: int | None) -> list[VocabularyTerm]:
+    """Return the most frequent features, ties by the term's bytes."""
+    _merge(opened)
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        generation_id = state.generation.generation_id if state.generation else None
+        return [
+            VocabularyTerm(rank, term.decode("utf-8", "surrogateescape"), document_count, total)
+            for rank, term, document_count, total in vocabularies.top_terms(
+                connection, state.scheme_id, generation_id, limit
+            )
+        ]

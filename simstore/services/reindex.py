@@ -1,0 +1,188 @@
+"""Reindex: all fingerprints and the vocabulary made anew from the kept texts, by any scheme.
+
+The new scheme is built beside the standing one in batches; queries go on with the old one, new
+documents are refused until the switch, which is one transaction. A killed reindex is gone on with
+(``resume``) or given up (``abort``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
+from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.schemes import make_scheme, open_scheme
+from simstore.fingerprint.simhash import to_integers
+from simstore.services import counting
+from simstore.services.opened import OpenStore, State, now
+from simstore.services.refresh import Progress, drop_retired, freeze, link_batch
+from simstore.storage import documents, fingerprints, generations, vocabularies
+from simstore.storage.engine import Connection
+
+BATCH_DOCUMENTS = 1_000
+
+
+def reindex(
+    opened: OpenStore,
+    scheme: Scheme | None,
+    *,
+    resume: bool = False,
+    on_progress: Progress | None = None,
+) -> str:
+    """Make the store's fingerprints anew; return the label of the scheme that stands now.
+
+    Args:
+        opened: The store.
+        scheme: The new scheme; None: the present one, computed as this installation does.
+        resume: Go on with a reindex that was interrupted.
+        on_progress: Called with documents done and documents in all, twice over for a scheme
+            that depends on the corpus.
+
+    Raises:
+        ReindexInProgress: One was begun before and ``resume`` is not set.
+        InvalidParameter: The store keeps no text.
+        Conflict: ``resume`` and there is nothing to go on with.
+    """
+    state = _begin(opened, scheme, resume=resume)
+    if state.generation is None:
+        _count(opened, state, on_progress)
+        with opened.write() as connection:
+            state = replace(state, settings=generations.settings(connection))
+            state = replace(state, generation=freeze(connection, state))
+    _link(opened, state, on_progress)
+    with opened.write() as connection:
+        _switch(connection, state)
+    drop_retired(opened)
+    return state.scheme.label
+
+
+def abort(opened: OpenStore) -> None:
+    """Give up a reindex that was begun.
+
+    Raises:
+        Conflict: There is none.
+    """
+    with opened.write() as connection:
+        found = generations.scheme_with_status(connection, "building")
+        if found is None:
+            raise Conflict("no reindex is under way; there is nothing to give up")
+        _retire_building(connection, found[0])
+        generations.set_scheme_status(connection, found[0], "retired")
+    drop_retired(opened)
+
+
+def _begin(opened: OpenStore, scheme: Scheme | None, *, resume: bool) -> State:
+    """Return the state of the scheme under construction."""
+    with opened.write() as connection:
+        settings = generations.settings(connection)
+        found = generations.scheme_with_status(connection, "building")
+        if found is not None:
+            if not resume:
+                raise ReindexInProgress(found[1].label)
+            scheme_id, record = found
+            building = generations.generation_with_status(connection, "building")
+            return State(settings, scheme_id, open_scheme(record), building)
+        if resume:
+            raise Conflict("no reindex is under way; begin one with `simstore reindex`")
+        if not settings.text_kept:
+            raise InvalidParameter(
+                "this store keeps no text (--no-text), so nothing can be counted anew; "
+                "ingest the sources into a new store"
+            )
+        standing = generations.scheme_with_status(connection, "standing")
+        if scheme is None and standing is not None:
+            scheme = make_scheme(standing[1])
+        if scheme is None:
+            raise InvalidParameter("the store has no scheme; name one with --scheme")
+        # A refresh under way is of no use any more.
+        if standing is not None:
+            _retire_building(connection, standing[0])
+        scheme_id = generations.add_scheme(connection, scheme.record(), "building", now())
+        state = State(settings, scheme_id, scheme, None)
+        if not scheme.depends_on_corpus:
+            state = replace(state, generation=freeze(connection, state))
+        return state
+
+
+def _retire_building(connection: Connection, scheme_id: int) -> None:
+    for row in generations.generations(connection, ("building",)):
+        if row.scheme_id == scheme_id:
+            generations.set_generation_status(connection, row.generation_id, "retired")
+
+
+def _count(opened: OpenStore, state: State, on_progress: Progress | None) -> None:
+    """Count the features of every document by the new scheme."""
+    while True:
+        with opened.write() as connection:
+            _check_building(connection, state)
+            after = vocabularies.last_counted_document(connection, state.scheme_id)
+            batch = documents.ids_after(connection, after, BATCH_DOCUMENTS)
+            if not batch:
+                return
+            _count_batch(opened, connection, state, batch)
+            total = documents.count(connection)
+        if on_progress is not None:
+            on_progress(documents_before(opened, batch[-1]), total)
+
+
+def _count_batch(opened: OpenStore, connection: Connection, state: State, batch: list[int]) -> None:
+    texts = counting.stored_texts(opened, connection, batch)
+    counts = state.scheme.count([texts[document_id] for document_id in batch])
+    ids = opened.feature_ids(connection, state.scheme_id, counts.terms)
+    counting.change_vocabulary(connection, state.scheme_id, added=(ids, counts))
+    if state.keeps_counts:
+        counting.write_counts(connection, state.scheme_id, ids, counts, batch)
+    if state.generation is not None:
+        values = to_integers(state.scheme.fingerprints(counts))
+        fingerprints.link_many(
+            connection,
+            state.scheme.bits,
+            state.generation.generation_id,
+            dict(zip(batch, values, strict=True)),
+        )
+
+
+def _link(opened: OpenStore, state: State, on_progress: Progress | None) -> None:
+    """Give every document its fingerprint by the new scheme."""
+    generation_id = state.generation.generation_id if state.generation else 0
+    bits = state.scheme.bits
+    while True:
+        with opened.write() as connection:
+            _check_building(connection, state)
+            after = fingerprints.last_linked_document(connection, bits, generation_id)
+            batch = documents.ids_after(connection, after, BATCH_DOCUMENTS)
+            if not batch:
+                return
+            if state.scheme.depends_on_corpus or not state.records_vocabulary:
+                link_batch(opened, connection, state, generation_id, batch)
+            else:
+                _count_batch(opened, connection, state, batch)
+            total = documents.count(connection)
+        if on_progress is not None:
+            on_progress(documents_before(opened, batch[-1]), total)
+
+
+def documents_before(opened: OpenStore, document_id: int) -> int:
+    """Return how many documents have a number up to this one."""
+    with opened.database.read() as connection:
+        return documents.count_up_to(connection, document_id)
+
+
+def _check_building(connection: Connection, state: State) -> None:
+    found = generations.scheme_with_status(connection, "building")
+    if found is None or found[0] != state.scheme_id:
+        raise Conflict("the reindex was given up or finished by another process")
+
+
+def _switch(connection: Connection, state: State) -> None:
+    """Make the new scheme and its generation the standing ones."""
+    _check_building(connection, state)
+    for row in generations.generations(connection, ("standing",)):
+        generations.set_generation_status(connection, row.generation_id, "retired")
+    for scheme_id in generations.scheme_ids(connection, "standing"):
+        generations.set_scheme_status(connection, scheme_id, "retired")
+    generations.set_scheme_status(connection, state.scheme_id, "standing")
+    if state.generation is not None:
+        generations.set_generation_status(
+            connection, state.generation.generation_id, "standing", now()
+        )

@@ -1,0 +1,106 @@
+"""The course tool: two files of pages to ``result.txt``, without a store.
+
+The same core as a store's: reader, feature counts, ranks, fingerprints, verification, report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import MalformedRecord
+from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.scheme import rank_array
+from simstore.fingerprint.simhash import to_hex, to_integers
+from simstore.fingerprint.simtool import SimtoolScheme
+from simstore.fingerprint.vocabulary import rank_features
+from simstore.model import Document, Match, SampleResult
+from simstore.search.hamming import verify
+from simstore.search.plan import default_radius
+from simstore.sources.articles import read_articles
+from simstore.sources.course import read_hash_table, read_stopwords
+from simstore.sources.streams import ByteStream
+
+BATCH_CHARACTERS = 4 << 20
+
+
+def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
+    """Return the result of each page of ``sample.txt`` among those of ``article.txt``.
+
+    Args:
+        folder: Holds ``stopwords.txt``, ``hashvalue.txt``, ``article.txt`` and ``sample.txt``.
+        features: Size N of the feature vector.
+        bits: Fingerprint length M, 1 to 128.
+
+    Raises:
+        InvalidParameter: N or M do not fit, or the hash table has a bad row.
+        SourceNotFound: A file is missing.
+        UnreadableSource: A file cannot be read.
+    """
+    # N and M are checked before any file is read.
+    SimtoolScheme(features, bits, hash_rows=np.zeros((max(features, 1), 128), np.uint8))
+    scheme = SimtoolScheme(
+        features,
+        bits,
+        hash_rows=read_hash_table(folder / "hashvalue.txt", features, bits),
+        stopwords=read_stopwords(folder / "stopwords.txt"),
+    )
+    keys: list[str] = []
+    counted: list[tuple[NDArray[np.int64], FeatureCounts]] = []
+    numbers: dict[bytes, int] = {}
+    totals = np.zeros(0, np.int64)
+    for batch in _batches(folder / "article.txt"):
+        keys += [page.key for page in batch]
+        counts = scheme.count([page.text for page in batch])
+        ids = np.array([numbers.setdefault(term, len(numbers)) for term in counts.terms], np.int64)
+        grown = np.zeros(len(numbers), np.int64)
+        grown[: len(totals)] = totals
+        sums = np.zeros(len(ids), np.int64)
+        np.add.at(sums, counts.columns, counts.counts)
+        grown[ids] += sums
+        totals = grown
+        counted.append((ids, counts))
+    named = zip(numbers, range(len(numbers)), totals.tolist(), strict=True)
+    ranks = rank_array(rank_features(named, features), len(numbers))
+    words = np.concatenate(
+        [scheme.fingerprints(counts, ranks[ids]) for ids, counts in counted]
+        or [np.empty((0, (bits + 63) // 64), np.uint64)]
+    )
+    results: list[SampleResult] = []
+    for batch in _batches(folder / "sample.txt"):
+        counts = scheme.count([sample.text for sample in batch])
+        ids = np.array([numbers.get(term, -1) for term in counts.terms], np.int64)
+        known = np.where(ids >= 0, np.append(ranks, -1)[ids], -1)
+        fingerprints = scheme.fingerprints(counts, known)
+        values = to_integers(fingerprints)
+        for sample, value, query in zip(batch, values, fingerprints, strict=True):
+            places, distances = verify(words, query, default_radius(bits))
+            order = np.argsort(distances, kind="stable")
+            matches = tuple(
+                Match(keys[place], distance, place)
+                for place, distance in zip(
+                    places[order].tolist(), distances[order].tolist(), strict=True
+                )
+            )
+            results.append(SampleResult(sample.key, to_hex(value, bits), matches))
+    return tuple(results)
+
+
+def _batches(path: Path) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    size = 0
+    name = str(path)
+    with ByteStream(name).open() as stream:
+        for page in read_articles(stream, name, max_document_bytes=None):
+            if not isinstance(page, Document):
+                raise MalformedRecord(name, page.position, page.reason)
+            batch.append(page)
+            size += len(page.text)
+            if size >= BATCH_CHARACTERS:
+                yield batch
+                batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,1 @@
+"""Files, folders and streams to documents: one reader a file, one registry."""

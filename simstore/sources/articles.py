@@ -1,0 +1,106 @@
+"""Article files: pages separated by form feeds, the first line of each its id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from simstore.model import Document, Rejection
+from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
+from simstore.sources.streams import DamagedStream
+
+_BLANKS = b" \t\n\v\f\r"
+_FORM_FEED = b"\f"
+_CHUNK = 1 << 20
+
+
+def read_articles(
+    stream: BinaryIO,
+    name: str,
+    *,
+    position: int = 0,
+    byte_offset: int = 0,
+    max_document_bytes: int | None = MAX_DOCUMENT_BYTES,
+) -> Iterator[Record]:
+    """Yield the pages of an article file.
+
+    White space before a page is skipped; the first line, without trailing blanks, is the page's
+    key; the rest is its text. A chunk of white space alone is no page.
+
+    Args:
+        stream: Bytes from ``byte_offset`` on, which is a page's beginning or the file's.
+        name: The source's name, for rejections.
+        position: Number of the first page that is yielded.
+        byte_offset: Where the stream begins in the source.
+        max_document_bytes: Longer pages are rejected, without being held; None: no limit.
+    """
+    for chunk, start, end, is_whole in _chunks(stream, name, byte_offset, max_document_bytes):
+        page = chunk.lstrip(_BLANKS)
+        page_start = start + len(chunk) - len(page)
+        if isinstance(is_whole, str):
+            yield Rejection(name, position, page_start, end, is_whole, page[:HEAD_BYTES])
+        elif not page:
+            continue
+        else:
+            key, body = split_page(page)
+            yield Document(
+                key.decode("utf-8", "surrogateescape"),
+                body.decode("utf-8", "surrogateescape"),
+                position=position,
+                byte_offset=page_start,
+                end_offset=end,
+            )
+        position += 1
+
+
+def split_page(page: bytes) -> tuple[bytes, bytes]:
+    """Return id and body of a page that begins with its id.
+
+    The id ends at the first CR or LF; the line end belongs to neither.
+    """
+    ends = [place for place in (page.find(b"\n"), page.find(b"\r")) if place >= 0]
+    if not ends:
+        return page.rstrip(b" \t\v"), b""
+    end = min(ends)
+    after = end + (2 if page[end : end + 2] == b"\r\n" else 1)
+    return page[:end].rstrip(b" \t\v"), page[after:]
+
+
+def _chunks(
+    stream: BinaryIO, name: str, offset: int, limit: int | None
+) -> Iterator[tuple[bytes, int, int, str | None]]:
+    """Yield (bytes between form feeds, start, end, reason to reject) in order.
+
+    ``end`` is after the form feed. Of a chunk above the limit only the first bytes are kept.
+    """
+    parts: list[bytes] = []
+    size = 0
+    start = offset
+    damage: str | None = None
+    while True:
+        try:
+            data = stream.read(_CHUNK)
+        except DamagedStream as error:
+            damage, data = error.reason, b""
+        pieces = data.split(_FORM_FEED)
+        for number, piece in enumerate(pieces):
+            if limit is None or size <= limit:
+                parts.append(piece)
+            size += len(piece)
+            if number < len(pieces) - 1:
+                end = start + size + 1
+                yield b"".join(parts), start, end, _too_long(size, limit)
+                parts, size, start = [], 0, end
+        if not data:
+            break
+    rest = b"".join(parts)
+    if damage is not None:
+        yield rest, start, start + size, damage
+    elif rest:
+        yield rest, start, start + size, _too_long(size, limit)
+
+
+def _too_long(size: int, limit: int | None) -> str | None:
+    if limit is None or size <= limit:
+        return None
+    return f"the page has {size:,} bytes, more than the limit of {limit:,}"

@@ -1,0 +1,147 @@
+"""JSON Lines: one object a line, with a text, a key and any other fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from simstore.model import Document, Rejection
+from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
+from simstore.sources.streams import DamagedStream
+from simstore.text.decoding import UTF8_BOM, well_formed
+
+KEY_FIELDS = ("key", "id", "url", "doc_id")
+TEXT_FIELDS = ("text", "content", "body")
+
+
+def read_jsonl(
+    stream: BinaryIO,
+    name: str,
+    *,
+    position: int = 0,
+    byte_offset: int = 0,
+    max_document_bytes: int | None = MAX_DOCUMENT_BYTES,
+    key_field: str | None = None,
+    text_field: str | None = None,
+) -> Iterator[Record]:
+    """Yield the records of a JSON Lines file.
+
+    The key is the first of the fields ``key``, ``id``, ``url`` and ``doc_id``, else ``NAME:LINE``
+    (from 1); the text is the first of ``text``, ``content`` and ``body``. ``title`` and
+    ``collection`` are kept as such, all other fields as metadata. Blank lines are skipped.
+
+    Args:
+        stream: Bytes from ``byte_offset`` on, which is a line's beginning.
+        name: The source's name, for rejections and keys.
+        position: Number of the first line that is read, blank lines included.
+        byte_offset: Where the stream begins in the source.
+        max_document_bytes: Longer lines are rejected, without being held; None: no limit.
+        key_field: The one field that holds the key; a record without it is rejected.
+        text_field: The one field that holds the text.
+    """
+    key_fields = (key_field,) if key_field else KEY_FIELDS
+    text_fields = (text_field,) if text_field else TEXT_FIELDS
+    offset = byte_offset
+    while True:
+        try:
+            line, size = _read_line(stream, max_document_bytes)
+        except DamagedStream as error:
+            yield Rejection(name, position, offset, offset, error.reason)
+            return
+        if not size:
+            return
+        end = offset + size
+        if line.strip():
+            reason = None
+            if size > len(line):
+                reason = (
+                    f"the line has {size:,} bytes, more than the limit of {max_document_bytes:,}"
+                )
+            else:
+                found = _parse(line, name, position, key_fields, text_fields, bool(key_field))
+                if isinstance(found, str):
+                    reason = found
+                else:
+                    key, text, title, collection, metadata = found
+                    yield Document(key, text, title, collection, metadata, position, offset, end)
+            if reason is not None:
+                yield Rejection(name, position, offset, end, reason, line[:HEAD_BYTES])
+        position += 1
+        offset = end
+
+
+def _read_line(stream: BinaryIO, limit: int | None) -> tuple[bytes, int]:
+    """Return a line, cut at the limit, and its whole size."""
+    if limit is None:
+        line = stream.readline()
+        return line, len(line)
+    line = stream.readline(limit + 1)
+    size = len(line)
+    if size > limit:
+        part = line
+        while part and not part.endswith(b"\n"):
+            part = stream.readline(1 << 20)
+            size += len(part)
+        line = line[:limit]
+    return line, size
+
+
+def _parse(
+    line: bytes,
+    name: str,
+    position: int,
+    key_fields: tuple[str, ...],
+    text_fields: tuple[str, ...],
+    key_required: bool,
+) -> tuple[str, str, str | None, str | None, dict[str, Any]] | str:
+    """Return key, text, title, collection and metadata, or the reason to reject the line."""
+    try:
+        record = json.loads(line.removeprefix(UTF8_BOM).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return f"not UTF-8 at byte {error.start}"
+    except json.JSONDecodeError as error:
+        return f"not JSON: {error.msg} at column {error.colno}"
+    except RecursionError:
+        return "not usable: nested too deeply"
+    except ValueError as error:
+        return f"not usable: {error}"
+    if not isinstance(record, dict):
+        return f"a JSON {type(record).__name__}, not an object"
+    text_name = next((field for field in text_fields if field in record), None)
+    if text_name is None:
+        return f"no text: none of the fields {', '.join(text_fields)}"
+    text = record.pop(text_name)
+    if not isinstance(text, str):
+        return f"the field {text_name} is not a string"
+    key_name = next((field for field in key_fields if record.get(field) is not None), None)
+    if key_name is None:
+        if key_required:
+            return f"no key: the field {key_fields[0]} is missing"
+        key = f"{name}:{position + 1}"
+    else:
+        value = record.pop(key_name)
+        if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+            return f"the field {key_name} is no key: a string or a number, not empty"
+        key = str(value)
+    named = {}
+    for field in ("title", "collection"):
+        if isinstance(record.get(field), str):
+            named[field] = well_formed(record.pop(field)).replace("\x00", "\ufffd")
+    return (
+        key if key_name is None else well_formed(key),
+        well_formed(text),
+        named.get("title"),
+        named.get("collection"),
+        _well_formed_value(record),
+    )
+
+
+def _well_formed_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        return {well_formed(name): _well_formed_value(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_well_formed_value(item) for item in value]
+    return value

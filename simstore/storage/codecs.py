@@ -1,0 +1,76 @@
+"""How texts, feature counts and vocabulary deltas are packed into BLOBs."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    from compression import zstd
+except ImportError:
+    from backports import zstd
+
+_LEVEL = 3
+_local = threading.local()
+
+
+def compress(data: bytes) -> bytes:
+    """Return a zstd frame of the data."""
+    compressor = getattr(_local, "compressor", None)
+    if compressor is None:
+        compressor = _local.compressor = zstd.ZstdCompressor(level=_LEVEL)
+    return bytes(compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME))
+
+
+def decompress(frame: bytes) -> bytes:
+    """Return the data of a zstd frame.
+
+    Raises:
+        ValueError: The frame is damaged.
+    """
+    try:
+        return bytes(zstd.decompress(frame))
+    except zstd.ZstdError as error:
+        raise ValueError(f"damaged zstd frame: {error}") from error
+
+
+def pack_features(feature_ids: NDArray[np.int64], counts: NDArray[np.int64]) -> bytes:
+    """Pack the feature counts of a document.
+
+    Ascending feature numbers as differences, then the counts, as byte planes of 32-bit words
+    (most planes are zeros), in a zstd frame.
+
+    Args:
+        feature_ids: Ascending, distinct, from 0 below 2**32; shape (n,).
+        counts: From 1 below 2**32; shape (n,).
+    """
+    both = np.concatenate((np.diff(feature_ids, prepend=0), counts)).astype("<u4")
+    return compress(both.view(np.uint8).reshape(-1, 4).T.tobytes())
+
+
+def unpack_features(packed: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return feature numbers and counts; the inverse of :func:`pack_features`.
+
+    Raises:
+        ValueError: The BLOB is damaged.
+    """
+    planes = np.frombuffer(decompress(packed), np.uint8).reshape(4, -1)
+    both = np.ascontiguousarray(planes.T).view("<u4").ravel().astype(np.int64)
+    differences, counts = both.reshape(2, -1)
+    return np.cumsum(differences), counts
+
+
+def pack_delta(
+    feature_ids: NDArray[np.int64],
+    document_counts: NDArray[np.int64],
+    total_counts: NDArray[np.int64],
+) -> bytes:
+    """Pack the change of a vocabulary: three int64 arrays of one length; counts may be negative."""
+    return compress(np.stack((feature_ids, document_counts, total_counts)).astype("<i8").tobytes())
+
+
+def unpack_delta(packed: bytes) -> NDArray[np.int64]:
+    """Return feature numbers, document counts and total counts, shape (3, n)."""
+    return np.frombuffer(decompress(packed), "<i8").astype(np.int64).reshape(3, -1)

@@ -1,0 +1,221 @@
+"""Documents and their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from simstore.storage.schema import document, document_text, source
+
+# Below every database's limit of parameters in a statement.
+CHUNK = 500
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """A row of the table ``document``, as the writer compares it."""
+
+    document_id: int
+    key: bytes
+    digest: bytes
+    title: str | None
+    collection: str | None
+    metadata: Mapping[str, Any] | None
+    source_id: int | None
+    position: int | None
+    revision: int
+
+
+def chunks(items: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:
+    """Yield slices of at most ``size`` items."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, DocumentRow]:
+    """Return the stored documents among these keys."""
+    c = document.c
+    columns = (
+        c.document_id, c.key, c.digest, c.title, c.collection, c.metadata, c.source_id,
+        c.position, c.revision,
+    )  # fmt: skip
+    found = {}
+    for part in chunks(keys):
+        for row in connection.execute(select(*columns).where(c.key.in_(part))):
+            found[row[1]] = DocumentRow(*row)
+    return found
+
+
+def by_digests(
+    connection: Connection, digests: Sequence[bytes]
+) -> dict[bytes, list[tuple[int, bytes]]]:
+    """Return (document, key) of all documents with each of these digests, in order of ingest."""
+    c = document.c
+    found: dict[bytes, list[tuple[int, bytes]]] = {}
+    for part in chunks(digests):
+        statement = (
+            select(c.digest, c.document_id, c.key).where(c.digest.in_(part)).order_by(c.document_id)
+        )
+        for digest, document_id, key in connection.execute(statement):
+            found.setdefault(digest, []).append((document_id, key))
+    return found
+
+
+def insert_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Insert documents in order; return their numbers, ascending."""
+    if not rows:
+        return []
+    connection.execute(insert(document), list(rows))
+    numbers = {
+        row.key: row.document_id for row in by_keys(connection, [r["key"] for r in rows]).values()
+    }
+    return [numbers[row["key"]] for row in rows]
+
+
+def update_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Update documents; each row names its ``document_id`` and all the columns to set."""
+    if not rows:
+        return
+    columns = [name for name in rows[0] if name != "document_id"]
+    statement = (
+        update(document)
+        .where(document.c.document_id == bindparam("_id"))
+        .values({name: bindparam(f"_{name}") for name in columns})
+    )
+    connection.execute(
+        statement,
+        [{"_id": row["document_id"]} | {f"_{name}": row[name] for name in columns} for row in rows],
+    )
+
+
+def touch_many(connection: Connection, document_ids: Sequence[int], seen_at: int) -> None:
+    """Set the time at which documents were last seen; it never goes back."""
+    for part in chunks(document_ids):
+        connection.execute(
+            update(document)
+            .where(document.c.document_id.in_(part), document.c.last_seen < seen_at)
+            .values(last_seen=seen_at)
+        )
+
+
+def delete_many(connection: Connection, document_ids: Sequence[int]) -> None:
+    """Delete documents with their texts and features."""
+    for part in chunks(document_ids):
+        connection.execute(delete(document).where(document.c.document_id.in_(part)))
+
+
+def put_texts(connection: Connection, texts: Mapping[int, bytes]) -> None:
+    """Store compressed texts, replacing those of the same documents."""
+    ids = list(texts)
+    for part in chunks(ids):
+        connection.execute(delete(document_text).where(document_text.c.document_id.in_(part)))
+    if ids:
+        connection.execute(
+            insert(document_text),
+            [{"document_id": number, "text": packed} for number, packed in texts.items()],
+        )
+
+
+def texts_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, bytes]:
+    """Return the compressed texts of documents that have one."""
+    c = document_text.c
+    found: dict[int, bytes] = {}
+    for part in chunks(document_ids):
+        rows = connection.execute(select(c.document_id, c.text).where(c.document_id.in_(part)))
+        found.update({number: packed for number, packed in rows})
+    return found
+
+
+def count(connection: Connection) -> int:
+    """Return the number of documents."""
+    return connection.execute(select(func.count()).select_from(document)).scalar_one()
+
+
+def count_up_to(connection: Connection, document_id: int) -> int:
+    """Return the number of documents with a number up to this one."""
+    statement = (
+        select(func.count()).select_from(document).where(document.c.document_id <= document_id)
+    )
+    return connection.execute(statement).scalar_one()
+
+
+def ids_after(connection: Connection, after: int, limit: int) -> list[int]:
+    """Return document numbers above ``after``, ascending."""
+    statement = (
+        select(document.c.document_id)
+        .where(document.c.document_id > after)
+        .order_by(document.c.document_id)
+        .limit(limit)
+    )
+    return list(connection.execute(statement).scalars())
+
+
+def every_nth(connection: Connection, step: int, limit: int) -> list[int]:
+    """Return every ``step``-th document number, counted in the order of ingest."""
+    number = func.row_number().over(order_by=document.c.document_id).label("number")
+    ordered = select(document.c.document_id, number).subquery()
+    statement = (
+        select(ordered.c.document_id)
+        .where((ordered.c.number - 1) % step == 0)
+        .order_by(ordered.c.document_id)
+        .limit(limit)
+    )
+    return list(connection.execute(statement).scalars())
+
+
+def full_rows(
+    connection: Connection,
+    *,
+    keys: Sequence[bytes] | None = None,
+    after: int = 0,
+    limit: int | None = None,
+    collection: str | None = None,
+) -> Iterable[Any]:
+    """Return rows of all columns with the name of the source, in order of ingest.
+
+    Args:
+        connection: A snapshot.
+        keys: Only these keys, at most 500; None: all.
+        after: Only numbers above it.
+        limit: At most so many.
+        collection: Only documents of this collection.
+    """
+    statement = (
+        select(document, source.c.name.label("source_name"))
+        .outerjoin(source, source.c.source_id == document.c.source_id)
+        .where(document.c.document_id > after)
+        .order_by(document.c.document_id)
+    )
+    if keys is not None:
+        statement = statement.where(document.c.key.in_(keys))
+    if collection is not None:
+        statement = statement.where(document.c.collection == collection)
+    if limit is not None:
+        statement = statement.limit(limit)
+    return connection.execute(statement).all()
+
+
+def totals(connection: Connection) -> tuple[int, int, int, int | None, int | None]:
+    """Return documents, distinct contents, bytes of text, first and last time seen."""
+    c = document.c
+    row = connection.execute(
+        select(
+            func.count(),
+            func.count(c.digest.distinct()),
+            func.coalesce(func.sum(c.byte_count), 0),
+            func.min(c.first_seen),
+            func.max(c.last_seen),
+        )
+    ).one()
+    return row[0], row[1], int(row[2]), row[3], row[4]
+
+
+def stored_text_bytes(connection: Connection) -> int:
+    """Return the bytes that the compressed texts take."""
+    statement = select(func.coalesce(func.sum(func.length(document_text.c.text)), 0))
+    return int(connection.execute(statement).scalar_one())

@@ -1,0 +1,228 @@
+"""Connections: many readers with a snapshot each, one writer at a time."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+
+from simstore.errors import (
+    ForkedStore,
+    InvalidParameter,
+    NotAStore,
+    ReadOnlyStore,
+    StorageError,
+    StoreNotFound,
+)
+from simstore.storage.translate import translated
+
+__all__ = ["Connection", "Database", "Synchronous"]
+
+APPLICATION_ID = 0x53494D53  # "SIMS"
+MINIMUM_SQLITE = (3, 35, 0)
+BUSY_SECONDS = 60.0
+
+Synchronous = Literal["full", "normal"]
+
+
+class Database:
+    """A place where a store is, and the connections to it.
+
+    May be shared by threads: every transaction takes its own connection. May not be carried
+    through a fork: SQLite connections do not survive one.
+
+    Args:
+        place: Path of an SQLite file, or an SQLAlchemy URL.
+        read_only: Refuse to write.
+        synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
+        busy_seconds: How long to wait for another writer.
+    """
+
+    def __init__(
+        self,
+        place: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        synchronous: Synchronous = "full",
+        busy_seconds: float = BUSY_SECONDS,
+    ) -> None:
+        text = os.fspath(place)
+        self.path: Path | None = None
+        if "://" in text:
+            self.url = make_url(text)
+            if self.url.get_backend_name() == "sqlite":
+                self.path = Path(self.url.database or "")
+        else:
+            self.path = Path(text)
+            self.url = URL.create("sqlite", database=text)
+        self.label = str(self.path) if self.path else self.url.render_as_string()
+        self._synchronous = synchronous
+        self._busy_seconds = busy_seconds
+        self._process = os.getpid()
+        self._writer: Engine | None = None
+        self._reader: Engine | None = None
+        self.read_only = read_only
+        if self.is_sqlite:
+            if sqlite3.sqlite_version_info < MINIMUM_SQLITE:
+                raise StorageError(
+                    f"SQLite {sqlite3.sqlite_version} is too old: simstore needs "
+                    f"{'.'.join(map(str, MINIMUM_SQLITE))} or newer; use a newer Python"
+                )
+            if not text or str(self.path) == ".":
+                raise InvalidParameter("the path of the store is empty; name one with --db")
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Return whether the store is an SQLite file."""
+        return self.path is not None
+
+    def check_exists(self) -> None:
+        """Raise unless there is an SQLite database of ours, or the place is a server.
+
+        Raises:
+            StoreNotFound: There is no file.
+            NotAStore: It is something else.
+        """
+        if self.path is None:
+            return
+        try:
+            is_file = self.path.is_file()
+            size = self.path.stat().st_size if is_file else 0
+        except OSError as error:
+            raise NotAStore(self.label, error.strerror or str(error)) from error
+        if not is_file:
+            if self.path.exists():
+                raise NotAStore(self.label, "it is not a file")
+            raise StoreNotFound(self.label)
+        if size == 0:
+            raise NotAStore(self.label, "the file is empty")
+        with self.read() as connection:
+            found = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+        if found != APPLICATION_ID:
+            raise NotAStore(self.label)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Yield a connection with one snapshot; nothing can be written through it."""
+        with translated(self.label), self._read_engine().begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Yield a connection that holds the write lock; commit at the end, roll back on error.
+
+        Raises:
+            DatabaseBusy: Another writer held the lock for longer than the time to wait.
+        """
+        if self.read_only:
+            raise ReadOnlyStore(self.label)
+        with translated(self.label), self._write_engine().begin() as connection:
+            yield connection
+
+    @contextmanager
+    def autocommit(self) -> Iterator[Connection]:
+        """Yield a connection without a transaction, for VACUUM and the like."""
+        if self.read_only:
+            raise ReadOnlyStore(self.label)
+        engine = self._write_engine().execution_options(simstore_autocommit=True)
+        with translated(self.label), engine.connect() as connection:
+            yield connection
+
+    @property
+    def can_write(self) -> bool:
+        """Return whether file and folder may be written."""
+        if self.read_only:
+            return False
+        return self.path is None or (
+            os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK)
+        )
+
+    def file_bytes(self) -> int:
+        """Return the size of the file and its log; 0 for a server."""
+        if self.path is None:
+            return 0
+        files = [self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal")]
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def close(self) -> None:
+        """Close all connections; the file then needs no other beside it."""
+        if os.getpid() == self._process:
+            with translated(self.label):
+                for engine in (self._reader, self._writer):
+                    if engine is not None:
+                        engine.dispose()
+        self._reader = self._writer = None
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise ForkedStore
+
+    def _write_engine(self) -> Engine:
+        self._check_process()
+        if self._writer is None:
+            self._writer = self._make_engine("rw", "BEGIN IMMEDIATE")
+        return self._writer
+
+    def _read_engine(self) -> Engine:
+        self._check_process()
+        if self._reader is None:
+            self._reader = self._make_engine("ro", "BEGIN")
+        return self._reader
+
+    def _make_engine(self, mode: str, begin: str) -> Engine:
+        if self.path is None:
+            level: Any = "REPEATABLE READ" if mode == "ro" else "READ COMMITTED"
+            return create_engine(self.url, isolation_level=level)
+        engine = create_engine(self.url, creator=self._connector(mode))
+
+        @event.listens_for(engine, "begin")
+        def _begin(connection: Connection) -> None:
+            if not connection.get_execution_options().get("simstore_autocommit"):
+                connection.exec_driver_sql(begin)
+
+        return engine
+
+    def _connector(self, mode: str) -> Callable[[], sqlite3.Connection]:
+        if self.path is None:
+            raise StorageError(f"{self.label} is no file")
+        path = self.path.absolute()
+
+        def connect() -> sqlite3.Connection:
+            uri = f"file:{quote(str(path))}?mode={mode}"
+            if mode == "ro" and not os.access(path.parent, os.W_OK) and not _has_journal(path):
+                # A reader of a WAL database writes beside it, unless told that nobody else does.
+                uri += "&immutable=1"
+            connection = sqlite3.connect(
+                uri,
+                uri=True,
+                isolation_level=None,
+                timeout=self._busy_seconds,
+                check_same_thread=False,
+                cached_statements=256,
+            )
+            try:
+                connection.execute("PRAGMA foreign_keys = ON")
+                connection.execute("PRAGMA temp_store = MEMORY")
+                connection.execute("PRAGMA cache_size = -65536")
+                if mode == "rw":
+                    connection.execute(f"PRAGMA synchronous = {self._synchronous.upper()}")
+                    # Fewer, larger checkpoints: the log stays below some 64 MB.
+                    connection.execute("PRAGMA wal_autocheckpoint = 16000")
+                    connection.execute("PRAGMA journal_size_limit = 67108864")
+            except sqlite3.Error:
+                connection.close()
+                raise
+            return connection
+
+        return connect
+
+
+def _has_journal(path: Path) -> bool:
+    return path.with_name(path.name + "-wal").exists()

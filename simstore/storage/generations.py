@@ -1,0 +1,178 @@
+"""The store's settings, its schemes and its generations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from simstore.fingerprint.scheme import SchemeRecord
+from simstore.model import Policy
+from simstore.storage.schema import generation, scheme, store
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What was chosen when the store was made, and its count of changes."""
+
+    policy: Policy
+    text_kept: bool
+    vocabulary_recorded: bool
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRow:
+    """A generation.
+
+    Attributes:
+        basis: The store's count of changes when the vocabulary was frozen.
+    """
+
+    generation_id: int
+    scheme_id: int
+    status: str
+    basis: int
+
+
+def create_settings(
+    connection: Connection, settings: Settings, created_at: int, created_by: str
+) -> None:
+    """Write the one row of settings of a new store."""
+    connection.execute(
+        insert(store),
+        {
+            "store_id": 1,
+            "created_at": created_at,
+            "created_by": created_by,
+            "policy": settings.policy,
+            "text_kept": settings.text_kept,
+            "vocabulary_recorded": settings.vocabulary_recorded,
+            "changes": settings.changes,
+        },
+    )
+
+
+def settings(connection: Connection) -> Settings:
+    """Return the settings of the store."""
+    c = store.c
+    row = connection.execute(select(c.policy, c.text_kept, c.vocabulary_recorded, c.changes)).one()
+    return Settings(cast(Policy, row[0]), row[1], row[2], row[3])
+
+
+def set_policy(connection: Connection, policy: Policy) -> None:
+    """Change how the store follows its vocabulary."""
+    connection.execute(update(store).values(policy=policy))
+
+
+def note_change(connection: Connection) -> None:
+    """Count a change of the stored documents."""
+    connection.execute(update(store).values(changes=store.c.changes + 1))
+
+
+def add_scheme(connection: Connection, record: SchemeRecord, status: str, created_at: int) -> int:
+    """Write a scheme; return its number."""
+    result = connection.execute(
+        insert(scheme),
+        {
+            "status": status,
+            "name": record.name,
+            "version": record.version,
+            "bits": record.bits,
+            "parameters": dict(record.parameters),
+            "stopwords": record.stopwords,
+            "hash_table": record.hash_table,
+            "known_answers": list(record.known_answers),
+            "created_at": created_at,
+        },
+    )
+    key = result.inserted_primary_key
+    return int(key[0]) if key else 0
+
+
+def scheme_with_status(connection: Connection, status: str) -> tuple[int, SchemeRecord] | None:
+    """Return number and record of the scheme with this status; None where there is none."""
+    c = scheme.c
+    row = connection.execute(
+        select(
+            c.scheme_id, c.name, c.version, c.bits, c.parameters, c.stopwords, c.hash_table,
+            c.known_answers,
+        )
+        .where(c.status == status)
+        .order_by(c.scheme_id.desc())
+        .limit(1)
+    ).one_or_none()  # fmt: skip
+    if row is None:
+        return None
+    return row[0], SchemeRecord(*row[1:7], known_answers=tuple(row[7]))
+
+
+def set_scheme_status(connection: Connection, scheme_id: int, status: str) -> None:
+    """Change the status of a scheme."""
+    connection.execute(update(scheme).where(scheme.c.scheme_id == scheme_id).values(status=status))
+
+
+def delete_scheme(connection: Connection, scheme_id: int) -> None:
+    """Delete a scheme that has no generation any more."""
+    connection.execute(delete(scheme).where(scheme.c.scheme_id == scheme_id))
+
+
+def scheme_ids(connection: Connection, status: str) -> list[int]:
+    """Return the numbers of the schemes with this status."""
+    statement = select(scheme.c.scheme_id).where(scheme.c.status == status)
+    return list(connection.execute(statement).scalars())
+
+
+def add_generation(
+    connection: Connection, scheme_id: int, status: str, basis: int, created_at: int
+) -> int:
+    """Write a generation; return its number."""
+    result = connection.execute(
+        insert(generation),
+        {"scheme_id": scheme_id, "status": status, "basis": basis, "created_at": created_at},
+    )
+    key = result.inserted_primary_key
+    return int(key[0]) if key else 0
+
+
+def generations(connection: Connection, statuses: Sequence[str]) -> list[GenerationRow]:
+    """Return the generations with one of these statuses, the newest first."""
+    c = generation.c
+    rows = connection.execute(
+        select(c.generation_id, c.scheme_id, c.status, c.basis)
+        .where(c.status.in_(statuses))
+        .order_by(c.generation_id.desc())
+    )
+    return [GenerationRow(*row) for row in rows]
+
+
+def generation_with_status(connection: Connection, status: str) -> GenerationRow | None:
+    """Return the newest generation with this status; None where there is none."""
+    found = generations(connection, (status,))
+    return found[0] if found else None
+
+
+def set_generation_status(
+    connection: Connection, generation_id: int, status: str, switched_at: int | None = None
+) -> None:
+    """Change the status of a generation."""
+    values: dict[str, object] = {"status": status}
+    if switched_at is not None:
+        values["switched_at"] = switched_at
+    connection.execute(
+        update(generation).where(generation.c.generation_id == generation_id).values(values)
+    )
+
+
+def set_basis(connection: Connection, generation_id: int, basis: int) -> None:
+    """Say that a generation covers the store's changes up to ``basis``."""
+    connection.execute(
+        update(generation).where(generation.c.generation_id == generation_id).values(basis=basis)
+    )
+
+
+def delete_generation(connection: Connection, generation_id: int) -> None:
+    """Delete a generation whose fingerprints are gone."""
+    connection.execute(delete(generation).where(generation.c.generation_id == generation_id))

@@ -1,0 +1,112 @@
+"""The schema's history: which revision a store has, how a new one is made, how an old one is brought up.
+
+The revision is read with plain SQL: importing Alembic takes longer than most commands.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import sqlalchemy
+from sqlalchemy import Connection
+
+from simstore.errors import NotAStore, SchemaOutOfDate, SchemaTooNew, StoreExists
+from simstore.storage.engine import APPLICATION_ID, Database
+from simstore.storage.schema import metadata
+from simstore.storage.translate import translated
+
+HISTORY = ("0001", "0002")
+HEAD = HISTORY[-1]
+
+
+def script_location() -> Path:
+    """Return the folder of the migration scripts: inside the wheel, or beside the package."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "migrations", package.parent / "migrations"):
+        if (folder / "env.py").is_file():
+            return folder
+    raise FileNotFoundError(f"no migration scripts in {package} or beside it")
+
+
+def revision(connection: Connection) -> str | None:
+    """Return the revision of the schema; None where there is no store."""
+    if not sqlalchemy.inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return None if found is None else str(found)
+
+
+def known_revision(connection: Connection, label: str) -> str:
+    """Return the revision of a store, this one or an older.
+
+    Raises:
+        NotAStore: There is no store.
+        SchemaTooNew: The revision is not known here.
+    """
+    found = revision(connection)
+    if found is None:
+        raise NotAStore(label, "it holds no store")
+    if found not in HISTORY:
+        raise SchemaTooNew(label, found)
+    return found
+
+
+def check_revision(database: Database) -> None:
+    """Raise unless the store has the revision that this simstore speaks."""
+    with database.read() as connection:
+        found = known_revision(connection, database.label)
+    if found != HEAD:
+        raise SchemaOutOfDate(database.label, found, HEAD)
+
+
+def create_tables(connection: Connection) -> None:
+    """Make all tables at the latest revision."""
+    metadata.create_all(connection)
+    connection.exec_driver_sql(
+        "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+        "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+    )
+    connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{HEAD}')")  # noqa: S608 - a constant
+
+
+def publish(draft: Path, path: Path) -> None:
+    """Give a finished file its name, unless the name is taken.
+
+    Raises:
+        StoreExists: There is a file at ``path``; the draft stays.
+    """
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise StoreExists(str(path)) from None
+    except OSError:
+        # A file system without hard links.
+        if path.exists():
+            raise StoreExists(str(path)) from None
+        draft.rename(path)
+    else:
+        draft.unlink()
+
+
+def prepare_new_file(database: Database) -> None:
+    """Make an empty SQLite file ours: write-ahead log, application id."""
+    if database.path is None:
+        return
+    with translated(database.label):
+        database.path.touch(exist_ok=False)
+    with database.autocommit() as connection:
+        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def upgrade(database: Database, target: str = "head") -> None:
+    """Run the migrations up to ``target`` in one transaction."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(script_location()).replace("%", "%%"))
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, target)

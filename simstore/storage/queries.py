@@ -1,0 +1,124 @@
+"""Query runs: what was asked and what was found, kept for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from simstore.model import Match, QueryRun, SampleResult
+from simstore.storage.schema import query_match, query_run, query_sample
+
+KEPT_RUNS = 100
+
+
+def record_run(
+    connection: Connection,
+    run: QueryRun,
+    *,
+    sources: Sequence[str],
+    options: Mapping[str, Any],
+    generation_id: int | None,
+    started_at: int,
+    seconds: float,
+) -> int:
+    """Record a query run, drop those beyond the latest 100; return its number."""
+    result = connection.execute(
+        insert(query_run),
+        {
+            "started_at": started_at,
+            "seconds": seconds,
+            "sources": list(sources),
+            "radius": run.radius,
+            "bits": run.bits,
+            "scheme": run.scheme,
+            "options": dict(options),
+            "generation_id": generation_id,
+            "stale": run.stale,
+            "sample_count": len(run.samples),
+            "match_count": sum(len(sample.matches) for sample in run.samples),
+        },
+    )
+    key = result.inserted_primary_key
+    run_id = int(key[0]) if key else 0
+    samples = [
+        {
+            "run_id": run_id,
+            "position": position,
+            "key": _bytes(sample.key),
+            "fingerprint": sample.fingerprint,
+        }
+        for position, sample in enumerate(run.samples)
+    ]
+    matches = [
+        {
+            "run_id": run_id,
+            "sample_position": sample_position,
+            "position": position,
+            "document_id": match.document_id,
+            "key": _bytes(match.key),
+            "distance": match.distance,
+        }
+        for sample_position, sample in enumerate(run.samples)
+        for position, match in enumerate(sample.matches)
+    ]
+    for table, rows in ((query_sample, samples), (query_match, matches)):
+        if rows:
+            connection.execute(insert(table), rows)
+    oldest_kept = (
+        select(query_run.c.run_id)
+        .order_by(query_run.c.run_id.desc())
+        .limit(1)
+        .offset(KEPT_RUNS - 1)
+        .scalar_subquery()
+    )
+    connection.execute(delete(query_run).where(query_run.c.run_id < oldest_kept))
+    return run_id
+
+
+def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
+    """Return a query run, the latest where no number is given; None where there is none."""
+    statement = select(query_run).order_by(query_run.c.run_id.desc()).limit(1)
+    if run_id is not None:
+        statement = statement.where(query_run.c.run_id == run_id)
+    row = connection.execute(statement).mappings().one_or_none()
+    if row is None:
+        return None
+    m = query_match.c
+    matches: dict[int, list[Match]] = {}
+    for sample_position, key, distance, document_id in connection.execute(
+        select(m.sample_position, m.key, m.distance, m.document_id)
+        .where(m.run_id == row["run_id"])
+        .order_by(m.sample_position, m.position)
+    ):
+        matches.setdefault(sample_position, []).append(Match(_text(key), distance, document_id))
+    s = query_sample.c
+    samples = tuple(
+        SampleResult(_text(key), fingerprint, tuple(matches.get(position, ())))
+        for position, key, fingerprint in connection.execute(
+            select(s.position, s.key, s.fingerprint)
+            .where(s.run_id == row["run_id"])
+            .order_by(s.position)
+        )
+    )
+    return QueryRun(row["run_id"], row["radius"], row["bits"], row["scheme"], samples, row["stale"])
+
+
+def recent_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:
+    """Return the latest query runs, the newest first."""
+    rows = connection.execute(select(query_run).order_by(query_run.c.run_id.desc()).limit(limit))
+    return [dict(row) for row in rows.mappings()]
+
+
+def run_count(connection: Connection) -> int:
+    """Return the number of query runs that are kept."""
+    return connection.execute(select(func.count()).select_from(query_run)).scalar_one()
+
+
+def _bytes(key: str) -> bytes:
+    return key.encode("utf-8", "surrogateescape")
+
+
+def _text(key: bytes) -> str:
+    return key.decode("utf-8", "surrogateescape")

@@ -1,0 +1,204 @@
+"""Ingest runs: sources and how far they were read, superseded records, rejects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from simstore.model import Rejection, SourceState, StoredRejection
+from simstore.storage.documents import chunks
+from simstore.storage.schema import document, ingest_run, reject, source, superseded_record
+
+
+def begin_run(connection: Connection, sources: Sequence[str], started_at: int, version: str) -> int:
+    """Record that an ingest run has begun; return its number."""
+    zeros = dict.fromkeys(
+        ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count"), 0
+    )
+    result = connection.execute(
+        insert(ingest_run),
+        {
+            "started_at": started_at,
+            "state": "running",
+            "sources": list(sources),
+            "version": version,
+            **zeros,
+        },
+    )
+    key = result.inserted_primary_key
+    return int(key[0]) if key else 0
+
+
+def count_in_run(connection: Connection, run_id: int, counts: Mapping[str, int]) -> None:
+    """Set the counts of a run to what is committed with this transaction."""
+    connection.execute(update(ingest_run).where(ingest_run.c.run_id == run_id).values(dict(counts)))
+
+
+def end_run(connection: Connection, run_id: int, state: str, finished_at: int) -> None:
+    """Record how a run ended."""
+    connection.execute(
+        update(ingest_run)
+        .where(ingest_run.c.run_id == run_id)
+        .values(state=state, finished_at=finished_at)
+    )
+
+
+def run_count(connection: Connection) -> int:
+    """Return the number of ingest runs."""
+    return connection.execute(select(func.count()).select_from(ingest_run)).scalar_one()
+
+
+def recent_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:
+    """Return the latest ingest runs, the newest first."""
+    rows = connection.execute(select(ingest_run).order_by(ingest_run.c.run_id.desc()).limit(limit))
+    return [dict(row) for row in rows.mappings()]
+
+
+def source_state(connection: Connection, name: bytes) -> tuple[int, SourceState] | None:
+    """Return number and state of a source; None where it was never ingested."""
+    c = source.c
+    row = connection.execute(
+        select(
+            c.source_id, c.size, c.modified_ns, c.head_digest, c.reader, c.position,
+            c.byte_offset, c.complete,
+        ).where(c.name == name)
+    ).one_or_none()  # fmt: skip
+    return None if row is None else (row[0], SourceState(*row[1:]))
+
+
+def put_source(
+    connection: Connection, source_id: int | None, name: bytes, state: SourceState, run_id: int
+) -> int:
+    """Write the state of a source; return its number."""
+    values = {
+        "name": name,
+        "size": state.size,
+        "modified_ns": state.modified_ns,
+        "head_digest": state.head_digest,
+        "reader": state.reader,
+        "position": state.position,
+        "byte_offset": state.byte_offset,
+        "complete": state.complete,
+        "run_id": run_id,
+    }
+    if source_id is not None:
+        connection.execute(update(source).where(source.c.source_id == source_id).values(values))
+        return source_id
+    result = connection.execute(insert(source), values)
+    key = result.inserted_primary_key
+    return int(key[0]) if key else 0
+
+
+def superseded_digests(
+    connection: Connection, source_id: int, positions: Sequence[int]
+) -> dict[int, bytes]:
+    """Return the digest last seen at each position whose document has other content by now."""
+    c = superseded_record.c
+    found: dict[int, bytes] = {}
+    for part in chunks(positions):
+        rows = connection.execute(
+            select(c.position, c.digest).where(c.source_id == source_id, c.position.in_(part))
+        )
+        found.update({position: digest for position, digest in rows})
+    return found
+
+
+def put_superseded(
+    connection: Connection, records: Mapping[tuple[int, int], tuple[int, bytes]]
+) -> None:
+    """Remember records whose documents got other content: (source, position) to (document, digest)."""
+    for (source_id, position), _ in records.items():
+        drop_superseded(connection, source_id, position)
+    if records:
+        connection.execute(
+            insert(superseded_record),
+            [
+                {
+                    "source_id": source_id,
+                    "position": position,
+                    "document_id": document_id,
+                    "digest": digest,
+                }
+                for (source_id, position), (document_id, digest) in records.items()
+            ],
+        )
+
+
+def drop_superseded(connection: Connection, source_id: int, position: int) -> None:
+    """Forget what was last seen at a place."""
+    c = superseded_record.c
+    connection.execute(
+        delete(superseded_record).where(c.source_id == source_id, c.position == position)
+    )
+
+
+def put_rejections(
+    connection: Connection, run_id: int, rejections: Sequence[Rejection], rejected_at: int
+) -> None:
+    """Keep rejected records, replacing those of the same places."""
+    for one in rejections:
+        connection.execute(
+            delete(reject).where(
+                reject.c.source == _bytes(one.source), reject.c.position == one.position
+            )
+        )
+    if rejections:
+        connection.execute(
+            insert(reject),
+            [
+                {
+                    "source": _bytes(one.source),
+                    "position": one.position,
+                    "byte_offset": one.byte_offset,
+                    "reason": one.reason,
+                    "head": one.head,
+                    "run_id": run_id,
+                    "rejected_at": rejected_at,
+                }
+                for one in rejections
+            ],
+        )
+
+
+def drop_old_rejections(connection: Connection, name: bytes, run_id: int) -> None:
+    """Delete rejects of a source that a run read from its start and did not reject again."""
+    connection.execute(delete(reject).where(reject.c.source == name, reject.c.run_id != run_id))
+
+
+def rejections(connection: Connection, reject_id: int | None = None) -> list[StoredRejection]:
+    """Return the kept rejects, or the one with this number, the oldest first."""
+    c = reject.c
+    statement = select(
+        c.reject_id, c.run_id, c.rejected_at, c.source, c.position, c.byte_offset, c.reason, c.head
+    ).order_by(c.reject_id)
+    if reject_id is not None:
+        statement = statement.where(c.reject_id == reject_id)
+    found = []
+    for row in connection.execute(statement):
+        name = row[3].decode("utf-8", "surrogateescape")
+        rejection = Rejection(name, row[4], row[5], row[5], row[6], row[7])
+        found.append(StoredRejection(row[0], row[1], row[2], rejection))
+    return found
+
+
+def clear_rejections(connection: Connection) -> int:
+    """Delete all kept rejects; return how many there were."""
+    return connection.execute(delete(reject)).rowcount
+
+
+def reject_count(connection: Connection) -> int:
+    """Return the number of kept rejects."""
+    return connection.execute(select(func.count()).select_from(reject)).scalar_one()
+
+
+def sources_without_documents(connection: Connection) -> list[bytes]:
+    """Return the names of sources that no document comes from."""
+    held = select(document.c.document_id).where(document.c.source_id == source.c.source_id)
+    statement = select(source.c.name).where(~held.exists())
+    return list(connection.execute(statement).scalars())
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")

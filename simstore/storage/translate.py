@@ -1,0 +1,61 @@
+"""The one seam where the database's errors become ours."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError
+
+from simstore.errors import (
+    CorruptStore,
+    DatabaseBusy,
+    DiskFull,
+    NotAStore,
+    ReadOnlyStore,
+    StorageError,
+)
+
+_BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
+# Write, sync, truncate or shared-memory growth failed: what a full disk or a quota looks like.
+_WRITE_FAILED = frozenset({778, 1034, 1546, 4874})
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Raise the fitting StorageError where the database raises its own.
+
+    Args:
+        path: The store, for the message.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _from_sqlite(error, path) from error
+    except DBAPIError as error:
+        if isinstance(error.orig, sqlite3.Error):
+            raise _from_sqlite(error.orig, path) from error
+        raise StorageError(f"{path}: {error.orig}") from error
+
+
+def _from_sqlite(error: sqlite3.Error, path: str) -> StorageError:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return StorageError(f"{path}: {error}")
+    primary = code & 0xFF
+    if primary in (_BUSY, _LOCKED):
+        return DatabaseBusy(path)
+    if primary == _FULL or code in _WRITE_FAILED:
+        return DiskFull(path)
+    if primary == _READONLY:
+        return ReadOnlyStore(path)
+    if primary == _NOTADB:
+        return NotAStore(path)
+    if primary == _CANTOPEN:
+        return NotAStore(path, "it cannot be opened (permissions, or a folder is missing)")
+    if primary == _CORRUPT:
+        return CorruptStore(path, f"the file is damaged ({error})")
+    if primary == _IOERR:
+        return StorageError(f"{path}: input/output error ({error})")
+    return StorageError(f"{path}: {error}")

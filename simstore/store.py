@@ -1,0 +1,475 @@
+"""The store: the one object that the command line, the server and users hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from simstore.errors import InvalidParameter, RunNotFound, StoreExists, StoreNotFound
+from simstore.model import (
+    Document,
+    Finding,
+    IngestSummary,
+    Match,
+    Outcome,
+    Policy,
+    QueryOptions,
+    QueryRun,
+    RefreshSummary,
+    Rejection,
+    SampleResult,
+    StoredDocument,
+    StoredRejection,
+    StoreStatistics,
+    VocabularyStatus,
+    VocabularyTerm,
+)
+from simstore.services import fsck, maintain, refresh, reindex, remove, show
+from simstore.services.choose import SchemeChoice, choice_for_folder, make_scheme
+from simstore.services.ingest import IngestOptions, Observer, ingest_documents, ingest_sources
+from simstore.services.opened import OpenStore
+from simstore.services.query import query_samples
+from simstore.services.refresh import Progress
+from simstore.sources.registry import ReadOptions, open_sources
+from simstore.storage import documents, generations, migrate, queries, runs
+from simstore.storage.engine import Database, Synchronous
+from simstore.text.decoding import encode
+
+Addable = Document | tuple[str, str] | Mapping[str, Any]
+_DOCUMENT_FIELDS = ("title", "collection", "metadata")
+
+
+class Store:
+    """A near-duplicate store.
+
+    Open one with :meth:`open`; close it with :meth:`close` or a ``with`` statement. Threads may
+    share a store: queries run side by side, each in a snapshot of its own, and writers take
+    turns. A store may not be used in a child process after a fork (ForkedStore); open it there
+    again. Several processes may have the same file open.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Use :meth:`open` or :meth:`create`."""
+        self._opened = OpenStore(database)
+
+    @classmethod
+    def open(
+        cls,
+        place: str | os.PathLike[str] = "simstore.db",
+        *,
+        create: bool = False,
+        read_only: bool = False,
+        synchronous: Synchronous = "full",
+    ) -> Self:
+        """Open a store.
+
+        Args:
+            place: Path of the file, or an SQLAlchemy URL.
+            create: Make a store of the scheme ``web`` where there is none.
+            read_only: Refuse to write.
+            synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
+
+        Raises:
+            StoreNotFound: There is none.
+            NotAStore: Something else is there.
+            SchemaOutOfDate: An older simstore made it; ``simstore upgrade`` helps.
+            SchemaTooNew: A newer simstore made it.
+        """
+        database = Database(place, read_only=read_only, synchronous=synchronous)
+        try:
+            database.check_exists()
+        except StoreNotFound:
+            if not create or read_only:
+                raise
+            return cls.create(place, synchronous=synchronous, exist_ok=True)
+        try:
+            migrate.check_revision(database)
+        except BaseException:
+            database.close()
+            raise
+        return cls(database)
+
+    @classmethod
+    def create(
+        cls,
+        place: str | os.PathLike[str] = "simstore.db",
+        *,
+        scheme: SchemeChoice | str = "web",
+        policy: Policy = "live",
+        text: bool = True,
+        vocabulary: bool = True,
+        synchronous: Synchronous = "full",
+        exist_ok: bool = False,
+    ) -> Self:
+        """Make a new store and open it.
+
+        Args:
+            place: Path of the file, or an SQLAlchemy URL.
+            scheme: ``web``, ``simtool``, or a choice with options.
+            policy: ``live``: each ingest and removal refreshes a corpus-dependent scheme at its
+                end; ``frozen``: only :meth:`refresh` does.
+            text: Keep the texts.
+            vocabulary: Count the features of all documents.
+            synchronous: As for :meth:`open`.
+            exist_ok: Open the store where another process has made it meanwhile.
+
+        Raises:
+            StoreExists: There is something at this place.
+        """
+        choice = SchemeChoice(scheme) if isinstance(scheme, str) else scheme
+        database = Database(place, synchronous=synchronous)
+        try:
+            maintain.create_store(
+                database,
+                make_scheme(choice),
+                policy=policy,
+                text_kept=text,
+                vocabulary_recorded=vocabulary,
+            )
+        except StoreExists:
+            if not exist_ok:
+                raise
+        finally:
+            database.close()
+        return cls.open(place, synchronous=synchronous)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._opened.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({self._opened.database.label!r})"
+
+    # Documents in.
+
+    def add(
+        self,
+        key: str,
+        text: str,
+        *,
+        title: str | None = None,
+        collection: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        refresh: bool = True,
+    ) -> Outcome:
+        """Add a document, or update the one with this key; durable on return.
+
+        Returns:
+            ``added``, ``updated`` or ``unchanged``.
+        """
+        document = Document(key, text, title, collection, metadata or {})
+        summary = self.add_many([document], refresh=refresh)
+        if summary.added:
+            return "added"
+        return "updated" if summary.updated else "unchanged"
+
+    def add_many(
+        self,
+        given: Iterable[Addable],
+        *,
+        refresh: bool = True,
+        threads: int | None = None,
+        batch_documents: int | None = None,
+        observer: Observer | None = None,
+    ) -> IngestSummary:
+        """Add or update documents, in batches that are durable one by one.
+
+        Args:
+            given: Documents, (key, text) pairs, or mappings with ``key`` and ``text`` and
+                perhaps ``title``, ``collection`` and ``metadata``.
+            refresh: Refresh a live store at the end.
+            threads: Threads that prepare batches.
+            batch_documents: Most documents a transaction.
+            observer: Hears of progress.
+        """
+        options = IngestOptions(refresh=refresh, threads=threads)
+        if batch_documents is not None:
+            options = IngestOptions(
+                refresh=refresh, threads=threads, batch_documents=batch_documents
+            )
+        return ingest_documents(
+            self._opened, map(_document, given), options, observer or Observer()
+        )
+
+    def ingest(
+        self,
+        names: Sequence[str],
+        *,
+        read: ReadOptions | None = None,
+        options: IngestOptions | None = None,
+        observer: Observer | None = None,
+    ) -> IngestSummary:
+        """Ingest files, folders, patterns, or ``-`` for standard input.
+
+        Raises:
+            SourceNotFound: A name means nothing; then nothing is ingested.
+            MalformedRecord: ``options.strict`` and a record cannot be used.
+        """
+        sources, _ = open_sources(names, self._read_options(read))
+        return ingest_sources(
+            self._opened, sources, options or IngestOptions(), observer or Observer()
+        )
+
+    def remove(self, *keys: str, refresh: bool = True, on_refresh: Progress | None = None) -> int:
+        """Remove documents; return how many.
+
+        Raises:
+            DocumentNotFound: A key is not there; then nothing is removed.
+        """
+        return remove.remove_documents(
+            self._opened, keys, refresh_after=refresh, on_refresh=on_refresh
+        )
+
+    # Questions.
+
+    def query(
+        self,
+        text: str,
+        *,
+        radius: int | None = None,
+        first: bool = False,
+        limit: int | None = None,
+        collection: str | None = None,
+    ) -> list[Match]:
+        """Return the documents within the radius of a text, by distance, then order of ingest.
+
+        Args:
+            text: The sample.
+            radius: Largest Hamming distance, bits, inclusive; None: min(3, M).
+            first: Stop at the first match.
+            limit: Most matches.
+            collection: Only documents of this collection.
+        """
+        options = QueryOptions(radius=radius, first=first, limit=limit, collection=collection)
+        run = query_samples(self._opened, [Document("", text)], options, record=False)
+        return list(run.samples[0].matches)
+
+    def query_many(
+        self, samples: Iterable[Addable], options: QueryOptions | None = None
+    ) -> list[SampleResult]:
+        """Return the matches of each sample, in the order of the samples."""
+        run = query_samples(
+            self._opened, map(_document, samples), options or QueryOptions(), record=False
+        )
+        return list(run.samples)
+
+    def query_sources(
+        self,
+        names: Sequence[str],
+        options: QueryOptions | None = None,
+        *,
+        read: ReadOptions | None = None,
+        record: bool = True,
+        require_fresh: bool = False,
+    ) -> QueryRun:
+        """Query with the documents of files, folders, patterns, or standard input as samples.
+
+        Args:
+            names: As for :meth:`ingest`.
+            options: How to look.
+            read: How to read the sources.
+            record: Keep the run for :meth:`report`.
+            require_fresh: Refresh a stale generation first.
+        """
+        sources, _ = open_sources(names, self._read_options(read))
+        samples: Iterator[Document | Rejection] = (
+            sample for source in sources for sample in source.records()
+        )
+        return query_samples(
+            self._opened,
+            samples,
+            options or QueryOptions(),
+            sources=names,
+            record=record,
+            require_fresh=require_fresh,
+        )
+
+    def report(self, run_id: int | None = None) -> QueryRun:
+        """Return a recorded query run, the latest where none is named.
+
+        Raises:
+            RunNotFound: There is none.
+        """
+        with self._opened.database.read() as connection:
+            run = queries.load_run(connection, run_id)
+        if run is None:
+            raise RunNotFound(run_id)
+        return run
+
+    def query_runs(self, limit: int = 20) -> list[dict[str, Any]]:
+        """Return the latest query runs, the newest first."""
+        with self._opened.database.read() as connection:
+            return queries.recent_runs(connection, limit)
+
+    def show(self, key: str, *, with_text: bool = False) -> StoredDocument:
+        """Return a document.
+
+        Raises:
+            DocumentNotFound: No document has the key.
+        """
+        return show.show_document(self._opened, key, with_text=with_text)
+
+    def documents(
+        self,
+        *,
+        collection: str | None = None,
+        limit: int | None = None,
+        with_text: bool = False,
+    ) -> Iterator[StoredDocument]:
+        """Yield the documents in order of ingest."""
+        return show.iterate_documents(
+            self._opened, collection=collection, limit=limit, with_text=with_text
+        )
+
+    def __iter__(self) -> Iterator[StoredDocument]:
+        return self.documents()
+
+    def __len__(self) -> int:
+        with self._opened.database.read() as connection:
+            return documents.count(connection)
+
+    def __contains__(self, key: object) -> bool:
+        if not isinstance(key, str):
+            return False
+        with self._opened.database.read() as connection:
+            return bool(documents.by_keys(connection, [encode(key)]))
+
+    # The vocabulary and its generations.
+
+    def refresh(
+        self, *, force: bool = False, on_progress: Progress | None = None
+    ) -> RefreshSummary:
+        """Make the standing generation cover every document and the present vocabulary."""
+        return refresh.refresh(self._opened, force=force, on_progress=on_progress)
+
+    def vocabulary_status(self) -> VocabularyStatus:
+        """Return how far the standing generation has drifted from the vocabulary."""
+        return refresh.status(self._opened)
+
+    def vocabulary(self, limit: int | None = None) -> list[VocabularyTerm]:
+        """Return the most frequent features of the stored documents."""
+        return refresh.top_terms(self._opened, limit)
+
+    def set_policy(self, policy: Policy) -> None:
+        """Change whether ingest and removal refresh the store at their end."""
+        if policy not in ("live", "frozen"):
+            raise InvalidParameter(f"policy {policy!r}: choose live or frozen")
+        with self._opened.write() as connection:
+            generations.set_policy(connection, policy)
+
+    def reindex(
+        self,
+        scheme: SchemeChoice | None = None,
+        *,
+        resume: bool = False,
+        on_progress: Progress | None = None,
+    ) -> str:
+        """Make all fingerprints anew from the kept texts; return the scheme that stands now.
+
+        Args:
+            scheme: The new scheme; None: the present one, as this installation computes it.
+            resume: Go on with a reindex that was interrupted.
+            on_progress: Called with documents done and in all.
+        """
+        made = None if scheme is None else make_scheme(scheme)
+        return reindex.reindex(self._opened, made, resume=resume, on_progress=on_progress)
+
+    def abort_reindex(self) -> None:
+        """Give up a reindex that was interrupted."""
+        reindex.abort(self._opened)
+
+    # The store itself.
+
+    def statistics(self) -> StoreStatistics:
+        """Return the store in numbers."""
+        return show.statistics(self._opened)
+
+    def scheme(self) -> dict[str, Any]:
+        """Return the scheme's name, version, bits and options."""
+        return show.scheme_record(self._opened)
+
+    def backup(self, target: str | os.PathLike[str], *, replace: bool = False) -> int:
+        """Copy the store while it is used, check the copy; return its size in bytes."""
+        return maintain.backup(self._opened, Path(target), replace=replace)
+
+    def compact(self) -> tuple[int, int]:
+        """Give unused space back; return the file's bytes before and after."""
+        return maintain.compact(self._opened)
+
+    def fsck(self, on_progress: Progress | None = None) -> list[Finding]:
+        """Return every broken invariant; an empty list for a sound store."""
+        return fsck.check_store(self._opened, on_progress)
+
+    def rejections(self, reject_id: int | None = None) -> list[StoredRejection]:
+        """Return the records that could not be stored, or the one with this number."""
+        with self._opened.database.read() as connection:
+            return runs.rejections(connection, reject_id)
+
+    def clear_rejections(self) -> int:
+        """Forget the records that could not be stored; return how many there were."""
+        with self._opened.write() as connection:
+            return runs.clear_rejections(connection)
+
+    def _read_options(self, given: ReadOptions | None) -> ReadOptions:
+        """Return how to read for this store: against ``simtool``, text files are article files."""
+        from dataclasses import replace
+
+        options = given or ReadOptions()
+        with self._opened.database.read() as connection:
+            found = generations.scheme_with_status(connection, "standing")
+        if found is not None and found[1].name == "simtool":
+            return replace(options, texts_are_articles=True)
+        return options
+
+
+def upgrade(place: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
+    """Bring an older store to the present schema, after a backup.
+
+    Returns:
+        The revision before and after, and the backup; None where nothing was to be done.
+    """
+    database = Database(place)
+    try:
+        return maintain.upgrade(database)
+    finally:
+        database.close()
+
+
+def create_for_folder(
+    place: str | os.PathLike[str], folder: Path, *, text: bool = True
+) -> tuple[Store, SchemeChoice]:
+    """Make a store for what lies in a folder: ``simtool`` for the course's files, else ``web``."""
+    choice = choice_for_folder(folder)
+    return Store.create(place, scheme=choice, text=text, exist_ok=True), choice
+
+
+def _document(given: Addable) -> Document:
+    if isinstance(given, Document):
+        return given
+    if isinstance(given, Mapping):
+        try:
+            key, text = given["key"], given["text"]
+        except KeyError as error:
+            raise InvalidParameter(f"a mapping without {error}: it needs key and text") from None
+        unknown = set(given) - {"key", "text", *_DOCUMENT_FIELDS}
+        if unknown:
+            raise InvalidParameter(f"unknown fields {sorted(unknown)}; put them into metadata")
+        return Document(
+            key, text, given.get("title"), given.get("collection"), given.get("metadata") or {}
+        )
+    key, text = given
+    return Document(key, text)

@@ -1,0 +1,1 @@
+"""Text to tokens: decoding, normalization, words. Pure: no file, clock, database or logger."""

@@ -1,0 +1,72 @@
+"""The class of every character, frozen at Unicode 14.0."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.text import unicode14
+
+SEPARATOR = 0
+WORD = 1  # letters, marks and digits of scripts that put blanks between words
+CHARACTER = 2  # scripts without blanks between words, Hangul, and code points unknown to 14.0
+
+# Blocks whose letters stand alone: words are not separated by blanks (Han, kana, Thai, Lao,
+# Tibetan, Myanmar, Khmer, ...) or change their form too much (Hangul).
+_CHARACTER_BLOCKS = (
+    (0x0E00, 0x0FFF),  # Thai, Lao, Tibetan
+    (0x1000, 0x109F),  # Myanmar
+    (0x1100, 0x11FF),  # Hangul Jamo
+    (0x1780, 0x17FF),  # Khmer
+    (0x1950, 0x19FF),  # Tai Le, New Tai Lue, Khmer symbols
+    (0x1A20, 0x1AAF),  # Tai Tham
+    (0x2E80, 0x2FDF),  # CJK and Kangxi radicals
+    (0x3005, 0x3007),  # iteration mark, ideographic zero
+    (0x3021, 0x3029),  # Hangzhou numerals
+    (0x3040, 0x318F),  # kana, bopomofo, Hangul compatibility jamo
+    (0x31A0, 0x31FF),  # bopomofo and kana extensions
+    (0x3400, 0x4DBF),  # Han, extension A
+    (0x4E00, 0xA4CF),  # Han, Yi
+    (0xA960, 0xA97F),  # Hangul Jamo extended A
+    (0xA9E0, 0xA9FF),  # Myanmar extended B
+    (0xAA60, 0xAADF),  # Myanmar extended A, Tai Viet
+    (0xAC00, 0xD7FF),  # Hangul
+    (0xF900, 0xFAFF),  # Han, compatibility
+    (0xFF66, 0xFFDC),  # half-width kana and Hangul
+    (0x16FE0, 0x18D8F),  # Tangut, Khitan, Nushu marks
+    (0x1AFF0, 0x1B2FF),  # kana supplements, Nushu
+    (0x20000, 0x3FFFF),  # Han, extensions B and later
+)
+
+
+@cache
+def class_table() -> NDArray[np.uint8]:
+    """Return the class of each code point, shape (0x110000,), values of the constants above."""
+    starts = np.array((*unicode14.STARTS, 0x110000), np.int64)
+    codes = {"s": SEPARATOR, "w": WORD, "u": CHARACTER}
+    kinds = np.array([codes[kind] for kind in unicode14.CLASSES], np.uint8)
+    table = np.repeat(kinds, np.diff(starts))
+    for first, last in _CHARACTER_BLOCKS:
+        block = table[first : last + 1]
+        block[block == WORD] = CHARACTER
+    # Surrogates are bytes that could not be decoded.
+    table[0xD800:0xE000] = SEPARATOR
+    table.flags.writeable = False
+    return table
+
+
+@cache
+def unknown_table() -> NDArray[np.bool_]:
+    """Return whether each code point is unassigned (or private) in 14.0, shape (0x110000,)."""
+    starts = np.array((*unicode14.STARTS, 0x110000), np.int64)
+    kinds = np.array([kind == "u" for kind in unicode14.CLASSES])
+    table = np.repeat(kinds, np.diff(starts))
+    table.flags.writeable = False
+    return table
+
+
+def code_points(text: str) -> NDArray[np.uint32]:
+    """Return the code points of a text, shape (len(text),)."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)

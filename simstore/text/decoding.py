@@ -1,0 +1,37 @@
+"""Bytes to text and back, losing nothing."""
+
+from __future__ import annotations
+
+UTF8_BOM = b"\xef\xbb\xbf"
+
+
+def decode(data: bytes) -> str:
+    """Decode UTF-8; each byte that is not UTF-8 becomes a surrogate escape (PEP 383).
+
+    A byte order mark at the start is dropped.
+    """
+    return data.removeprefix(UTF8_BOM).decode("utf-8", "surrogateescape")
+
+
+def encode(text: str) -> bytes:
+    """Encode as UTF-8; the inverse of :func:`decode` for text without a byte order mark.
+
+    Raises:
+        UnicodeEncodeError: ``text`` holds surrogates that are no escapes; see :func:`well_formed`.
+    """
+    return text.encode("utf-8", "surrogateescape")
+
+
+def well_formed(text: str) -> str:
+    """Return text with every lone surrogate replaced by U+FFFD.
+
+    For strings that do not come from bytes (JSON may hold any code unit), where a surrogate in
+    the range of escapes would be taken for a byte.
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
