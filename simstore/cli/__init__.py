@@ -9,39 +9,30 @@ import click
 from simstore import __version__
 from simstore.cli import completion, documents, ingest, query, rejects, store, vocabulary
 from simstore.cli.options import common_options
+from simstore.cli.output import fail
 from simstore.errors import SimstoreError, printable
-
-
-class _Failure(click.ClickException):
-    """One of our errors, as click shows them: one line, and its exit code."""
-
-    def __init__(self, error: BaseException, exit_code: int) -> None:
-        super().__init__(str(error))
-        self.exit_code = exit_code
 
 
 class _Commands(click.Group):
     """A group that lists its commands in the order of a user's day, and renders our errors."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except SimstoreError as error:
-            raise _Failure(error, error.exit_code) from error
-        except MemoryError as error:
-            raise _Failure(MemoryError("out of memory; nothing committed is lost"), 1) from error
+            fail(str(error), error.exit_code)
+        except MemoryError:
+            fail("out of memory; nothing committed is lost", 1)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
             if ctx.meta.get("simstore.verbosity", 0) >= 2:
                 raise
             text = printable(f"unexpected {type(error).__name__}: {error}")
-            raise _Failure(
-                RuntimeError(f"{text}; this is a bug of simstore: -vv shows where"), 1
-            ) from error
+            fail(f"{text}; this is a bug of simstore: -vv shows where", 1)
 
 
 @click.group(

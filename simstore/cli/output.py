@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import click
 
 from simstore.cli.options import is_quiet
-from simstore.errors import printable
+from simstore.errors import StorageError, printable
 
 Update = Callable[[int, int | None], None]
 
@@ -100,3 +102,25 @@ def progress(description: str, *, in_bytes: bool = False) -> Iterator[Update]:
     ) as bar:
         task = bar.add_task(description, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file as a whole or not at all; what is no regular file is written in place."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        draft = path.with_name(f".{path.name}.{os.getpid()}.new")
+        try:
+            draft.write_bytes(data)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}; try -o FILE") from error
+
+
+def fail(message: str, exit_code: int) -> NoReturn:
+    """Show an error as click does, in one line, and exit."""
+    click.ClickException(message).show()
+    raise SystemExit(exit_code)

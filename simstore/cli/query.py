@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.options import common_options, log, open_store, reading_options
-from simstore.cli.output import print_table, time_text
-from simstore.errors import InvalidParameter, StorageError, printable
+from simstore.cli.output import print_table, time_text, write_file
+from simstore.errors import InvalidParameter, printable
 
 if TYPE_CHECKING:
-    from simstore.model import QueryRun
+    from simstore.model import QueryRun, SampleResult
 
 
 @click.command(
@@ -188,41 +187,15 @@ def report(run_id: int | None, output_format: str, output: str, list_runs: bool)
             sys.stdout.buffer.write(block)
         sys.stdout.buffer.flush()
         return
-    _write_file(Path(output), b"".join(blocks))
+    write_file(Path(output), b"".join(blocks))
     log.info("%s: run %d, %d samples", printable(output), run.run_id, len(run.samples))
-
-
-def _write_file(path: Path, data: bytes) -> None:
-    """Write a file as a whole or not at all; what is no regular file is written in place."""
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-            return
-        draft = path.with_name(f".{path.name}.{os.getpid()}.new")
-        try:
-            draft.write_bytes(data)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}; try -o FILE") from error
 
 
 def _write(run: QueryRun, output_format: str) -> None:
     if output_format == "table":
         print_table(
             ("sample", "distance", "match"),
-            (
-                row
-                for sample in run.samples
-                for row in (
-                    [
-                        (sample.key if number == 0 else "", match.distance, match.key)
-                        for number, match in enumerate(sample.matches)
-                    ]
-                    or [(sample.key, None, "-")]
-                )
-            ),
+            (row for sample in run.samples for row in (_table_rows(sample))),
         )
         return
     from simstore.reports.formats import RENDERERS
@@ -230,6 +203,15 @@ def _write(run: QueryRun, output_format: str) -> None:
     for block in RENDERERS[output_format](run.samples):
         sys.stdout.buffer.write(block)
     sys.stdout.buffer.flush()
+
+
+def _table_rows(sample: SampleResult) -> list[tuple[str, int | None, str]]:
+    if not sample.matches:
+        return [(sample.key, None, "-")]
+    return [
+        (sample.key if number == 0 else "", match.distance, match.key)
+        for number, match in enumerate(sample.matches)
+    ]
 
 
 def _explain(run: QueryRun) -> None:

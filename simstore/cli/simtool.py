@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from simstore import __version__
-from simstore.cli.query import _write_file
+from simstore.cli.output import fail, write_file
 from simstore.errors import SimstoreError
 
 
@@ -32,11 +32,9 @@ def main(features: int, bits: int) -> None:
 
     try:
         samples = run(Path(), features, bits)
-        _write_file(Path("result.txt"), b"".join(render(samples)))
+        write_file(Path("result.txt"), b"".join(render(samples)))
     except SimstoreError as error:
-        failure = click.ClickException(str(error))
-        failure.exit_code = error.exit_code
-        raise failure from error
+        fail(str(error), error.exit_code)
     sys.stdout.buffer.write(b"".join(render(samples[:1])))
     sys.stdout.buffer.flush()
 

@@ -97,7 +97,7 @@ def show_terms(top: int, output_format: str) -> None:
 @click.argument("policy", type=click.Choice(["live", "frozen"]))
 @common_options
 def policy(policy: Any) -> None:
-    """Choose whether ingest and removal refresh the store (live) or only `refresh` does (frozen)."""
+    """Choose live (ingest and removal refresh the store) or frozen (only `refresh` does)."""
     with open_store() as store:
         store.set_policy(policy)
     click.echo(f"policy {policy}")

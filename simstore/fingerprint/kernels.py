@@ -23,7 +23,7 @@ def disable() -> None:
 
 
 def enable(worth_compiling: int = _WORTH_COMPILING) -> None:
-    """Use the compiled forms, where Numba is installed, for inputs of at least this many entries."""
+    """Use the compiled forms, where Numba is installed, from so many entries on."""
     _set_threshold(worth_compiling)
 
 

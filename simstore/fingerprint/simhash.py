@@ -1,4 +1,6 @@
-"""SimHash: weighted features to fingerprints (Charikar 2002, section 3; Manku et al. 2007, section 2).
+"""SimHash: weighted features to fingerprints.
+
+Charikar 2002, section 3; Manku, Jain, Das Sarma 2007, section 2.
 
 A fingerprint of M bits is held in ``ceil(M / 64)`` unsigned 64-bit words, the most significant
 first, so that the words read as one M-bit number whose top bit is bit 0 of the fingerprint.

@@ -198,11 +198,12 @@ class _Search:
         results = []
         for sample, value, query in zip(samples, values, words, strict=True):
             started = time.perf_counter()
+            answer: tuple[list[tuple[int, int]], tuple[int, ...], int, int]
             if scanned is not None:
-                found, candidate_count = scanned[value], self._count
-                probes, thresholds = 0, ()
+                answer = scanned[value], (), 0, self._count
             else:
-                found, thresholds, probes, candidate_count = self._look_up(value, query, plan)
+                answer = self._look_up(value, query, plan)
+            found, thresholds, probes, candidate_count = answer
             matches = self._matches(found, sample.key)
             explanation = SampleExplanation(
                 plan.method, thresholds, probes, candidate_count, time.perf_counter() - started
@@ -224,7 +225,7 @@ class _Search:
     def _scan(
         self, values: Sequence[int], words: NDArray[np.uint64]
     ) -> dict[int, list[tuple[int, int]]]:
-        """Return (fingerprint, distance) of the matches of each query, from a look at everything."""
+        """Return (fingerprint, distance) of the matches of each query, looking at everything."""
         found: dict[int, list[tuple[int, int]]] = {value: [] for value in values}
         queries_of = dict(zip(values, words, strict=True))
         if self._generation_id is None:

@@ -34,7 +34,7 @@ def read_articles(
         byte_offset: Where the stream begins in the source.
         max_document_bytes: Longer pages are rejected, without being held; None: no limit.
     """
-    for chunk, start, end, is_whole in _chunks(stream, name, byte_offset, max_document_bytes):
+    for chunk, start, end, is_whole in _chunks(stream, byte_offset, max_document_bytes):
         page = chunk.lstrip(_BLANKS)
         page_start = start + len(chunk) - len(page)
         if isinstance(is_whole, str):
@@ -67,7 +67,7 @@ def split_page(page: bytes) -> tuple[bytes, bytes]:
 
 
 def _chunks(
-    stream: BinaryIO, name: str, offset: int, limit: int | None
+    stream: BinaryIO, offset: int, limit: int | None
 ) -> Iterator[tuple[bytes, int, int, str | None]]:
     """Yield (bytes between form feeds, start, end, reason to reject) in order.
 

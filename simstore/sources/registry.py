@@ -80,7 +80,8 @@ class FileSource:
     def state(self) -> SourceState:
         """Return what identifies the content and the way it is read."""
         options = self._options
-        reader = f"{self._format()} {options.max_document_bytes} {options.key_field} {options.text_field}"
+        fields = f"{options.key_field} {options.text_field}"
+        reader = f"{self._format()} {options.max_document_bytes} {fields}"
         return self._stream.state(reader[:200])
 
     def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:

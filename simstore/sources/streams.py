@@ -108,10 +108,11 @@ class _CountingReader(io.RawIOBase):
         self.count = 0
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def readinto(self, buffer: object) -> int:
-        count = self._file.readinto(buffer)  # type: ignore[union-attr]
+        count = self._file.readinto(memoryview(buffer))  # type: ignore[arg-type,union-attr]
         self.count += count or 0
         return count or 0
 
@@ -129,9 +130,11 @@ class Prefixed(io.RawIOBase):
         self._rest = rest
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def readinto(self, buffer: object) -> int:
+        """Fill the buffer from the head, then from the rest."""
         view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
         if not self._head:
             return self._rest.readinto(view) or 0  # type: ignore[attr-defined]
@@ -149,6 +152,7 @@ class _Guarded(io.RawIOBase):
         self._name = name
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def readinto(self, buffer: object) -> int:

@@ -127,7 +127,7 @@ def texts_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, b
     found: dict[int, bytes] = {}
     for part in chunks(document_ids):
         rows = connection.execute(select(c.document_id, c.text).where(c.document_id.in_(part)))
-        found.update({number: packed for number, packed in rows})
+        found.update((number, packed) for number, packed in rows)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,7 +177,7 @@ def of_documents(
                 links.generation_id == generation_id, links.document_id.in_(part)
             )
         )
-        found.update({number: from_stored(value) for number, value in rows})
+        found.update((number, from_stored(value)) for number, value in rows)
     return found
 
 
@@ -218,7 +219,7 @@ def candidates(
         for segment, values in probes
         for part in chunks(values)
     ]
-    rows: list[int] | list[bytes] = []
+    rows: list[Any] = []
     # SQLite takes at most 500 terms in a compound statement.
     for some in chunks(statements, 400):
         result = connection.exec_driver_sql(" UNION ALL ".join(some))
@@ -335,11 +336,10 @@ def _integers(values: Sequence[int]) -> str:
     return ",".join(map(str, map(int, values)))
 
 
-def _words(rows: list[int] | list[bytes], bits: int, *, distinct: bool) -> NDArray[np.uint64]:
+def _words(rows: list[Any], bits: int, *, distinct: bool) -> NDArray[np.uint64]:
+    """Return stored values as words; the same order, unless only distinct ones are wanted."""
     if bits > 64:
-        if distinct:
-            rows = list(set(rows))  # type: ignore[arg-type]
-        joined = b"".join(rows)  # type: ignore[arg-type]
+        joined = b"".join(set(rows) if distinct else rows)
         return np.frombuffer(joined, ">u8").astype(np.uint64).reshape(-1, 2)
     values = np.array(rows, np.int64).view(np.uint64)
     return (np.unique(values) if distinct else values).reshape(-1, 1)

@@ -1,4 +1,4 @@
-"""The schema's history: which revision a store has, how a new one is made, how an old one is brought up.
+"""The schema's history: which revision a store has, how one is made, how an old one is brought up.
 
 The revision is read with plain SQL: importing Alembic takes longer than most commands.
 """

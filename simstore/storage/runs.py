@@ -101,15 +101,20 @@ def superseded_digests(
         rows = connection.execute(
             select(c.position, c.digest).where(c.source_id == source_id, c.position.in_(part))
         )
-        found.update({position: digest for position, digest in rows})
+        found.update((position, digest) for position, digest in rows)
     return found
 
 
 def put_superseded(
     connection: Connection, records: Mapping[tuple[int, int], tuple[int, bytes]]
 ) -> None:
-    """Remember records whose documents got other content: (source, position) to (document, digest)."""
-    for (source_id, position), _ in records.items():
+    """Remember records whose documents got other content.
+
+    Args:
+        connection: A writer.
+        records: (source, position) to (document, digest).
+    """
+    for source_id, position in records:
         drop_superseded(connection, source_id, position)
     if records:
         connection.execute(

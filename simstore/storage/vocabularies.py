@@ -24,7 +24,7 @@ def feature_ids(connection: Connection, scheme_id: int, terms: Sequence[bytes]) 
         rows = connection.execute(
             select(c.term, c.feature_id).where(c.scheme_id == scheme_id, c.term.in_(part))
         )
-        found.update({term: number for term, number in rows})
+        found.update((term, number) for term, number in rows)
     return found
 
 

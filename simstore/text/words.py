@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -82,5 +83,5 @@ def _terms(text: str) -> list[str]:
         if kind == WORD or end - first == 1:
             found.append(run)
         elif kind == CHARACTER:
-            found += [a + b for a, b in zip(run, run[1:], strict=False)]
+            found += [a + b for a, b in pairwise(run)]
     return found
