@@ -10,7 +10,7 @@ from simstore import __version__
 from simstore.cli import completion, documents, ingest, query, rejects, store, vocabulary
 from simstore.cli.options import common_options
 from simstore.cli.output import fail
-from simstore.errors import SimstoreError, printable
+from simstore.errors import SimstoreError
 
 
 class _Commands(click.Group):
@@ -26,13 +26,6 @@ class _Commands(click.Group):
             fail(str(error), error.exit_code)
         except MemoryError:
             fail("out of memory; nothing committed is lost", 1)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
-            raise
-        except Exception as error:
-            if ctx.meta.get("simstore.verbosity", 0) >= 2:
-                raise
-            text = printable(f"unexpected {type(error).__name__}: {error}")
-            fail(f"{text}; this is a bug of simstore: -vv shows where", 1)
 
 
 @click.group(

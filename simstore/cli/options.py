@@ -60,7 +60,7 @@ def common_options(command: Command) -> Command:
                 count=True,
                 expose_value=False,
                 callback=_verbosity,
-                help="Say more on stderr; -vv shows where an unexpected error came from.",
+                help="Say more on stderr.",
             ),
             click.option(
                 "-q",

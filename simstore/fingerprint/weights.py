@@ -7,6 +7,7 @@ could give another bit on another machine.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -32,6 +33,12 @@ def integer_weights(counts: NDArray[np.int64], weighting: str) -> NDArray[np.int
     if weighting == "uniform":
         return np.ones_like(counts)
     capped = np.minimum(counts, _LARGEST_COUNT)
-    distinct, inverse = np.unique(capped, return_inverse=True)
-    scaled = [round(SCALE * (1 + math.log(n))) for n in distinct.tolist()]
-    return np.array(scaled, np.int64)[inverse]
+    largest = int(capped.max(initial=1))
+    return _logarithmic(1 << (largest - 1).bit_length())[capped]
+
+
+@cache
+def _logarithmic(largest: int) -> NDArray[np.int64]:
+    """Return the weights of the counts from 0 (unused) to ``largest``."""
+    scaled = [0] + [round(SCALE * (1 + math.log(n))) for n in range(1, largest + 1)]
+    return np.array(scaled, np.int64)

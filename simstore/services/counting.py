@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore
 from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.scheme import Scheme
 from simstore.services.opened import OpenStore, State
 from simstore.storage import codecs, documents, vocabularies
 from simstore.storage.engine import Connection
 from simstore.storage.vocabularies import FeatureRow
-from simstore.text.decoding import decode
 
 _EMPTY = np.empty(0, np.int64)
 
@@ -91,27 +89,24 @@ def change_vocabulary(
         added: Feature number of each term, and the counts of the documents that come.
         removed: Counts of the documents that go.
     """
-    ids, signs, totals = [_EMPTY], [_EMPTY], [_EMPTY]
+    parts = [(_EMPTY, _EMPTY, _EMPTY)]
     if added is not None:
         numbers, counts = added
-        ids.append(numbers[counts.columns])
-        signs.append(np.ones(len(counts.columns), np.int64))
-        totals.append(counts.counts)
+        width = len(numbers)
+        totals = np.zeros(width, np.int64)
+        np.add.at(totals, counts.columns, counts.counts)
+        parts.append((numbers, np.bincount(counts.columns, minlength=width), totals))
     for columns, amounts in (removed or {}).values():
-        ids.append(columns)
-        signs.append(np.full(len(columns), -1, np.int64))
-        totals.append(-amounts)
-    features, places = np.unique(np.concatenate(ids), return_inverse=True)
+        parts.append((columns, np.full(len(columns), -1, np.int64), -amounts))
+    ids, document_changes, total_changes = (
+        np.concatenate(arrays) for arrays in zip(*parts, strict=True)
+    )
+    features, places = np.unique(ids, return_inverse=True)
     document_counts = np.zeros(len(features), np.int64)
     total_counts = np.zeros(len(features), np.int64)
-    np.add.at(document_counts, places, np.concatenate(signs))
-    np.add.at(total_counts, places, np.concatenate(totals))
+    np.add.at(document_counts, places, document_changes)
+    np.add.at(total_counts, places, total_changes)
     vocabularies.add_delta(connection, scheme_id, features, document_counts, total_counts)
-
-
-def count_texts(scheme: Scheme, packed_texts: Sequence[bytes]) -> FeatureCounts:
-    """Count the features of compressed texts."""
-    return scheme.count([decode(codecs.decompress(packed)) for packed in packed_texts])
 
 
 def _sorted_row(ids: NDArray[np.int64], counts: FeatureCounts, row: int) -> FeatureRow:

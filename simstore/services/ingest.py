@@ -15,7 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from simstore import __version__
-from simstore.errors import InvalidParameter, MalformedRecord, UnreadableSource, printable
+from simstore.errors import (
+    InvalidParameter,
+    MalformedRecord,
+    StorageError,
+    UnreadableSource,
+    printable,
+)
 from simstore.model import (
     Document,
     IngestProgress,
@@ -226,7 +232,7 @@ def _run(
         state = "interrupted" if interrupted else "finished"
     finally:
         # Where even this cannot be written, the run stays "running": fsck and the next run know.
-        with suppress(Exception), opened.write() as connection:
+        with suppress(StorageError), opened.write() as connection:
             runs.end_run(connection, run.run_id, state, now())
     summary = IngestSummary(
         run.run_id,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.storage import generations, vocabularies
+from simstore.storage import fingerprints, generations, vocabularies
 from simstore.storage.engine import Connection, Database
 from simstore.storage.generations import GenerationRow, Settings
 
@@ -73,6 +73,7 @@ class OpenStore:
         self._schemes: dict[int, Scheme] = {}
         self._terms: dict[bytes, int] = {}
         self._terms_scheme = 0
+        self._counted = ((0, 0), 0)
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
 
     @contextmanager
@@ -93,11 +94,12 @@ class OpenStore:
         Raises:
             SchemeMismatch: This installation computes other fingerprints than the store's scheme.
         """
-        found = generations.scheme_with_status(connection, "standing")
-        if found is None:
-            raise CorruptStore(self.database.label, "it has no scheme")
-        scheme_id, record = found
-        if scheme_id not in self._schemes:
+        scheme_id = generations.scheme_id_with_status(connection, "standing")
+        if scheme_id is None or scheme_id not in self._schemes:
+            found = generations.scheme_with_status(connection, "standing")
+            if found is None:
+                raise CorruptStore(self.database.label, "it has no scheme")
+            scheme_id, record = found
             self._schemes[scheme_id] = open_scheme(record)
         return State(
             generations.settings(connection),
@@ -120,6 +122,17 @@ class OpenStore:
             vocabularies.add_terms(connection, scheme_id, new)
             known.update(vocabularies.feature_ids(connection, scheme_id, new))
         return np.fromiter((known[term] for term in terms), np.int64, len(terms))
+
+    def fingerprint_count(self, connection: Connection, state: State) -> int:
+        """Return the number of distinct fingerprints that stand, counted once a change."""
+        if state.generation is None:
+            return 0
+        generation_id = state.generation.generation_id
+        moment = (generation_id, state.settings.changes)
+        if self._counted[0] != moment:
+            count = fingerprints.count(connection, state.scheme.bits, generation_id)
+            self._counted = (moment, count)
+        return self._counted[1]
 
     def ranks_of(
         self, connection: Connection, generation_id: int, feature_ids: NDArray[np.int64]

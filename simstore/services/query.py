@@ -172,9 +172,7 @@ class _Search:
         self._radius = options.radius or 0
         self._widths = segment_widths(self._bits)
         self._generation_id = state.generation.generation_id if state.generation else None
-        self._count = 0
-        if self._generation_id is not None:
-            self._count = fingerprints.count(connection, self._bits, self._generation_id)
+        self._count = opened.fingerprint_count(connection, state)
         self._uniform = uniform_costs(self._bits, self._radius, self._count)
         self._rank_of_term: dict[bytes, int] = {}
         if state.scheme.depends_on_corpus and self._generation_id is not None:

@@ -92,6 +92,12 @@ def add_scheme(connection: Connection, record: SchemeRecord, status: str, create
     return int(key[0]) if key else 0
 
 
+def scheme_id_with_status(connection: Connection, status: str) -> int | None:
+    """Return the number of the scheme with this status; None where there is none."""
+    found = scheme_ids(connection, status)
+    return max(found) if found else None
+
+
 def scheme_with_status(connection: Connection, status: str) -> tuple[int, SchemeRecord] | None:
     """Return number and record of the scheme with this status; None where there is none."""
     c = scheme.c
