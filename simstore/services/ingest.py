@@ -18,6 +18,7 @@ from simstore import __version__
 from simstore.errors import (
     InvalidParameter,
     MalformedRecord,
+    SourceNotFound,
     StorageError,
     UnreadableSource,
     printable,
@@ -29,15 +30,21 @@ from simstore.model import (
     Rejection,
     SourceState,
 )
-from simstore.services.batches import PreparedBatch, prepare, store_batch
+from simstore.services.batches import BatchOutcome, PreparedBatch, prepare, store_batch
 from simstore.services.opened import OpenStore, State, now
 from simstore.services.refresh import Progress, refresh
-from simstore.sources.source import Record, Source
+from simstore.services.source_batches import (
+    Batch,
+    batches_of_documents,
+    batches_of_sources,
+)
+from simstore.sources.source import Source
 from simstore.storage import runs
 from simstore.storage.engine import Connection
+from simstore.text.decoding import encode
 
 BATCH_DOCUMENTS = 1_000
-BATCH_CHARACTERS = 4 << 20
+_COUNTS = ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,24 +92,6 @@ class Observer:
 
 
 @dataclass(slots=True)
-class _Batch:
-    """Records of one source that are committed together.
-
-    Attributes:
-        source: None for documents that come from no source.
-        ends: The source was read to its end.
-    """
-
-    source: Source | None
-    documents: list[Document] = field(default_factory=list)
-    rejections: list[Rejection] = field(default_factory=list)
-    position: int = 0
-    byte_offset: int = 0
-    begins: bool = False
-    ends: bool = False
-
-
-@dataclass(slots=True)
 class _Run:
     """A run under way: its number, its counts so far, and the sources it knows."""
 
@@ -112,6 +101,8 @@ class _Run:
     states: dict[str, SourceState] = field(default_factory=dict)
     from_start: dict[str, bool] = field(default_factory=dict)
     resumed_at: dict[str, int] = field(default_factory=dict)
+    total_bytes: int | None = 0
+    finished_bytes: int = 0
 
 
 def ingest_sources(
@@ -130,9 +121,7 @@ def ingest_sources(
     with opened.database.read() as connection:
         for source in sources:
             _look_up(connection, run, source)
-    batches = (
-        batch for source in sources for batch in _batches_of(source, run, options.batch_documents)
-    )
+    batches = batches_of_sources(sources, run.states, options.batch_documents)
     return _run(opened, run, batches, options, observer)
 
 
@@ -140,21 +129,8 @@ def ingest_documents(
     opened: OpenStore, given: Iterable[Document], options: IngestOptions, observer: Observer
 ) -> IngestSummary:
     """Ingest documents that come from no source."""
-    run = _begin(opened, [])
-
-    def batches() -> Iterator[_Batch]:
-        batch = _Batch(None)
-        size = 0
-        for document in given:
-            batch.documents.append(document)
-            size += len(document.text)
-            if len(batch.documents) >= options.batch_documents or size >= BATCH_CHARACTERS:
-                yield batch
-                batch, size = _Batch(None), 0
-        if batch.documents:
-            yield batch
-
-    return _run(opened, run, batches(), options, observer)
+    batches = batches_of_documents(given, options.batch_documents)
+    return _run(opened, _begin(opened, []), batches, options, observer)
 
 
 def _begin(opened: OpenStore, names: Sequence[str]) -> _Run:
@@ -166,55 +142,25 @@ def _begin(opened: OpenStore, names: Sequence[str]) -> _Run:
 
 
 def _look_up(connection: Connection, run: _Run, source: Source) -> None:
-    """Find out how far a source was ingested before."""
-    with suppress(UnreadableSource):
+    """Find out how far a source was ingested before, and how large it is."""
+    with suppress(UnreadableSource, SourceNotFound):
         state = source.state()
-        known = runs.source_state(connection, os.fsencode(source.name))
+        known = runs.source_state(connection, encode(source.name))
         run.source_ids[source.name] = known[0] if known else None
         if known and not known[1].complete and known[1].is_same_content(state):
             state = known[1]
             run.resumed_at[source.name] = state.position
         run.states[source.name] = state
         run.from_start[source.name] = state.position == 0
-
-
-def _batches_of(source: Source, run: _Run, most: int) -> Iterator[_Batch]:
-    state = run.states.get(source.name)
-    position, offset = (state.position, state.byte_offset) if state else (0, 0)
-    batch = _Batch(source, position=position, byte_offset=offset, begins=True)
-    size = 0
-    try:
-        for record in source.records(position, offset):
-            _append(batch, record)
-            size += len(record.text) if isinstance(record, Document) else 0
-            count = len(batch.documents) + len(batch.rejections)
-            if count >= most or size >= BATCH_CHARACTERS:
-                yield batch
-                batch = _Batch(source, position=batch.position, byte_offset=batch.byte_offset)
-                size = 0
-    except UnreadableSource as error:
-        batch.rejections.append(
-            Rejection(
-                source.name, batch.position, batch.byte_offset, batch.byte_offset, error.reason
-            )
-        )
-    batch.ends = True
-    yield batch
-
-
-def _append(batch: _Batch, record: Record) -> None:
-    if isinstance(record, Document):
-        batch.documents.append(record)
-    else:
-        batch.rejections.append(record)
-    batch.position = (record.position or 0) + 1
-    batch.byte_offset = record.end_offset or 0
+        size = source.total_bytes
+        if run.total_bytes is not None:
+            run.total_bytes = None if size is None else run.total_bytes + size
 
 
 def _run(
     opened: OpenStore,
     run: _Run,
-    batches: Iterable[_Batch],
+    batches: Iterable[Batch],
     options: IngestOptions,
     observer: Observer,
 ) -> IngestSummary:
@@ -222,7 +168,7 @@ def _run(
     interrupted = False
     try:
         for batch, prepared, prepared_with in _prepared(opened, batches, options):
-            _commit(opened, run, batch, prepared, prepared_with, options, observer)
+            _commit(opened, run, batch, prepared, prepared_with, observer)
             if options.strict and batch.rejections:
                 first = batch.rejections[0]
                 raise MalformedRecord(first.source, first.position, first.reason)
@@ -260,33 +206,29 @@ def _refresh_after(opened: OpenStore, options: IngestOptions, observer: Observer
 
 
 def _prepared(
-    opened: OpenStore, batches: Iterable[_Batch], options: IngestOptions
-) -> Iterator[tuple[_Batch, PreparedBatch, State]]:
+    opened: OpenStore, batches: Iterable[Batch], options: IngestOptions
+) -> Iterator[tuple[Batch, PreparedBatch, State]]:
     """Yield the batches in order, prepared by threads, few of them ahead of the writer."""
     with opened.database.read() as connection:
         state = opened.state(connection)
     threads = options.threads or min(os.cpu_count() or 1, 4)
 
-    def prepared(batch: _Batch) -> tuple[_Batch, PreparedBatch, State]:
+    def prepared(batch: Batch) -> tuple[Batch, PreparedBatch, State]:
+        if options.strict:
+            batch = batch.until_first_rejection()
         documents = batch.documents
-        if options.strict and batch.rejections:
-            first = batch.rejections[0].position
-            documents = [d for d in documents if (d.position or 0) < first]
         if options.collection is not None:
             documents = [
                 d if d.collection else replace(d, collection=options.collection) for d in documents
             ]
-        return (
-            batch,
-            prepare(documents, state.scheme, keep_text=state.settings.text_kept),
-            state,
-        )
+        keep_text = state.settings.text_kept
+        return batch, prepare(documents, state.scheme, keep_text=keep_text), state
 
     if threads == 1:
         yield from map(prepared, batches)
         return
     with ThreadPoolExecutor(threads, thread_name_prefix="prepare") as pool:
-        ahead: deque[Future[tuple[_Batch, PreparedBatch, State]]] = deque()
+        ahead: deque[Future[tuple[Batch, PreparedBatch, State]]] = deque()
         try:
             for batch in batches:
                 ahead.append(pool.submit(prepared, batch))
@@ -302,23 +244,20 @@ def _prepared(
 def _commit(
     opened: OpenStore,
     run: _Run,
-    batch: _Batch,
+    batch: Batch,
     prepared: PreparedBatch,
     prepared_with: State,
-    options: IngestOptions,
     observer: Observer,
 ) -> None:
-    """Write a batch, its rejections and its place in the source in one transaction."""
+    """Write a batch, its rejections and its places in the sources in one transaction."""
     counts = Counter(run.counts)
-    name = batch.source.name if batch.source else None
     seen_at = now()
     with opened.write() as connection:
         state = opened.state(connection)
         if state.scheme_id != prepared_with.scheme_id:
-            prepared = prepare(prepared.documents, state.scheme, keep_text=state.settings.text_kept)
-        source_id = None
-        if name is not None and name in run.states:
-            source_id = _note_position(connection, run, batch, options)
+            keep_text = state.settings.text_kept
+            prepared = prepare(prepared.documents, state.scheme, keep_text=keep_text)
+        source_ids = _put_marks(connection, run, batch)
         outcome = store_batch(
             opened,
             connection,
@@ -326,66 +265,71 @@ def _commit(
             prepared,
             run_id=run.run_id,
             seen_at=seen_at,
-            source_ids=(
-                {}
-                if source_id is None
-                else dict.fromkeys(range(len(prepared.documents)), source_id)
-            ),
+            source_ids={
+                place: source_ids[owner]
+                for place, owner in enumerate(batch.owners)
+                if owner is not None and owner in source_ids
+            },
         )
         runs.put_rejections(connection, run.run_id, batch.rejections, seen_at)
-        if name is not None and batch.ends and run.from_start.get(name):
-            runs.drop_old_rejections(connection, os.fsencode(name), run.run_id)
+        for name, mark in batch.marks.items():
+            if mark.ends and run.from_start.get(name):
+                runs.drop_old_rejections(connection, encode(name), run.run_id)
         counts.update(outcome.outcomes)
         counts["duplicates"] += len(outcome.duplicates)
         counts["rejected"] += len(batch.rejections)
         counts["byte_count"] += sum(prepared.sizes)
-        runs.count_in_run(
-            connection,
-            run.run_id,
-            {
-                column: counts[column]
-                for column in (
-                    "added", "updated", "unchanged", "duplicates", "rejected", "byte_count",
-                )
-            },
-        )  # fmt: skip
+        runs.count_in_run(connection, run.run_id, {name: counts[name] for name in _COUNTS})
     run.counts = counts
-    if source_id is not None and name is not None:
-        run.source_ids[name] = source_id
-    for place, original in outcome.duplicates.items():
-        observer.on_duplicate(
-            prepared.documents[place].key, original.decode("utf-8", "surrogateescape")
+    run.source_ids.update(source_ids)
+    _tell(run, batch, prepared, outcome, observer)
+
+
+def _put_marks(connection: Connection, run: _Run, batch: Batch) -> dict[str, int]:
+    """Write how far the sources are read with this batch; return their numbers."""
+    return {
+        name: runs.put_source(
+            connection,
+            run.source_ids.get(name),
+            encode(name),
+            replace(
+                run.states[name],
+                position=mark.position,
+                byte_offset=mark.byte_offset,
+                complete=mark.ends,
+            ),
+            run.run_id,
         )
+        for name, mark in batch.marks.items()
+        if name in run.states
+    }
+
+
+def _tell(
+    run: _Run,
+    batch: Batch,
+    prepared: PreparedBatch,
+    outcome: BatchOutcome,
+    observer: Observer,
+) -> None:
+    for place, original in outcome.duplicates.items():
+        key = prepared.documents[place].key
+        observer.on_duplicate(key, original.decode("utf-8", "surrogateescape"))
     for rejection in batch.rejections:
         observer.on_reject(rejection)
+    under_way = 0
+    for mark in batch.marks.values():
+        if mark.ends:
+            run.finished_bytes += mark.source.bytes_read
+        else:
+            under_way = mark.source.bytes_read
+    counts = run.counts
     observer.on_progress(
         IngestProgress(
-            name or "",
-            batch.source.bytes_read if batch.source else counts["byte_count"],
-            batch.source.total_bytes if batch.source else None,
+            next(reversed(batch.marks), ""),
+            run.finished_bytes + under_way,
+            run.total_bytes,
             counts["added"] + counts["updated"] + counts["unchanged"],
             counts["rejected"],
         )
-    )
-
-
-def _note_position(connection: Connection, run: _Run, batch: _Batch, options: IngestOptions) -> int:
-    """Write how far the source is read with this batch; return its number."""
-    if batch.source is None:
-        raise InvalidParameter("a batch from no source has no position")
-    name = batch.source.name
-    stopped = options.strict and bool(batch.rejections)
-    state = replace(
-        run.states[name],
-        position=batch.position,
-        byte_offset=batch.byte_offset,
-        complete=batch.ends,
-    )
-    if stopped:
-        first = batch.rejections[0]
-        state = replace(
-            state, position=first.position, byte_offset=first.byte_offset, complete=False
-        )
-    return runs.put_source(
-        connection, run.source_ids.get(name), os.fsencode(name), state, run.run_id
     )

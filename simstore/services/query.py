@@ -38,6 +38,8 @@ from simstore.storage.engine import Connection
 BATCH_SAMPLES = 256
 # Postings of the plain plan above which the planner asks for the posting counts of others.
 _SKEWED = 1_000
+# Fingerprints below which even one crowded segment value is quickly verified.
+_WORTH_COUNTING = 20_000
 PLANS = ("auto", "scan", "segments")
 
 
@@ -263,7 +265,7 @@ class _Search:
 
     def _thresholds(self, value: int, plan: Plan) -> tuple[int, ...]:
         """Return the plan's thresholds, or cheaper ones where this query's segments are crowded."""
-        if self._count < _SKEWED:
+        if self._count < _WORTH_COUNTING:
             return plan.thresholds
         segments = segment_values(value, self._bits)
         plain = [

@@ -197,6 +197,8 @@ def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Sourc
             if not found:
                 raise SourceNotFound(name)
             paths += found
+    # One name a file, however it was written: it is the key of a plain text.
+    paths = [p if p == STANDARD_INPUT else os.path.normpath(p) for p in paths]
     return [FileSource(path, options) for path in dict.fromkeys(paths)], passed_over
 
 
