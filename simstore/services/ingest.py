@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 
 from simstore import __version__
 from simstore.errors import (
@@ -44,6 +45,7 @@ from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
 BATCH_DOCUMENTS = 1_000
+Work = tuple[Batch, PreparedBatch, State]
 _COUNTS = ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count")
 
 
@@ -93,9 +95,14 @@ class Observer:
 
 @dataclass(slots=True)
 class _Run:
-    """A run under way: its number, its counts so far, and the sources it knows."""
+    """A run under way: its number, its counts so far, and the sources it knows.
 
-    run_id: int
+    Attributes:
+        run_id: None until its first commit.
+    """
+
+    names: Sequence[str]
+    run_id: int | None = None
     counts: Counter[str] = field(default_factory=Counter)
     source_ids: dict[str, int | None] = field(default_factory=dict)
     states: dict[str, SourceState] = field(default_factory=dict)
@@ -117,7 +124,7 @@ def ingest_sources(
         MalformedRecord: ``strict`` and a record cannot be used; what came before is committed.
         StorageError: The store cannot be written; what was committed stays.
     """
-    run = _begin(opened, [source.name for source in sources])
+    run = _Run([printable(source.name) for source in sources])
     with opened.database.read() as connection:
         for source in sources:
             _look_up(connection, run, source)
@@ -130,15 +137,7 @@ def ingest_documents(
 ) -> IngestSummary:
     """Ingest documents that come from no source."""
     batches = batches_of_documents(given, options.batch_documents)
-    return _run(opened, _begin(opened, []), batches, options, observer)
-
-
-def _begin(opened: OpenStore, names: Sequence[str]) -> _Run:
-    with opened.write() as connection:
-        opened.state(connection)
-        return _Run(
-            runs.begin_run(connection, [printable(name) for name in names], now(), __version__)
-        )
+    return _run(opened, _Run([]), batches, options, observer)
 
 
 def _look_up(connection: Connection, run: _Run, source: Source) -> None:
@@ -164,22 +163,23 @@ def _run(
     options: IngestOptions,
     observer: Observer,
 ) -> IngestSummary:
-    state = "interrupted"
     interrupted = False
+    finished = False
     try:
-        for batch, prepared, prepared_with in _prepared(opened, batches, options):
-            _commit(opened, run, batch, prepared, prepared_with, observer)
-            if options.strict and batch.rejections:
-                first = batch.rejections[0]
-                raise MalformedRecord(first.source, first.position, first.reason)
-            if observer.should_stop():
+        for work, is_last in _with_last(_prepared(opened, batches, options)):
+            refused = work[0].rejections if options.strict else []
+            finished = is_last and not refused
+            _commit(opened, run, *work, observer, ends_run=finished)
+            if refused:
+                raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
+            if observer.should_stop() and not is_last:
                 interrupted = True
                 break
-        state = "interrupted" if interrupted else "finished"
     finally:
-        # Where even this cannot be written, the run stays "running": fsck and the next run know.
-        with suppress(StorageError), opened.write() as connection:
-            runs.end_run(connection, run.run_id, state, now())
+        if run.run_id is not None and not finished:
+            # Where even this cannot be written, the run stays "running".
+            with suppress(StorageError), opened.write() as connection:
+                runs.end_run(connection, run.run_id, "interrupted", now())
     summary = IngestSummary(
         run.run_id,
         run.counts["added"],
@@ -205,15 +205,28 @@ def _refresh_after(opened: OpenStore, options: IngestOptions, observer: Observer
         refresh(opened, on_progress=observer.on_refresh)
 
 
+def _with_last(items: Iterable[Work]) -> Iterator[tuple[Work, bool]]:
+    """Yield each item, and whether it is the last."""
+    iterator = iter(items)
+    try:
+        held = next(iterator)
+    except StopIteration:
+        return
+    for item in iterator:
+        yield held, False
+        held = item
+    yield held, True
+
+
 def _prepared(
     opened: OpenStore, batches: Iterable[Batch], options: IngestOptions
-) -> Iterator[tuple[Batch, PreparedBatch, State]]:
+) -> Iterator[Work]:
     """Yield the batches in order, prepared by threads, few of them ahead of the writer."""
     with opened.database.read() as connection:
         state = opened.state(connection)
     threads = options.threads or min(os.cpu_count() or 1, 4)
 
-    def prepared(batch: Batch) -> tuple[Batch, PreparedBatch, State]:
+    def prepared(batch: Batch) -> Work:
         if options.strict:
             batch = batch.until_first_rejection()
         documents = batch.documents
@@ -227,10 +240,16 @@ def _prepared(
     if threads == 1:
         yield from map(prepared, batches)
         return
+    batches = iter(batches)
+    # One batch needs no threads.
+    few = list(islice(batches, 2))
+    if len(few) < 2:
+        yield from map(prepared, few)
+        return
     with ThreadPoolExecutor(threads, thread_name_prefix="prepare") as pool:
-        ahead: deque[Future[tuple[Batch, PreparedBatch, State]]] = deque()
+        ahead: deque[Future[Work]] = deque()
         try:
-            for batch in batches:
+            for batch in chain(few, batches):
                 ahead.append(pool.submit(prepared, batch))
                 if len(ahead) > threads:
                     yield ahead.popleft().result()
@@ -248,22 +267,27 @@ def _commit(
     prepared: PreparedBatch,
     prepared_with: State,
     observer: Observer,
+    *,
+    ends_run: bool,
 ) -> None:
     """Write a batch, its rejections and its places in the sources in one transaction."""
     counts = Counter(run.counts)
     seen_at = now()
     with opened.write() as connection:
         state = opened.state(connection)
+        run_id = run.run_id
+        if run_id is None:
+            run_id = runs.begin_run(connection, run.names, seen_at, __version__)
         if state.scheme_id != prepared_with.scheme_id:
             keep_text = state.settings.text_kept
             prepared = prepare(prepared.documents, state.scheme, keep_text=keep_text)
-        source_ids = _put_marks(connection, run, batch)
+        source_ids = _put_marks(connection, run, batch, run_id)
         outcome = store_batch(
             opened,
             connection,
             state,
             prepared,
-            run_id=run.run_id,
+            run_id=run_id,
             seen_at=seen_at,
             source_ids={
                 place: source_ids[owner]
@@ -271,21 +295,23 @@ def _commit(
                 if owner is not None and owner in source_ids
             },
         )
-        runs.put_rejections(connection, run.run_id, batch.rejections, seen_at)
+        runs.put_rejections(connection, run_id, batch.rejections, seen_at)
         for name, mark in batch.marks.items():
             if mark.ends and run.from_start.get(name):
-                runs.drop_old_rejections(connection, encode(name), run.run_id)
+                runs.drop_old_rejections(connection, encode(name), run_id)
         counts.update(outcome.outcomes)
         counts["duplicates"] += len(outcome.duplicates)
         counts["rejected"] += len(batch.rejections)
         counts["byte_count"] += sum(prepared.sizes)
-        runs.count_in_run(connection, run.run_id, {name: counts[name] for name in _COUNTS})
-    run.counts = counts
+        runs.count_in_run(connection, run_id, {name: counts[name] for name in _COUNTS})
+        if ends_run:
+            runs.end_run(connection, run_id, "finished", now())
+    run.run_id, run.counts = run_id, counts
     run.source_ids.update(source_ids)
     _tell(run, batch, prepared, outcome, observer)
 
 
-def _put_marks(connection: Connection, run: _Run, batch: Batch) -> dict[str, int]:
+def _put_marks(connection: Connection, run: _Run, batch: Batch, run_id: int) -> dict[str, int]:
     """Write how far the sources are read with this batch; return their numbers."""
     return {
         name: runs.put_source(
@@ -298,7 +324,7 @@ def _put_marks(connection: Connection, run: _Run, batch: Batch) -> dict[str, int
                 byte_offset=mark.byte_offset,
                 complete=mark.ends,
             ),
-            run.run_id,
+            run_id,
         )
         for name, mark in batch.marks.items()
         if name in run.states

@@ -83,6 +83,11 @@ def put_source(
         "complete": state.complete,
         "run_id": run_id,
     }
+    if source_id is None:
+        # Another process may have read it meanwhile.
+        source_id = connection.execute(
+            select(source.c.source_id).where(source.c.name == name)
+        ).scalar_one_or_none()
     if source_id is not None:
         connection.execute(update(source).where(source.c.source_id == source_id).values(values))
         return source_id
