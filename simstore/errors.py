@@ -120,7 +120,7 @@ class StoreExists(Conflict):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        super().__init__(f"{path} exists already; name another place with --db, or remove it first")
+        super().__init__(f"{path} exists already; name another file, or remove it first")
 
 
 class StaleGeneration(Conflict):
@@ -285,7 +285,11 @@ def printable(text: str) -> str:
     Args:
         text: Any string; bytes that are not UTF-8 are surrogate escapes (PEP 383).
     """
-    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "backslashreplace")
+    text = data.decode("utf-8", "backslashreplace")
     if text.isprintable():
         return text
     return "".join(

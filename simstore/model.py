@@ -187,13 +187,14 @@ class QueryOptions:
 
     Attributes:
         radius: Largest accepted Hamming distance, in bits, inclusive; None: min(3, bits).
-        first: Stop at the first match of each sample.
+        first: Stop at the first match of each sample. Which of several matches that is depends
+            on the plan.
         limit: Most matches a sample; None: all.
         exclude_self: Leave out the document whose key is the sample's.
         collection: Only documents of this collection.
         since: Only documents first seen at or after this time.
         where: Only documents whose metadata fields have these values, compared as text.
-        plan: ``auto``, ``scan`` or ``segments``; the answer is the same.
+        plan: ``auto``, ``scan`` or ``segments``; all matches are the same.
     """
 
     radius: int | None = None
@@ -284,7 +285,7 @@ class VocabularyStatus:
     Attributes:
         generation_id: The standing generation; None before the first.
         fresh: It covers every stored document and the present vocabulary.
-        term_count: Features with a positive count.
+        term_count: Features that the vocabulary knows.
         rank_count: Ranks of the standing generation.
         changed_ranks: Ranks that would hold another feature after a refresh.
         entering_terms: Features that would enter the first N.

@@ -218,6 +218,7 @@ def upgrade() -> None:
             "status IN ('building', 'standing', 'retired')", name=op.f("ck_scheme_status")
         ),
         sa.PrimaryKeyConstraint("scheme_id", name=op.f("pk_scheme")),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "source",

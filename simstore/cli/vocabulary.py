@@ -79,7 +79,7 @@ def show_terms(top: int, output_format: str) -> None:
         terms = store.vocabulary(top)
     rows = [
         (number, printable(term.term), term.total_count, term.document_count, term.rank)
-        for number, term in enumerate(terms)
+        for number, term in enumerate(terms, 1)
     ]
     columns = ("number", "term", "occurrences", "documents", "rank")
     if output_format == "jsonl":

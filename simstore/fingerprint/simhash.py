@@ -41,7 +41,7 @@ def signs_of_hashes(hashes: NDArray[np.uint64], bits: int) -> NDArray[np.int8]:
         +1 or -1, int8, shape (features, bits).
     """
     as_bytes = np.ascontiguousarray(hashes.astype(">u8")).view(np.uint8)
-    unpacked = np.unpackbits(as_bytes.reshape(len(hashes), -1), axis=1, count=bits)
+    unpacked = np.unpackbits(as_bytes.reshape(len(hashes), 8 * hashes.shape[1]), axis=1, count=bits)
     return signs_of_bits(unpacked)
 
 
@@ -88,7 +88,7 @@ def pack(bit_rows: NDArray[np.bool_]) -> NDArray[np.uint64]:
     padded = np.zeros((document_count, word_count(bits) * 64), bool)
     padded[:, padded.shape[1] - bits :] = bit_rows
     packed = np.packbits(padded, axis=1)
-    return packed.view(">u8").astype(np.uint64).reshape(document_count, -1)
+    return packed.view(">u8").astype(np.uint64).reshape(document_count, word_count(bits))
 
 
 def to_integers(words: NDArray[np.uint64]) -> list[int]:

@@ -17,6 +17,14 @@ from simstore.fingerprint.stopwords import ENGLISH
 from simstore.text.decoding import encode
 from simstore.text.words import letter_words
 
+MAX_FEATURES = 1 << 24
+
+
+def check_features(features: int) -> None:
+    """Raise InvalidParameter unless ``1 <= features <= 16,777,216``."""
+    if not 1 <= features <= MAX_FEATURES:
+        raise InvalidParameter(f"N = {features} features: N must be from 1 to {MAX_FEATURES:,}")
+
 
 class SimtoolScheme(Scheme):
     """Words of ASCII letters; the N most frequent of the corpus; row i of a table for rank i.
@@ -39,8 +47,7 @@ class SimtoolScheme(Scheme):
         hash_rows: NDArray[np.uint8] | None = None,
         stopwords: frozenset[bytes] | None = None,
     ) -> None:
-        if features < 1:
-            raise InvalidParameter(f"N = {features} features: N must be at least 1")
+        check_features(features)
         check_bits(bits)
         rows = generated_rows(features) if hash_rows is None else hash_rows
         if rows.shape[0] < features or rows.shape[1] < bits:

@@ -70,8 +70,6 @@ class WebScheme(Scheme):
         ranks: NDArray[np.int64] | None = None,  # noqa: ARG002 - the recipe needs none
     ) -> NDArray[np.uint64]:
         """Make a fingerprint of each row from its terms."""
-        if not counts.terms:
-            return np.zeros((len(counts), (self.bits + 63) // 64), np.uint64)
         weights = integer_weights(counts.counts, self.weights)
         if self.weights == "log-tf":
             by_character = np.array([_is_character_term(term) for term in counts.terms], bool)

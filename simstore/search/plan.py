@@ -19,7 +19,7 @@ from typing import Literal
 from simstore.errors import InvalidParameter
 from simstore.search.segments import probe_count, segment_widths
 
-# Costs in microseconds, from benchmarks/run.py: one index probe, one candidate fetched and
+# Costs in microseconds, measured on SQLite with benchmarks/run.py: one index probe, one candidate fetched and
 # verified, one fingerprint read in a scan, one fingerprint compared in a scan.
 _PROBE_COST = 2.5
 _CANDIDATE_COST = 1.2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter, ReindexInProgress
+from simstore.errors import InvalidParameter, ReindexInProgress, printable
 from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.simhash import to_integers
@@ -23,6 +24,12 @@ from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
 DIGEST_BYTES = 16
+# Above every document number: new documents come after all others, in their order.
+_NEW = 1 << 62
+
+
+# A source and the number of a record in it.
+_Place = tuple[int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +104,18 @@ class _Decisions:
     finals: dict[bytes, _Final]
     outcomes: list[Outcome] = field(default_factory=list)
     duplicates: dict[int, bytes] = field(default_factory=dict)
-    superseded: dict[tuple[int, int], tuple[bytes, bytes]] = field(default_factory=dict)
+    superseded: dict[_Place, tuple[bytes, bytes]] = field(default_factory=dict)
     unchanged: set[bytes] = field(default_factory=set)
 
 
 def prepare(batch: Sequence[Document], scheme: Scheme, *, keep_text: bool) -> PreparedBatch:
     """Compute what needs no database: digests, feature counts, fingerprints, compressed texts."""
     for document in batch:
+        if not isinstance(document.key, str) or not isinstance(document.text, str):
+            raise InvalidParameter(f"key and text of a document are strings, not {document.key!r}")
         if not document.key:
             raise InvalidParameter("a document has an empty key; give each its own key")
+    batch = [_with_json_metadata(document) for document in batch]
     encoded = [encode(document.text) for document in batch]
     counts = scheme.count([document.text for document in batch])
     return PreparedBatch(
@@ -117,6 +127,19 @@ def prepare(batch: Sequence[Document], scheme: Scheme, *, keep_text: bool) -> Pr
         counts,
         None if scheme.depends_on_corpus else scheme.fingerprints(counts),
     )
+
+
+def _with_json_metadata(document: Document) -> Document:
+    """Return the document with its metadata as they come back from the store."""
+    if not document.metadata:
+        return document
+    try:
+        fields = json.loads(json.dumps(dict(document.metadata), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidParameter(
+            f"the metadata of {printable(document.key)!r} are no JSON values ({error})"
+        ) from None
+    return replace(document, metadata=fields)
 
 
 def store_batch(
@@ -170,9 +193,10 @@ def _decide(
     decisions = _Decisions({key: _as_stored(row) for key, row in stored.items()})
     finals = decisions.finals
     holders = {
-        digest: dict.fromkeys(key for _, key in rows)
+        digest: {key: document_id for document_id, key in rows}
         for digest, rows in documents.by_digests(connection, sorted(set(batch.digests))).items()
     }
+    order = {key: row.document_id for key, row in stored.items()}
     seen = _seen_before(connection, batch, stored, source_ids)
     for place, document in enumerate(batch.documents):
         key, digest = batch.keys[place], batch.digests[place]
@@ -183,13 +207,15 @@ def _decide(
             same = (final.digest, final.title, final.collection, final.metadata) == (
                 digest, document.title, document.collection, fields,
             )  # fmt: skip
-            if same or seen.get(place) == digest:
+            marked = decisions.superseded.get(here, (b"", b""))
+            if same or seen.get(place) == digest or marked == (key, digest):
                 decisions.outcomes.append("unchanged")
                 decisions.unchanged.add(key)
                 continue
             before = (final.source_id, final.position)
-            if before[0] is not None and before[1] is not None and before != here:
-                decisions.superseded[before[0], before[1]] = (key, final.digest)
+            # A later page of one file is not superseded by an earlier one: it comes again.
+            if None not in before and not (before[0] == here[0] and _after(before, here)):
+                decisions.superseded[before] = (key, final.digest)
             holders.get(final.digest, {}).pop(key, None)
         decisions.outcomes.append("added" if final is None else "updated")
         finals[key] = _Final(
@@ -199,9 +225,13 @@ def _decide(
         )  # fmt: skip
         others = holders.setdefault(digest, {})
         if others:
-            decisions.duplicates[place] = next(iter(others))
-        others[key] = None
+            decisions.duplicates[place] = min(others, key=others.__getitem__)
+        others[key] = order.setdefault(key, len(order) + _NEW)
     return decisions
+
+
+def _after(one: _Place, other: _Place) -> bool:
+    return (one[1] or 0) >= (other[1] or 0)
 
 
 def _as_stored(row: DocumentRow) -> _Final:
@@ -277,7 +307,7 @@ def _write(
     runs.put_superseded(
         connection,
         {
-            place: (ids[key], digest)
+            (place[0] or 0, place[1] or 0): (ids[key], digest)
             for place, (key, digest) in decisions.superseded.items()
             if (decisions.finals[key].source_id, decisions.finals[key].position) != place
         },

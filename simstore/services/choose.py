@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.scheme import Scheme
-from simstore.fingerprint.simtool import SimtoolScheme
+from simstore.fingerprint.scheme import Scheme, check_bits
+from simstore.fingerprint.simtool import SimtoolScheme, check_features
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.web import WebScheme
 from simstore.sources.course import read_hash_table, read_stopwords
+from simstore.text.decoding import decode, encode
+from simstore.text.words import terms
 
 SCHEMES = ("web", "simtool")
 BUILTIN = "builtin"
@@ -57,7 +59,7 @@ def make_scheme(choice: SchemeChoice) -> Scheme:
         return WebScheme(
             64 if choice.bits is None else choice.bits,
             weights=choice.weights or "log-tf",
-            stopwords=_stopwords(choice.stopwords, frozenset()),
+            stopwords=_normalized(_stopwords(choice.stopwords, frozenset())),
             tie=choice.tie or "zero",
         )
     raise InvalidParameter(f"scheme {choice.name!r}: choose one of {', '.join(SCHEMES)}")
@@ -76,8 +78,8 @@ def _simtool(choice: SchemeChoice) -> SimtoolScheme:
     bits = 64 if choice.bits is None else choice.bits
     rows = None
     if choice.hash_table is not None:
-        if features < 1 or not 1 <= bits <= 128:
-            return SimtoolScheme(features, bits)
+        check_features(features)
+        check_bits(bits)
         rows = read_hash_table(choice.hash_table, features, bits)
     return SimtoolScheme(
         features, bits, hash_rows=rows, stopwords=_stopwords(choice.stopwords, ENGLISH)
@@ -94,9 +96,16 @@ def _stopwords(chosen: str | None, default: frozenset[bytes]) -> frozenset[bytes
     return read_stopwords(chosen)
 
 
+def _normalized(words: frozenset[bytes]) -> frozenset[bytes]:
+    """Return the terms of stop words, as the scheme ``web`` counts them."""
+    return frozenset(encode(term) for word in words for term in terms(decode(word)))
+
+
 def _refuse(choice: SchemeChoice, *options: str) -> None:
     for option in options:
         if getattr(choice, option) is not None:
+            other = "simtool" if choice.name == "web" else "web"
             raise InvalidParameter(
-                f"--{option.replace('_', '-')} is no option of the scheme {choice.name}"
+                f"--{option.replace('_', '-')} is an option of the scheme {other}; "
+                f"add --scheme {other}, or leave it out"
             )

@@ -44,7 +44,10 @@ def feature_rows(
     Features are numbers of the vocabulary; a writer adds those it does not know.
     """
     if state.keeps_counts:
-        return vocabularies.features_of(connection, state.scheme_id, document_ids)
+        try:
+            return vocabularies.features_of(connection, state.scheme_id, document_ids)
+        except ValueError as error:
+            raise CorruptStore(opened.database.label, f"feature counts: {error}") from error
     texts = stored_texts(opened, connection, document_ids)
     counts = state.scheme.count(list(texts.values()))
     ids = opened.feature_ids(connection, state.scheme_id, counts.terms)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
-from simstore.errors import SchemeMismatch, printable
+from simstore.errors import CorruptStore, SchemeMismatch, printable
 from simstore.fingerprint.features import assemble
 from simstore.fingerprint.simhash import to_hex, to_integers
-from simstore.fingerprint.vocabulary import rank_features
 from simstore.model import Finding
 from simstore.search.segments import segment_values
 from simstore.services.batches import DIGEST_BYTES
 from simstore.services.opened import OpenStore, State
-from simstore.services.refresh import Progress
+from simstore.services.refresh import Progress, present_ranks
 from simstore.storage import (
     checks,
     codecs,
@@ -33,6 +34,7 @@ _MOST_FINDINGS = 20
 _RESTORE = "restore a copy made by `simstore backup`"
 _REINGEST = "remove the document and ingest it again"
 _REFRESH = "run `simstore vocabulary refresh --force`"
+_REINDEX_SCHEME = "run `simstore reindex --scheme ...` with the scheme's options"
 _REINDEX = "run `simstore reindex`"
 
 
@@ -55,6 +57,12 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             state = opened.state(connection)
         except SchemeMismatch as error:
             return [Finding("scheme", error.detail, _REINDEX)]
+        except CorruptStore as error:
+            return [Finding("scheme", error.reason, _REINDEX_SCHEME)]
+        try:
+            vocabularies.unmerged(connection, state.scheme_id)
+        except ValueError as error:
+            return [Finding("vocabulary", f"a delta is damaged ({error})", _REINDEX)]
         for check in (_check_documents, _check_fingerprints, _check_vocabulary, _check_ranks):
             findings += _some(check(_Check(opened, connection, state, on_progress)))
     return findings
@@ -100,11 +108,19 @@ class _Check:
         """Return the texts of documents that can be read."""
         texts = {}
         for document_id, packed in documents.texts_of(self.connection, batch).items():
-            try:
+            with suppress(ValueError):
                 texts[document_id] = codecs.decompress(packed)
-            except ValueError:
-                continue
         return texts
+
+    def kept_rows(self, batch: list[int]) -> dict[int, FeatureRow]:
+        """Return the kept feature counts of documents that can be read."""
+        rows = {}
+        for document_id, packed in vocabularies.packed_features_of(
+            self.connection, self.state.scheme_id, batch
+        ).items():
+            with suppress(ValueError):
+                rows[document_id] = codecs.unpack_features(packed)
+        return rows
 
 
 def _check_documents(check: _Check) -> Iterator[Finding]:
@@ -126,14 +142,11 @@ def _check_documents(check: _Check) -> Iterator[Finding]:
                     )
         if not state.keeps_counts:
             continue
-        try:
-            kept = vocabularies.features_of(check.connection, state.scheme_id, batch)
-        except ValueError as error:
-            yield Finding("features", str(error), _REINDEX)
-            continue
+        kept = check.kept_rows(batch)
         for document_id in batch:
             if document_id not in kept:
-                yield Finding("features", f"{_shown(facts[document_id][0])}: missing", _REINDEX)
+                shown = _shown(facts[document_id][0])
+                yield Finding("features", f"{shown}: missing or damaged", _REINDEX)
         if texts:
             for document_id, (ids, amounts) in _counted(check, texts).items():
                 row = kept.get(document_id)
@@ -161,7 +174,7 @@ def _counted(check: _Check, texts: dict[int, bytes]) -> dict[int, FeatureRow]:
 
 def _rows(check: _Check, batch: list[int]) -> dict[int, FeatureRow]:
     if check.state.keeps_counts:
-        return vocabularies.features_of(check.connection, check.state.scheme_id, batch)
+        return check.kept_rows(batch)
     return _counted(check, check.texts(batch))
 
 
@@ -174,12 +187,12 @@ def _check_fingerprints(check: _Check) -> Iterator[Finding]:
             yield Finding("generation", "documents, but no change was counted", _RESTORE)
         return
     generation_id = state.generation.generation_id
-    may_wait = state.scheme.depends_on_corpus
+    may_wait = not state.is_fresh
     for batch in check.batches():
         stored = fingerprints.of_documents(connection, bits, generation_id, batch)
         if len(stored) < len(batch) and not may_wait:
             missing = len(batch) - len(stored)
-            yield Finding("fingerprint", f"{missing} documents have none", _REINDEX)
+            yield Finding("fingerprint", f"{missing} documents have none", _remedy(state))
         chosen = sorted(stored)
         for document_id, value in _made(check, generation_id, chosen).items():
             if stored[document_id] != value:
@@ -203,18 +216,25 @@ def _check_fingerprints(check: _Check) -> Iterator[Finding]:
 def _made(check: _Check, generation_id: int, batch: list[int]) -> dict[int, int]:
     """Return the fingerprints of documents, made anew where their features are known."""
     state = check.state
-    if not state.scheme.depends_on_corpus:
-        texts = check.texts(batch)
+    texts = {} if state.keeps_counts else check.texts(batch)
+    if texts:
         counts = state.scheme.count(
             [text.decode("utf-8", "surrogateescape") for text in texts.values()]
         )
         return dict(zip(texts, to_integers(state.scheme.fingerprints(counts)), strict=True))
-    rows = _rows(check, batch)
+    rows = check.kept_rows(batch)
     chosen = sorted(rows)
     counts = assemble([rows[document_id] for document_id in chosen])
-    ranks = check.opened.ranks_of(check.connection, generation_id, counts.columns)
-    counts = type(counts)((), counts.offsets, np.arange(len(ranks)), counts.counts)
-    return dict(zip(chosen, to_integers(state.scheme.fingerprints(counts, ranks)), strict=True))
+    if state.scheme.depends_on_corpus:
+        ranks = check.opened.ranks_of(check.connection, generation_id, counts.columns)
+        counts = replace(counts, columns=np.arange(len(ranks)))
+        words = state.scheme.fingerprints(counts, ranks)
+    else:
+        ids, columns = np.unique(counts.columns, return_inverse=True)
+        term_of = vocabularies.terms_of(check.connection, ids.tolist())
+        terms = tuple(term_of.get(number, b"?") for number in ids.tolist())
+        words = state.scheme.fingerprints(replace(counts, terms=terms, columns=columns))
+    return dict(zip(chosen, to_integers(words), strict=True))
 
 
 def _check_vocabulary(check: _Check) -> Iterator[Finding]:
@@ -237,6 +257,9 @@ def _check_vocabulary(check: _Check) -> Iterator[Finding]:
     ):
         held[:, number] = document_count, total
     ids, document_counts, totals = vocabularies.unmerged(connection, state.scheme_id)
+    if len(ids) and ids[-1] >= size:
+        yield Finding("vocabulary", "a delta names an unknown feature", _REINDEX)
+        return
     held[0, ids] += document_counts
     held[1, ids] += totals
     for number in np.flatnonzero((expected != held).any(axis=0)).tolist():
@@ -257,13 +280,8 @@ def _check_ranks(check: _Check) -> Iterator[Finding]:
     totals = [total for _, total in ranked]
     if totals != sorted(totals, reverse=True):
         yield Finding("ranks", "not by descending count", _REFRESH)
-    if state.is_fresh and not vocabularies.delta_count(connection, state.scheme_id):
-        size = state.scheme.ranked_features
-        present = rank_features(
-            vocabularies.rank_candidates(connection, state.scheme_id, size), size
-        )
-        if present != ranked:
-            yield Finding("ranks", "not those of the present vocabulary", _REFRESH)
+    if state.is_fresh and present_ranks(connection, state) != ranked:
+        yield Finding("ranks", "not those of the present vocabulary", _REFRESH)
     standing = generations.generations(connection, ("standing",))
     if len(standing) != 1:
         yield Finding("generation", f"{len(standing)} generations stand", _RESTORE)

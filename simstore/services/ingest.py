@@ -33,7 +33,7 @@ from simstore.model import (
 )
 from simstore.services.batches import BatchOutcome, PreparedBatch, prepare, store_batch
 from simstore.services.opened import OpenStore, State, now
-from simstore.services.refresh import Progress, refresh
+from simstore.services.refresh import Progress, merge_deltas, refresh
 from simstore.services.source_batches import (
     Batch,
     batches_of_documents,
@@ -200,6 +200,7 @@ def _refresh_after(opened: OpenStore, options: IngestOptions, observer: Observer
     """Refresh a live store, or one that has no generation yet."""
     with opened.database.read() as connection:
         state = opened.state(connection)
+    merge_deltas(opened)
     wanted = state.settings.policy == "live" and options.refresh
     if not state.is_fresh and (wanted or (state.generation is None and options.refresh)):
         refresh(opened, on_progress=observer.on_refresh)

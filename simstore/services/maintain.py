@@ -45,8 +45,7 @@ def create_store(
         raise StoreExists(str(database.path))
     if not database.path.absolute().parent.is_dir():
         raise StorageError(f"{database.path}: its folder does not exist; make it first")
-    draft_path = database.path.with_name(f".{database.path.name}.{os.getpid()}.new")
-    copies.delete_file(draft_path)
+    draft_path = copies.draft_beside(database.path)
     draft = Database(draft_path)
     try:
         migrate.prepare_new_file(draft)
@@ -78,22 +77,23 @@ def backup(opened: OpenStore, target: Path, *, replace: bool = False) -> int:
     database = opened.database
     if database.path is None:
         raise InvalidParameter("backup copies SQLite stores; use your server's own tools")
-    if target.exists() and not replace:
-        raise StoreExists(str(target))
+    if target.exists():
+        if target.samefile(database.path):
+            raise InvalidParameter(f"{target} is the store itself; name another file")
+        if not replace:
+            raise StoreExists(str(target))
     if not target.absolute().parent.is_dir():
         raise StorageError(f"{target}: its folder does not exist; make it first")
-    draft = target.with_name(f".{target.name}.{os.getpid()}.new")
-    copies.delete_file(draft)
+    draft = copies.draft_beside(target)
     try:
         copies.copy(database, draft)
         problem = copies.check(draft)
         if problem is not None:
             raise CorruptStore(str(draft), f"the backup is not sound ({problem})")
         if replace:
-            draft.replace(target)
+            migrate.replace_file(draft, target)
         else:
             migrate.publish(draft, target)
-        copies.sync_folder(target)
     finally:
         copies.delete_file(draft)
     return target.stat().st_size

@@ -85,7 +85,7 @@ class OpenStore:
                     yield connection
             except BaseException:
                 # Terms that this transaction added are not there.
-                self._terms = {}
+                self.forget_terms()
                 raise
 
     def state(self, connection: Connection) -> State:
@@ -100,7 +100,12 @@ class OpenStore:
             if found is None:
                 raise CorruptStore(self.database.label, "it has no scheme")
             scheme_id, record = found
-            self._schemes[scheme_id] = open_scheme(record)
+            try:
+                self._schemes[scheme_id] = open_scheme(record)
+            except (ValueError, KeyError) as error:
+                raise CorruptStore(
+                    self.database.label, f"its scheme {record.label} is damaged ({error})"
+                ) from error
         return State(
             generations.settings(connection),
             scheme_id,
@@ -122,6 +127,10 @@ class OpenStore:
             vocabularies.add_terms(connection, scheme_id, new)
             known.update(vocabularies.feature_ids(connection, scheme_id, new))
         return np.fromiter((known[term] for term in terms), np.int64, len(terms))
+
+    def forget_terms(self) -> None:
+        """Forget the numbers of terms: some are not in the vocabulary any more."""
+        self._terms = {}
 
     def fingerprint_count(self, connection: Connection, state: State) -> int:
         """Return the number of distinct fingerprints that stand, counted once a change."""

@@ -9,6 +9,7 @@ still up to date, and drops otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from simstore.storage.generations import GenerationRow
 BATCH_DOCUMENTS = 2_000
 _DROP_ROWS = 20_000
 _DRIFT_SAMPLE = 1_000
+# Deltas that are merged together: each names some ten thousand terms.
+_MERGED_DELTAS = 64
 
 Progress = Callable[[int, int], None]
 
@@ -104,10 +107,17 @@ def freeze(connection: Connection, state: State) -> GenerationRow:
     generation_id = generations.add_generation(
         connection, state.scheme_id, "building", state.settings.changes, now()
     )
-    size = state.scheme.ranked_features
-    totals = vocabularies.rank_candidates(connection, state.scheme_id, size)
-    vocabularies.put_ranks(connection, generation_id, rank_features(totals, size))
+    vocabularies.put_ranks(connection, generation_id, present_ranks(connection, state))
     return GenerationRow(generation_id, state.scheme_id, "building", state.settings.changes)
+
+
+def present_ranks(connection: Connection, state: State) -> list[tuple[int, int]]:
+    """Return the ranks that the present vocabulary gives: (feature number, total count)."""
+    size = state.scheme.ranked_features
+    if not size:
+        return []
+    frequent = vocabularies.most_frequent(connection, state.scheme_id, size)
+    return rank_features(((term, number, total) for term, number, _, total in frequent), size)
 
 
 def _build(opened: OpenStore, building: GenerationRow, on_progress: Progress | None) -> bool:
@@ -153,7 +163,7 @@ def link_batch(
         counts = assemble([rows[document_id] for document_id in document_ids])
         ranks = opened.ranks_of(connection, generation_id, counts.columns)
         # Columns are feature numbers; their ranks, entry by entry, serve as a table of their own.
-        counts = type(counts)((), counts.offsets, np.arange(len(ranks)), counts.counts)
+        counts = replace(counts, columns=np.arange(len(ranks)))
         words = state.scheme.fingerprints(counts, ranks)
     else:
         texts = counting.stored_texts(opened, connection, document_ids)
@@ -183,6 +193,7 @@ def _switch(connection: Connection, state: State, building: GenerationRow) -> No
 
 def drop_retired(opened: OpenStore) -> None:
     """Delete the rows of retired generations and schemes, in short transactions."""
+    opened.forget_terms()
     while True:
         with opened.write() as connection:
             retired = generations.generations(connection, ("retired",))
@@ -199,19 +210,14 @@ def drop_retired(opened: OpenStore) -> None:
 
 def status(opened: OpenStore) -> VocabularyStatus:
     """Return the vocabulary's state and how far the standing generation has drifted from it."""
-    _merge(opened)
     with opened.database.read() as connection:
         state = opened.state(connection)
         bits = state.scheme.bits
         generation_id = state.generation.generation_id if state.generation else None
         size = state.scheme.ranked_features
-        present: list[tuple[int, int]] = []
         standing: list[tuple[int, int]] = []
         sampled = changed = 0
-        if size:
-            present = rank_features(
-                vocabularies.rank_candidates(connection, state.scheme_id, size), size
-            )
+        present = present_ranks(connection, state)
         if generation_id is not None:
             standing = vocabularies.ranks(connection, generation_id)
             if size:
@@ -231,7 +237,7 @@ def status(opened: OpenStore) -> VocabularyStatus:
             state.settings.policy,
             generation_id,
             state.is_fresh and not waiting,
-            vocabularies.term_count(connection, state.scheme_id),
+            vocabularies.known_term_count(connection, state.scheme_id),
             len(standing),
             differing,
             len(set(new) - set(old)),
@@ -256,7 +262,7 @@ def _drift(
     counts = assemble([rows[document_id] for document_id in chosen])
     rank_of = {number: rank for rank, (number, _) in enumerate(present)}
     ranks = np.array([rank_of.get(number, -1) for number in counts.columns.tolist()], np.int64)
-    counts = type(counts)((), counts.offsets, np.arange(len(ranks)), counts.counts)
+    counts = replace(counts, columns=np.arange(len(ranks)))
     values = to_integers(state.scheme.fingerprints(counts, ranks))
     return len(chosen), sum(
         stored[document_id] != value for document_id, value in zip(chosen, values, strict=True)
@@ -270,10 +276,11 @@ def sample_documents(connection: Connection, size: int) -> list[int]:
     return documents.every_nth(connection, step, size)
 
 
-def _merge(opened: OpenStore) -> None:
+def merge_deltas(opened: OpenStore) -> None:
+    """Add the deltas of the vocabulary to its counts where many have gathered."""
     with opened.database.read() as connection:
         scheme_id = opened.state(connection).scheme_id
-        if not vocabularies.delta_count(connection, scheme_id):
+        if vocabularies.delta_count(connection, scheme_id) < _MERGED_DELTAS:
             return
     with opened.write() as connection:
         vocabularies.merge_deltas(connection, opened.state(connection).scheme_id)
@@ -281,13 +288,17 @@ def _merge(opened: OpenStore) -> None:
 
 def top_terms(opened: OpenStore, limit: int | None) -> list[VocabularyTerm]:
     """Return the most frequent features, ties by the term's bytes."""
-    _merge(opened)
     with opened.database.read() as connection:
         state = opened.state(connection)
-        generation_id = state.generation.generation_id if state.generation else None
+        rank_of: dict[int, int] = {}
+        if state.generation is not None:
+            ranked = vocabularies.ranks(connection, state.generation.generation_id)
+            rank_of = {number: rank for rank, (number, _) in enumerate(ranked)}
+        frequent = vocabularies.most_frequent(connection, state.scheme_id, limit)
+        frequent.sort(key=lambda row: (-row[3], row[0]))
         return [
-            VocabularyTerm(rank, term.decode("utf-8", "surrogateescape"), document_count, total)
-            for rank, term, document_count, total in vocabularies.top_terms(
-                connection, state.scheme_id, generation_id, limit
+            VocabularyTerm(
+                rank_of.get(number), term.decode("utf-8", "surrogateescape"), document_count, total
             )
+            for term, number, document_count, total in frequent[:limit]
         ]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from simstore.errors import MalformedRecord
 from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.scheme import rank_array
+from simstore.fingerprint.scheme import check_bits, rank_array
 from simstore.fingerprint.simhash import to_hex, to_integers
-from simstore.fingerprint.simtool import SimtoolScheme
+from simstore.fingerprint.simtool import SimtoolScheme, check_features
 from simstore.fingerprint.vocabulary import rank_features
 from simstore.model import Document, Match, SampleResult
 from simstore.search.hamming import verify
@@ -41,7 +41,8 @@ def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
         UnreadableSource: A file cannot be read.
     """
     # N and M are checked before any file is read.
-    SimtoolScheme(features, bits, hash_rows=np.zeros((max(features, 1), 128), np.uint8))
+    check_features(features)
+    check_bits(bits)
     scheme = SimtoolScheme(
         features,
         bits,

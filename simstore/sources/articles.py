@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import BinaryIO
+from io import BufferedReader
 
 from simstore.model import Document, Rejection
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
@@ -15,7 +15,7 @@ _CHUNK = 1 << 20
 
 
 def read_articles(
-    stream: BinaryIO,
+    stream: BufferedReader,
     name: str,
     *,
     position: int = 0,
@@ -34,11 +34,9 @@ def read_articles(
         byte_offset: Where the stream begins in the source.
         max_document_bytes: Longer pages are rejected, without being held; None: no limit.
     """
-    for chunk, start, end, is_whole in _chunks(stream, byte_offset, max_document_bytes):
-        page = chunk.lstrip(_BLANKS)
-        page_start = start + len(chunk) - len(page)
-        if isinstance(is_whole, str):
-            yield Rejection(name, position, page_start, end, is_whole, page[:HEAD_BYTES])
+    for page, start, end, reason in _chunks(stream, byte_offset, max_document_bytes):
+        if reason is not None:
+            yield Rejection(name, position, start, end, reason, page[:HEAD_BYTES])
         elif not page:
             continue
         else:
@@ -47,7 +45,7 @@ def read_articles(
                 key.decode("utf-8", "surrogateescape"),
                 body.decode("utf-8", "surrogateescape"),
                 position=position,
-                byte_offset=page_start,
+                byte_offset=start,
                 end_offset=end,
             )
         position += 1
@@ -67,11 +65,12 @@ def split_page(page: bytes) -> tuple[bytes, bytes]:
 
 
 def _chunks(
-    stream: BinaryIO, offset: int, limit: int | None
+    stream: BufferedReader, offset: int, limit: int | None
 ) -> Iterator[tuple[bytes, int, int, str | None]]:
-    """Yield (bytes between form feeds, start, end, reason to reject) in order.
+    """Yield (page, start, end, reason to reject) for what stands between form feeds, in order.
 
-    ``end`` is after the form feed. Of a chunk above the limit only the first bytes are kept.
+    Without white space before it; ``end`` is after the form feed. Of a page above the limit only
+    the first bytes are kept.
     """
     parts: list[bytes] = []
     size = 0
@@ -79,11 +78,16 @@ def _chunks(
     damage: str | None = None
     while True:
         try:
-            data = stream.read(_CHUNK)
+            data = stream.read1(_CHUNK)
         except DamagedStream as error:
             damage, data = error.reason, b""
         pieces = data.split(_FORM_FEED)
-        for number, piece in enumerate(pieces):
+        for number, whole_piece in enumerate(pieces):
+            piece = whole_piece
+            if not size:
+                # White space before a page is skipped, however much there is.
+                piece = whole_piece.lstrip(_BLANKS)
+                start += len(whole_piece) - len(piece)
             if limit is None or size <= limit:
                 parts.append(piece)
             size += len(piece)

@@ -44,13 +44,13 @@ def read_hash_table(path: str | Path, features: int, bits: int) -> NDArray[np.ui
     lines = read_file(path).split(b"\n")
     if lines[-1] == b"":
         lines.pop()
+    if len(lines) < features:
+        raise InvalidParameter(
+            f"{path}, line {len(lines) + 1}: missing; N = {features} features need as many rows, "
+            f"the file has {len(lines)} (`simstore init --scheme simtool -N ...` takes fewer)"
+        )
     rows = np.empty((features, bits), np.uint8)
     for number in range(features):
-        if number >= len(lines):
-            raise InvalidParameter(
-                f"{path}, line {number + 1}: missing; N = {features} features need as many rows, "
-                f"the file has {len(lines)}"
-            )
         line = lines[number].rstrip(b" \t\r")
         if line.strip(b"01"):
             column = len(line) - len(line.lstrip(b"01")) + 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from io import BufferedReader
+from math import isfinite
+from typing import Any
 
 from simstore.model import Document, Rejection
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
@@ -12,11 +14,13 @@ from simstore.sources.streams import DamagedStream
 from simstore.text.decoding import UTF8_BOM, well_formed
 
 KEY_FIELDS = ("key", "id", "url", "doc_id")
+_DEEPEST = 100
+_TOO_DEEP = "not usable: nested too deeply"
 TEXT_FIELDS = ("text", "content", "body")
 
 
 def read_jsonl(
-    stream: BinaryIO,
+    stream: BufferedReader,
     name: str,
     *,
     position: int = 0,
@@ -71,20 +75,21 @@ def read_jsonl(
         offset = end
 
 
-def _read_line(stream: BinaryIO, limit: int | None) -> tuple[bytes, int]:
-    """Return a line, cut at the limit, and its whole size."""
+def _read_line(stream: BufferedReader, limit: int | None) -> tuple[bytes, int]:
+    """Return a line, cut where it is longer than the limit, and its whole size."""
     if limit is None:
         line = stream.readline()
         return line, len(line)
-    line = stream.readline(limit + 1)
+    # The line end, CR LF at most, does not count.
+    line = stream.readline(limit + 2)
     size = len(line)
-    if size > limit:
-        part = line
-        while part and not part.endswith(b"\n"):
-            part = stream.readline(1 << 20)
-            size += len(part)
-        line = line[:limit]
-    return line, size
+    if len(line.rstrip(b"\r\n")) <= limit and line.endswith(b"\n"):
+        return line, size
+    part = line
+    while part and not part.endswith(b"\n"):
+        part = stream.readline(1 << 20)
+        size += len(part)
+    return (line if size <= limit else line[:limit]), size
 
 
 def _parse(
@@ -103,7 +108,7 @@ def _parse(
     except json.JSONDecodeError as error:
         return f"not JSON: {error.msg} at column {error.colno}"
     except RecursionError:
-        return "not usable: nested too deeply"
+        return _TOO_DEEP
     except ValueError as error:
         return f"not usable: {error}"
     if not isinstance(record, dict):
@@ -128,20 +133,35 @@ def _parse(
     for field in ("title", "collection"):
         if isinstance(record.get(field), str):
             named[field] = well_formed(record.pop(field)).replace("\x00", "\ufffd")
+    try:
+        metadata = _well_formed_value(record)
+    except ValueError as error:
+        return str(error)
     return (
         key if key_name is None else well_formed(key),
         well_formed(text),
         named.get("title"),
         named.get("collection"),
-        _well_formed_value(record),
+        metadata,
     )
 
 
-def _well_formed_value(value: Any) -> Any:
+def _well_formed_value(value: Any, depth: int = 0) -> Any:
+    """Return a JSON value without lone surrogates.
+
+    Raises:
+        ValueError: It is nested too deeply, or holds a number that JSON has no form for.
+    """
+    if depth > _DEEPEST:
+        raise ValueError(_TOO_DEEP)
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, dict):
-        return {well_formed(name): _well_formed_value(item) for name, item in value.items()}
+        return {
+            well_formed(name): _well_formed_value(item, depth + 1) for name, item in value.items()
+        }
     if isinstance(value, list):
-        return [_well_formed_value(item) for item in value]
+        return [_well_formed_value(item, depth + 1) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"not JSON: {value}")
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import BinaryIO
+from io import BufferedReader
 
 from simstore.model import Document, Rejection
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
@@ -12,7 +12,7 @@ from simstore.text.decoding import decode
 
 
 def read_plain(
-    stream: BinaryIO, name: str, *, max_document_bytes: int | None = MAX_DOCUMENT_BYTES
+    stream: BufferedReader, name: str, *, max_document_bytes: int | None = MAX_DOCUMENT_BYTES
 ) -> Iterator[Record]:
     """Yield a text file as one document whose key is its name.
 
@@ -21,7 +21,7 @@ def read_plain(
     parts = []
     size = 0
     try:
-        while data := stream.read(1 << 20):
+        while data := stream.read1(1 << 20):
             if max_document_bytes is None or size <= max_document_bytes:
                 parts.append(data)
             size += len(data)

@@ -7,9 +7,10 @@ import glob
 import io
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
 from simstore.model import Rejection, SourceState
@@ -24,6 +25,7 @@ from simstore.sources.streams import (
     DamagedStream,
     Prefixed,
 )
+from simstore.text.decoding import UTF8_BOM
 
 Format = Literal["auto", "articles", "text", "jsonl"]
 FORMATS: tuple[str, ...] = get_args(Format)
@@ -137,33 +139,27 @@ class FileSource:
         return "articles" if self._holds_form_feed() else "text"
 
     def _holds_form_feed(self) -> bool:
-        limit = self._options.max_document_bytes
-        seen = 0
-        try:
-            with ByteStream(self.name).open() as stream:
-                while data := stream.read(_FORM_FEED_CHUNK):
-                    if b"\f" in data:
-                        return True
-                    seen += len(data)
-                    if limit is not None and seen > limit:
-                        return False
-        except DamagedStream:
-            return False
+        with suppress(DamagedStream), ByteStream(self.name).open() as stream:
+            while data := stream.read1(_FORM_FEED_CHUNK):
+                if b"\f" in data:
+                    return True
         return False
 
 
-def _look_ahead(stream: BinaryIO, limit: int | None) -> tuple[str, BinaryIO]:
+def _look_ahead(stream: io.BufferedReader, limit: int | None) -> tuple[str, io.BufferedReader]:
     """Return the format of a stream that has no name, and the stream from its start.
 
     As with a file: a form feed says articles; a brace at the start says JSON Lines.
     """
     head = b""
-    while data := stream.read(_FORM_FEED_CHUNK):
+    is_jsonl = False
+    while data := stream.read1(_FORM_FEED_CHUNK):
         head += data
-        if b"\f" in data or head.lstrip()[:1] == b"{" or (limit is not None and len(head) > limit):
+        is_jsonl = head.removeprefix(UTF8_BOM).lstrip()[:1] == b"{"
+        if b"\f" in data or is_jsonl or (limit is not None and len(head) > limit):
             break
-    whole = cast(BinaryIO, io.BufferedReader(Prefixed(head, stream), _FORM_FEED_CHUNK))
-    if head.lstrip()[:1] == b"{":
+    whole = cast(io.BufferedReader, io.BufferedReader(Prefixed(head, stream), _FORM_FEED_CHUNK))
+    if is_jsonl:
         return "jsonl", whole
     return ("articles" if b"\f" in head else "text"), whole
 

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from simstore.errors import SourceNotFound, UnreadableSource, printable
 from simstore.model import SourceState
@@ -65,10 +65,11 @@ class ByteStream:
         return SourceState(status.st_size, status.st_mtime_ns, digest, reader)
 
     @contextmanager
-    def open(self, offset: int = 0) -> Iterator[BinaryIO]:
+    def open(self, offset: int = 0) -> Iterator[io.BufferedReader]:
         """Yield the decompressed bytes from ``offset`` on.
 
-        Reading raises DamagedStream where the stream breaks off.
+        Reading raises DamagedStream where the stream breaks off; ``read1`` first gives all that
+        comes before.
 
         Raises:
             SourceNotFound: There is no such file.
@@ -84,17 +85,16 @@ class ByteStream:
         try:
             with _reading(self.name):
                 head = buffered.peek(4)[:4]
-            stream: BinaryIO
+            stream: io.BufferedReader[Any] = buffered
             if head[:2] == _GZIP_MAGIC:
-                unpacked = cast(BinaryIO, gzip.GzipFile(fileobj=buffered, mode="rb"))
-                stream = cast(BinaryIO, io.BufferedReader(_Guarded(unpacked, self.name), 1 << 20))
+                unpacked = gzip.GzipFile(fileobj=buffered, mode="rb")
+                stream = io.BufferedReader(_Guarded(unpacked, self.name), 1 << 20)
             elif head == _ZSTD_MAGIC:
-                unpacked = cast(BinaryIO, zstd.ZstdFile(buffered, "rb"))
-                stream = cast(BinaryIO, io.BufferedReader(_Guarded(unpacked, self.name), 1 << 20))
-            else:
-                stream = cast(BinaryIO, buffered)
-            _skip(stream, offset)
-            yield stream
+                unpacked = zstd.ZstdFile(buffered, "rb")
+                stream = io.BufferedReader(_Guarded(unpacked, self.name), 1 << 20)
+            ready = cast(io.BufferedReader, stream)
+            _skip(ready, offset)
+            yield ready
         finally:
             buffered.close()
 
@@ -125,7 +125,7 @@ class _CountingReader(io.RawIOBase):
 class Prefixed(io.RawIOBase):
     """A stream whose first bytes were read already."""
 
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+    def __init__(self, head: bytes, rest: io.BufferedReader) -> None:
         self._head = memoryview(head)
         self._rest = rest
 
@@ -137,7 +137,7 @@ class Prefixed(io.RawIOBase):
         """Fill the buffer from the head, then from the rest."""
         view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
         if not self._head:
-            return self._rest.readinto(view) or 0  # type: ignore[attr-defined]
+            return self._rest.readinto1(view)
         count = min(len(view), len(self._head))
         view[:count] = self._head[:count]
         self._head = self._head[count:]
@@ -147,7 +147,7 @@ class Prefixed(io.RawIOBase):
 class _Guarded(io.RawIOBase):
     """A decompressed stream whose damage shows as DamagedStream."""
 
-    def __init__(self, unpacked: BinaryIO, name: str) -> None:
+    def __init__(self, unpacked: gzip.GzipFile | zstd.ZstdFile, name: str) -> None:
         self._unpacked = unpacked
         self._name = name
 
@@ -156,18 +156,21 @@ class _Guarded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
         try:
-            count: int = self._unpacked.readinto(buffer)  # type: ignore[attr-defined]
+            # What comes before the damage is given before the damage is told.
+            data = self._unpacked.read1(len(view))
         except EOFError:
             raise DamagedStream(self._name, "the compressed data breaks off") from None
         except (OSError, zlib.error, zstd.ZstdError) as error:
             raise DamagedStream(self._name, f"the compressed data is damaged ({error})") from None
-        return count
+        view[: len(data)] = data
+        return len(data)
 
 
-def _skip(stream: BinaryIO, offset: int) -> None:
+def _skip(stream: io.BufferedReader, offset: int) -> None:
     while offset > 0:
-        skipped = len(stream.read(min(offset, 1 << 20)))
+        skipped = len(stream.read1(min(offset, 1 << 20)))
         if not skipped:
             return
         offset -= skipped

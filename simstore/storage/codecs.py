@@ -72,5 +72,9 @@ def pack_delta(
 
 
 def unpack_delta(packed: bytes) -> NDArray[np.int64]:
-    """Return feature numbers, document counts and total counts, shape (3, n)."""
+    """Return feature numbers, document counts and total counts, shape (3, n).
+
+    Raises:
+        ValueError: The BLOB is damaged.
+    """
     return np.frombuffer(decompress(packed), "<i8").astype(np.int64).reshape(3, -1)

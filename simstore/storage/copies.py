@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from simstore.storage.engine import APPLICATION_ID, Database
@@ -44,8 +47,48 @@ def check(path: Path) -> str | None:
 
 def delete_file(path: Path) -> None:
     """Delete a draft with its journals, where it exists."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
+    path.unlink(missing_ok=True)
+    delete_journals(path)
+
+
+def draft_beside(path: Path) -> Path:
+    """Return the name of this process's draft of a file; drafts of dead processes are deleted."""
+    for draft in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+        number = draft.name.split(".")[-2]
+        if number.isdigit() and not _is_alive(int(number)):
+            delete_file(draft)
+    own = path.with_name(f".{path.name}.{os.getpid()}.new")
+    delete_file(own)
+    return own
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def delete_journals(path: Path) -> None:
+    """Delete the journals of a file that is gone or about to be replaced."""
+    for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+@contextmanager
+def locked_folder(path: Path) -> Iterator[None]:
+    """Hold the lock of a file's folder, which ends with the process at the latest."""
+    descriptor = os.open(path.absolute().parent, os.O_RDONLY)
+    try:
+        # Not every file system can lock a folder; then only a race of two first runs is open.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def sync_folder(path: Path) -> None:

@@ -12,14 +12,17 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from simstore.errors import (
     ForkedStore,
     InvalidParameter,
+    MissingExtra,
     NotAStore,
     ReadOnlyStore,
     StorageError,
     StoreNotFound,
+    printable,
 )
 from simstore.storage.translate import translated
 
@@ -56,7 +59,10 @@ class Database:
         text = os.fspath(place)
         self.path: Path | None = None
         if "://" in text:
-            self.url = make_url(text)
+            try:
+                self.url = make_url(text)
+            except ArgumentError as error:
+                raise InvalidParameter(f"{printable(text)} is no database URL ({error})") from None
             if self.url.get_backend_name() == "sqlite":
                 self.path = Path(self.url.database or "")
         else:
@@ -124,6 +130,9 @@ class Database:
         if self.read_only:
             raise ReadOnlyStore(self.label)
         with translated(self.label), self._write_engine().begin() as connection:
+            if not self.is_sqlite:
+                # Writers take turns, as they do on SQLite.
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({APPLICATION_ID})")
             yield connection
 
     @contextmanager
@@ -131,15 +140,16 @@ class Database:
         """Yield a connection without a transaction, for VACUUM and the like."""
         if self.read_only:
             raise ReadOnlyStore(self.label)
-        engine = self._write_engine().execution_options(simstore_autocommit=True)
+        options = (
+            {"simstore_autocommit": True} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+        )
+        engine = self._write_engine().execution_options(**options)
         with translated(self.label), engine.connect() as connection:
             yield connection
 
     @property
     def can_write(self) -> bool:
-        """Return whether file and folder may be written."""
-        if self.read_only:
-            return False
+        """Return whether file and folder may be written by this process."""
         return self.path is None or (
             os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK)
         )
@@ -179,7 +189,14 @@ class Database:
     def _make_engine(self, mode: str, begin: str) -> Engine:
         if self.path is None:
             level: Any = "REPEATABLE READ" if mode == "ro" else "READ COMMITTED"
-            return create_engine(self.url, isolation_level=level)
+            try:
+                return create_engine(self.url, isolation_level=level)
+            except NoSuchModuleError:
+                raise InvalidParameter(
+                    f"{self.label}: simstore speaks sqlite:// and postgresql+psycopg://"
+                ) from None
+            except ImportError:
+                raise MissingExtra(f"the store {self.label}", "postgres") from None
         engine = create_engine(self.url, creator=self._connector(mode))
 
         @event.listens_for(engine, "begin")
@@ -195,8 +212,11 @@ class Database:
         path = self.path.absolute()
 
         def connect() -> sqlite3.Connection:
-            uri = f"file:{quote(str(path))}?mode={mode}"
-            if mode == "ro" and not os.access(path.parent, os.W_OK) and not _has_journal(path):
+            # A reader that may write the file, and does not, can remove the log when it is the last
+            # to close it.
+            opened = "rw" if self.can_write else mode
+            uri = f"file:{quote(str(path))}?mode={opened}"
+            if opened == "ro" and not os.access(path.parent, os.W_OK) and not _has_journal(path):
                 # A reader of a WAL database writes beside it, unless told that nobody else does.
                 uri += "&immutable=1"
             connection = sqlite3.connect(
@@ -211,7 +231,9 @@ class Database:
                 connection.execute("PRAGMA foreign_keys = ON")
                 connection.execute("PRAGMA temp_store = MEMORY")
                 connection.execute("PRAGMA cache_size = -65536")
-                if mode == "rw":
+                if mode == "ro":
+                    connection.execute("PRAGMA query_only = ON")
+                else:
                     connection.execute(f"PRAGMA synchronous = {self._synchronous.upper()}")
                     # Fewer, larger checkpoints: the log stays below some 64 MB.
                     connection.execute("PRAGMA wal_autocheckpoint = 16000")

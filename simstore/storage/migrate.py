@@ -12,6 +12,7 @@ import sqlalchemy
 from sqlalchemy import Connection
 
 from simstore.errors import NotAStore, SchemaOutOfDate, SchemaTooNew, StoreExists
+from simstore.storage.copies import delete_journals, locked_folder, sync_folder
 from simstore.storage.engine import APPLICATION_ID, Database
 from simstore.storage.schema import metadata
 from simstore.storage.translate import translated
@@ -77,20 +78,26 @@ def create_tables(connection: Connection) -> None:
 def publish(draft: Path, path: Path) -> None:
     """Give a finished file its name, unless the name is taken.
 
+    Journals that a removed file of that name left behind are deleted: SQLite would replay them
+    into the new file. A lock on the folder keeps other processes that publish there away.
+
     Raises:
         StoreExists: There is a file at ``path``; the draft stays.
     """
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise StoreExists(str(path)) from None
-    except OSError:
-        # A file system without hard links.
-        if path.exists():
-            raise StoreExists(str(path)) from None
+    with locked_folder(path):
+        if os.path.lexists(path):
+            raise StoreExists(str(path))
+        delete_journals(path)
         draft.rename(path)
-    else:
-        draft.unlink()
+        sync_folder(path)
+
+
+def replace_file(draft: Path, path: Path) -> None:
+    """Put a finished file in the place of another and of its journals."""
+    with locked_folder(path):
+        delete_journals(path)
+        draft.replace(path)
+        sync_folder(path)
 
 
 def prepare_new_file(database: Database) -> None:

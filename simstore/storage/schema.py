@@ -72,6 +72,7 @@ scheme = Table(
     Column("known_answers", JSON, nullable=False),
     Column("created_at", BIG, nullable=False),
     CheckConstraint(STATUS, name="status"),
+    sqlite_autoincrement=True,
 )
 
 generation = Table(

@@ -36,7 +36,11 @@ def translated(path: str) -> Iterator[None]:
     except DBAPIError as error:
         if isinstance(error.orig, sqlite3.Error):
             raise _from_sqlite(error.orig, path) from error
-        raise StorageError(f"{path}: {error.orig}") from error
+        raise StorageError(f"{path}: {_first_line(error.orig)}") from error
+
+
+def _first_line(error: BaseException | None) -> str:
+    return str(error).strip().partition("\n")[0]
 
 
 def _from_sqlite(error: sqlite3.Error, path: str) -> StorageError:

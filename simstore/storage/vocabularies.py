@@ -108,57 +108,61 @@ def merge_deltas(connection: Connection, scheme_id: int) -> None:
     connection.execute(delete(vocabulary_delta).where(vocabulary_delta.c.scheme_id == scheme_id))
 
 
-def rank_candidates(
-    connection: Connection, scheme_id: int, size: int
-) -> list[tuple[bytes, int, int]]:
-    """Return (term, number, total count) of all terms that could be among the first ``size``.
+def most_frequent(
+    connection: Connection, scheme_id: int, size: int | None
+) -> list[tuple[bytes, int, int, int]]:
+    """Return every term that could be among the ``size`` most frequent, in no order.
 
-    Deltas must be merged. Every term as frequent as the last of the first ``size`` is among them.
+    Args:
+        connection: A snapshot; deltas that are not merged are counted.
+        scheme_id: The scheme.
+        size: How many terms the caller will rank; None: all.
+
+    Returns:
+        (term, number, document count, total count), counts above zero.
     """
     c = feature.c
-    of_scheme = (c.scheme_id == scheme_id, c.total_count > 0)
-    least = (
-        select(c.total_count)
-        .where(*of_scheme)
-        .order_by(c.total_count.desc())
-        .limit(1)
-        .offset(size - 1)
-        .scalar_subquery()
+    ids, document_changes, total_changes = unmerged(connection, scheme_id)
+    statement = select(c.term, c.feature_id, c.document_count, c.total_count).where(
+        c.scheme_id == scheme_id, c.total_count > 0
     )
-    statement = select(c.term, c.feature_id, c.total_count).where(
-        *of_scheme, c.total_count >= func.coalesce(least, literal(1))
-    )
-    return [(row[0], row[1], row[2]) for row in connection.execute(statement)]
-
-
-def top_terms(
-    connection: Connection, scheme_id: int, generation_id: int | None, limit: int | None
-) -> list[tuple[int | None, bytes, int, int]]:
-    """Return (rank, term, document count, total count), the most frequent first.
-
-    Deltas must be merged.
-    """
-    c, r = feature.c, generation_rank.c
-    statement = (
-        select(r.rank, c.term, c.document_count, c.total_count)
-        .outerjoin(
-            generation_rank,
-            (r.feature_id == c.feature_id) & (r.generation_id == (generation_id or 0)),
+    if size is not None:
+        # A term that no delta names and that is below the first size + n of the merged counts
+        # stays below size of them, whatever becomes of the n terms that deltas name.
+        least = (
+            select(c.total_count)
+            .where(c.scheme_id == scheme_id)
+            .order_by(c.total_count.desc())
+            .limit(1)
+            .offset(size + len(ids) - 1)
+            .scalar_subquery()
         )
-        .where(c.scheme_id == scheme_id, c.total_count > 0)
-        .order_by(c.total_count.desc(), c.term)
-        .limit(limit)
-    )
-    return [(row[0], row[1], row[2], row[3]) for row in connection.execute(statement)]
+        statement = statement.where(c.total_count >= func.coalesce(least, literal(1)))
+    found = {row[1]: (row[0], row[1], row[2], row[3]) for row in connection.execute(statement)}
+    for part in chunks([number for number in ids.tolist() if number not in found]):
+        rows = connection.execute(
+            select(c.term, c.feature_id, c.document_count, c.total_count).where(
+                c.feature_id.in_(part)
+            )
+        )
+        found.update((row[1], (row[0], row[1], row[2], row[3])) for row in rows)
+    for number, documents, total in zip(
+        ids.tolist(), document_changes.tolist(), total_changes.tolist(), strict=True
+    ):
+        if number in found:
+            term, _, held_documents, held_total = found[number]
+            found[number] = (term, number, held_documents + documents, held_total + total)
+    return [row for row in found.values() if row[3] > 0]
 
 
-def term_count(connection: Connection, scheme_id: int) -> int:
-    """Return the number of terms with a positive merged count."""
+def terms_of(connection: Connection, feature_ids: Sequence[int]) -> dict[int, bytes]:
+    """Return the terms of features."""
     c = feature.c
-    statement = (
-        select(func.count()).select_from(feature).where(c.scheme_id == scheme_id, c.total_count > 0)
-    )
-    return connection.execute(statement).scalar_one()
+    found: dict[int, bytes] = {}
+    for part in chunks(feature_ids):
+        rows = connection.execute(select(c.feature_id, c.term).where(c.feature_id.in_(part)))
+        found.update((number, term) for number, term in rows)
+    return found
 
 
 def known_term_count(connection: Connection, scheme_id: int) -> int:
@@ -243,20 +247,32 @@ def put_features(connection: Connection, scheme_id: int, packed: Mapping[int, by
         connection.execute(insert(document_features), rows)
 
 
-def features_of(
+def packed_features_of(
     connection: Connection, scheme_id: int, document_ids: Sequence[int]
-) -> dict[int, FeatureRow]:
-    """Return the stored feature counts of documents that have some."""
+) -> dict[int, bytes]:
+    """Return the stored feature counts of documents that have some, packed."""
     c = document_features.c
-    found: dict[int, FeatureRow] = {}
+    found: dict[int, bytes] = {}
     for part in chunks(document_ids):
         rows = connection.execute(
             select(c.document_id, c.features).where(
                 c.scheme_id == scheme_id, c.document_id.in_(part)
             )
         )
-        found.update({number: codecs.unpack_features(packed) for number, packed in rows})
+        found.update((number, packed) for number, packed in rows)
     return found
+
+
+def features_of(
+    connection: Connection, scheme_id: int, document_ids: Sequence[int]
+) -> dict[int, FeatureRow]:
+    """Return the stored feature counts of documents that have some.
+
+    Raises:
+        ValueError: Some are damaged.
+    """
+    packed = packed_features_of(connection, scheme_id, document_ids)
+    return {number: codecs.unpack_features(row) for number, row in packed.items()}
 
 
 def last_counted_document(connection: Connection, scheme_id: int) -> int:

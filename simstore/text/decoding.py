@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from simstore.errors import InvalidParameter
+
 UTF8_BOM = b"\xef\xbb\xbf"
 
 
@@ -17,9 +19,15 @@ def encode(text: str) -> bytes:
     """Encode as UTF-8; the inverse of :func:`decode` for text without a byte order mark.
 
     Raises:
-        UnicodeEncodeError: ``text`` holds surrogates that are no escapes; see :func:`well_formed`.
+        InvalidParameter: ``text`` holds surrogates that are no escapes; see :func:`well_formed`.
     """
-    return text.encode("utf-8", "surrogateescape")
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise InvalidParameter(
+            f"a lone surrogate at character {error.start}: half a character is no text; "
+            "replace it first"
+        ) from None
 
 
 def well_formed(text: str) -> str:

@@ -61,7 +61,7 @@ def terms(text: str) -> list[str]:
         found += _terms(text[start:end])
         start = end
     found += _terms(text[start:])
-    return found or normalize(text).split()
+    return found or normalize(text).split() or text.split()
 
 
 def _terms(text: str) -> list[str]:
