@@ -19,8 +19,8 @@ from typing import Literal
 from simstore.errors import InvalidParameter
 from simstore.search.segments import probe_count, segment_widths
 
-# Costs in microseconds, measured on SQLite with benchmarks/run.py: one index probe, one candidate fetched and
-# verified, one fingerprint read in a scan, one fingerprint compared in a scan.
+# Costs in microseconds, measured on SQLite (benchmarks/): one index probe, one candidate fetched
+# and verified, one fingerprint read in a scan, one fingerprint compared in a scan, one query.
 _PROBE_COST = 2.5
 _CANDIDATE_COST = 1.2
 _SCAN_READ_COST = 0.7

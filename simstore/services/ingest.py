@@ -33,14 +33,14 @@ from simstore.model import (
 )
 from simstore.services.batches import BatchOutcome, PreparedBatch, prepare, store_batch
 from simstore.services.opened import OpenStore, State, now
-from simstore.services.refresh import Progress, merge_deltas, refresh
+from simstore.services.refresh import Progress, refresh
 from simstore.services.source_batches import (
     Batch,
     batches_of_documents,
     batches_of_sources,
 )
 from simstore.sources.source import Source
-from simstore.storage import runs
+from simstore.storage import runs, vocabularies
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
@@ -168,8 +168,8 @@ def _run(
     try:
         for work, is_last in _with_last(_prepared(opened, batches, options)):
             refused = work[0].rejections if options.strict else []
+            _commit(opened, run, *work, observer, ends_run=is_last and not refused)
             finished = is_last and not refused
-            _commit(opened, run, *work, observer, ends_run=finished)
             if refused:
                 raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
             if observer.should_stop() and not is_last:
@@ -191,18 +191,16 @@ def _run(
         interrupted,
         run.resumed_at,
     )
-    if not interrupted:
-        _refresh_after(opened, options, observer)
+    if options.refresh and not interrupted:
+        _refresh_after(opened, observer)
     return summary
 
 
-def _refresh_after(opened: OpenStore, options: IngestOptions, observer: Observer) -> None:
+def _refresh_after(opened: OpenStore, observer: Observer) -> None:
     """Refresh a live store, or one that has no generation yet."""
     with opened.database.read() as connection:
         state = opened.state(connection)
-    merge_deltas(opened)
-    wanted = state.settings.policy == "live" and options.refresh
-    if not state.is_fresh and (wanted or (state.generation is None and options.refresh)):
+    if not state.is_fresh and (state.settings.policy == "live" or state.generation is None):
         refresh(opened, on_progress=observer.on_refresh)
 
 
@@ -306,6 +304,7 @@ def _commit(
         counts["byte_count"] += sum(prepared.sizes)
         runs.count_in_run(connection, run_id, {name: counts[name] for name in _COUNTS})
         if ends_run:
+            vocabularies.merge_many_deltas(connection, state.scheme_id)
             runs.end_run(connection, run_id, "finished", now())
     run.run_id, run.counts = run_id, counts
     run.source_ids.update(source_ids)

@@ -94,7 +94,7 @@ class OpenStore:
         Raises:
             SchemeMismatch: This installation computes other fingerprints than the store's scheme.
         """
-        scheme_id = generations.scheme_id_with_status(connection, "standing")
+        settings, scheme_id, generation = generations.standing(connection)
         if scheme_id is None or scheme_id not in self._schemes:
             found = generations.scheme_with_status(connection, "standing")
             if found is None:
@@ -106,12 +106,7 @@ class OpenStore:
                 raise CorruptStore(
                     self.database.label, f"its scheme {record.label} is damaged ({error})"
                 ) from error
-        return State(
-            generations.settings(connection),
-            scheme_id,
-            self._schemes[scheme_id],
-            generations.generation_with_status(connection, "standing"),
-        )
+        return State(settings, scheme_id, self._schemes[scheme_id], generation)
 
     def feature_ids(
         self, connection: Connection, scheme_id: int, terms: tuple[bytes, ...]

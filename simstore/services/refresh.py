@@ -27,8 +27,6 @@ from simstore.storage.generations import GenerationRow
 BATCH_DOCUMENTS = 2_000
 _DROP_ROWS = 20_000
 _DRIFT_SAMPLE = 1_000
-# Deltas that are merged together: each names some ten thousand terms.
-_MERGED_DELTAS = 64
 
 Progress = Callable[[int, int], None]
 
@@ -274,16 +272,6 @@ def sample_documents(connection: Connection, size: int) -> list[int]:
     total = documents.count(connection)
     step = max(total // size, 1)
     return documents.every_nth(connection, step, size)
-
-
-def merge_deltas(opened: OpenStore) -> None:
-    """Add the deltas of the vocabulary to its counts where many have gathered."""
-    with opened.database.read() as connection:
-        scheme_id = opened.state(connection).scheme_id
-        if vocabularies.delta_count(connection, scheme_id) < _MERGED_DELTAS:
-            return
-    with opened.write() as connection:
-        vocabularies.merge_deltas(connection, opened.state(connection).scheme_id)
 
 
 def top_terms(opened: OpenStore, limit: int | None) -> list[VocabularyTerm]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import Policy
@@ -37,6 +37,21 @@ class GenerationRow:
     basis: int
 
 
+_SETTINGS = select(store.c.policy, store.c.text_kept, store.c.vocabulary_recorded, store.c.changes)
+# Asked at the start of every transaction: one statement, built once.
+_STANDING = (
+    _SETTINGS.add_columns(
+        select(func.max(scheme.c.scheme_id)).where(scheme.c.status == "standing").scalar_subquery(),
+        generation.c.generation_id,
+        generation.c.scheme_id,
+        generation.c.basis,
+    )
+    .select_from(store.outerjoin(generation, generation.c.status == "standing"))
+    .order_by(generation.c.generation_id.desc())
+    .limit(1)
+)
+
+
 def create_settings(
     connection: Connection, settings: Settings, created_at: int, created_by: str
 ) -> None:
@@ -57,9 +72,15 @@ def create_settings(
 
 def settings(connection: Connection) -> Settings:
     """Return the settings of the store."""
-    c = store.c
-    row = connection.execute(select(c.policy, c.text_kept, c.vocabulary_recorded, c.changes)).one()
+    row = connection.execute(_SETTINGS).one()
     return Settings(cast(Policy, row[0]), row[1], row[2], row[3])
+
+
+def standing(connection: Connection) -> tuple[Settings, int | None, GenerationRow | None]:
+    """Return the settings, the number of the standing scheme, and the standing generation."""
+    row = connection.execute(_STANDING).one()
+    found = None if row[5] is None else GenerationRow(row[5], row[6], "standing", row[7])
+    return Settings(cast(Policy, row[0]), row[1], row[2], row[3]), row[4], found
 
 
 def set_policy(connection: Connection, policy: Policy) -> None:
@@ -90,12 +111,6 @@ def add_scheme(connection: Connection, record: SchemeRecord, status: str, create
     )
     key = result.inserted_primary_key
     return int(key[0]) if key else 0
-
-
-def scheme_id_with_status(connection: Connection, status: str) -> int | None:
-    """Return the number of the scheme with this status; None where there is none."""
-    found = scheme_ids(connection, status)
-    return max(found) if found else None
 
 
 def scheme_with_status(connection: Connection, status: str) -> tuple[int, SchemeRecord] | None:

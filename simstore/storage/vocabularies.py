@@ -13,6 +13,8 @@ from simstore.storage import codecs
 from simstore.storage.documents import chunks
 from simstore.storage.schema import document_features, feature, generation_rank, vocabulary_delta
 
+_MANY_DELTAS = 64
+
 FeatureRow = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -106,6 +108,12 @@ def merge_deltas(connection: Connection, scheme_id: int) -> None:
             ],
         )
     connection.execute(delete(vocabulary_delta).where(vocabulary_delta.c.scheme_id == scheme_id))
+
+
+def merge_many_deltas(connection: Connection, scheme_id: int) -> None:
+    """Merge the deltas where so many have gathered that readers would feel it."""
+    if delta_count(connection, scheme_id) >= _MANY_DELTAS:
+        merge_deltas(connection, scheme_id)
 
 
 def most_frequent(
