@@ -74,6 +74,7 @@ class OpenStore:
         self._terms: dict[bytes, int] = {}
         self._terms_scheme = 0
         self._counted = ((0, 0), 0)
+        self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
 
     @contextmanager
@@ -133,22 +134,35 @@ class OpenStore:
             return 0
         generation_id = state.generation.generation_id
         moment = (generation_id, state.settings.changes)
-        if self._counted[0] != moment:
+        known = self._counted
+        if known[0] != moment:
             count = fingerprints.count(connection, state.scheme.bits, generation_id)
-            self._counted = (moment, count)
-        return self._counted[1]
+            known = self._counted = (moment, count)
+        return known[1]
+
+    def rank_of_terms(self, connection: Connection, generation_id: int | None) -> dict[bytes, int]:
+        """Return the rank of each ranked term of a generation; read once a generation."""
+        if generation_id is None:
+            return {}
+        known = self._ranked_terms  # one read: another thread may put another in its place
+        if known[0] != generation_id:
+            terms = vocabularies.ranked_terms(connection, generation_id)
+            known = (generation_id, {term: rank for rank, term in enumerate(terms)})
+            self._ranked_terms = known
+        return known[1]
 
     def ranks_of(
         self, connection: Connection, generation_id: int, feature_ids: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return the rank of each feature in a generation, -1 where it has none."""
-        if self._ranks is None or self._ranks[0] != generation_id:
+        known = self._ranks
+        if known is None or known[0] != generation_id:
             ids = np.array(
                 [number for number, _ in vocabularies.ranks(connection, generation_id)], np.int64
             )
             order = np.argsort(ids)
-            self._ranks = (generation_id, ids[order], order)
-        _, ids, ranks = self._ranks
+            known = self._ranks = (generation_id, ids[order], order)
+        _, ids, ranks = known
         if not len(ids):
             return np.full(len(feature_ids), -1, np.int64)
         places = np.minimum(np.searchsorted(ids, feature_ids), len(ids) - 1)

@@ -32,7 +32,7 @@ from simstore.search.plan import (
 from simstore.search.segments import probe_count, probe_values, segment_values, segment_widths
 from simstore.services.opened import OpenStore, State, now
 from simstore.services.refresh import refresh
-from simstore.storage import documents, fingerprints, queries, vocabularies
+from simstore.storage import documents, fingerprints, queries
 from simstore.storage.engine import Connection
 
 BATCH_SAMPLES = 256
@@ -176,10 +176,6 @@ class _Search:
         self._generation_id = state.generation.generation_id if state.generation else None
         self._count = opened.fingerprint_count(connection, state)
         self._uniform = uniform_costs(self._bits, self._radius, self._count)
-        self._rank_of_term: dict[bytes, int] = {}
-        if state.scheme.depends_on_corpus and self._generation_id is not None:
-            terms = vocabularies.ranked_terms(connection, self._generation_id)
-            self._rank_of_term = {term: rank for rank, term in enumerate(terms)}
 
     def answer(self, samples: Sequence[Document]) -> list[SampleResult]:
         """Return the matches of each sample, by distance, then order of ingest."""
@@ -218,7 +214,7 @@ class _Search:
         counts = scheme.count(texts)
         if not scheme.depends_on_corpus:
             return scheme.fingerprints(counts)
-        rank_of = self._rank_of_term
+        rank_of = self._opened.rank_of_terms(self._connection, self._generation_id)
         ranks = np.array([rank_of.get(term, -1) for term in counts.terms], np.int64)
         return scheme.fingerprints(counts, ranks)
 
