@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import click
@@ -24,6 +25,11 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except SimstoreError as error:
             fail(str(error), error.exit_code)
+        except KeyboardInterrupt as error:
+            number = error.args[0] if error.args else signal.SIGINT
+            fail(
+                "interrupted; what is committed stays, the same command again goes on", 128 + number
+            )
         except MemoryError:
             fail("out of memory; nothing committed is lost", 1)
 

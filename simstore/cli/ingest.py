@@ -179,7 +179,7 @@ def _stop_on_signal() -> Iterator[list[int]]:
 
     def note(number: int, _frame: Any) -> None:
         if received:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(number)
         received.append(number)
         log.warning("stopping at the end of this batch; once more stops at once")
 

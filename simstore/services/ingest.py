@@ -191,17 +191,31 @@ def _run(
         interrupted,
         run.resumed_at,
     )
-    if options.refresh and not interrupted:
-        _refresh_after(opened, observer)
+    if options.refresh and not interrupted and not _refresh_after(opened, observer):
+        return replace(summary, interrupted=True)
     return summary
 
 
-def _refresh_after(opened: OpenStore, observer: Observer) -> None:
-    """Refresh a live store, or one that has no generation yet."""
+class _Stopped(Exception):
+    """A refresh was asked to stop between two of its transactions."""
+
+
+def _refresh_after(opened: OpenStore, observer: Observer) -> bool:
+    """Refresh a live store, or one that has no generation yet; return False where it stopped."""
+
+    def on_progress(done: int, total: int) -> None:
+        observer.on_refresh(done, total)
+        if observer.should_stop():
+            raise _Stopped
+
     with opened.database.read() as connection:
         state = opened.state(connection)
     if not state.is_fresh and (state.settings.policy == "live" or state.generation is None):
-        refresh(opened, on_progress=observer.on_refresh)
+        try:
+            refresh(opened, on_progress=on_progress)
+        except _Stopped:
+            return False
+    return True
 
 
 def _with_last(items: Iterable[Work]) -> Iterator[tuple[Work, bool]]:

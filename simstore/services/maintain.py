@@ -14,6 +14,7 @@ from simstore.services.refresh import drop_retired, freeze
 from simstore.storage import copies, generations, migrate, vocabularies
 from simstore.storage.engine import Database
 from simstore.storage.generations import Settings
+from simstore.storage.translate import translated_files
 
 
 def create_store(
@@ -45,16 +46,17 @@ def create_store(
         raise StoreExists(str(database.path))
     if not database.path.absolute().parent.is_dir():
         raise StorageError(f"{database.path}: its folder does not exist; make it first")
-    draft_path = copies.draft_beside(database.path)
-    draft = Database(draft_path)
-    try:
-        migrate.prepare_new_file(draft)
-        _fill(draft, scheme, settings)
-        draft.close()
-        migrate.publish(draft_path, database.path)
-    finally:
-        draft.close()
-        copies.delete_file(draft_path)
+    with translated_files(str(database.path)):
+        draft_path = copies.draft_beside(database.path)
+        draft = Database(draft_path)
+        try:
+            migrate.prepare_new_file(draft)
+            _fill(draft, scheme, settings)
+            draft.close()
+            migrate.publish(draft_path, database.path)
+        finally:
+            draft.close()
+            copies.delete_file(draft_path)
 
 
 def _fill(database: Database, scheme: Scheme, settings: Settings) -> None:
@@ -84,18 +86,19 @@ def backup(opened: OpenStore, target: Path, *, replace: bool = False) -> int:
             raise StoreExists(str(target))
     if not target.absolute().parent.is_dir():
         raise StorageError(f"{target}: its folder does not exist; make it first")
-    draft = copies.draft_beside(target)
-    try:
-        copies.copy(database, draft)
-        problem = copies.check(draft)
-        if problem is not None:
-            raise CorruptStore(str(draft), f"the backup is not sound ({problem})")
-        if replace:
-            migrate.replace_file(draft, target)
-        else:
-            migrate.publish(draft, target)
-    finally:
-        copies.delete_file(draft)
+    with translated_files(str(target)):
+        draft = copies.draft_beside(target)
+        try:
+            copies.copy(database, draft)
+            problem = copies.check(draft)
+            if problem is not None:
+                raise CorruptStore(str(draft), f"the backup is not sound ({problem})")
+            if replace:
+                migrate.replace_file(draft, target)
+            else:
+                migrate.publish(draft, target)
+        finally:
+            copies.delete_file(draft)
     return target.stat().st_size
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from simstore.errors import StorageError
 from simstore.storage.engine import APPLICATION_ID, Database
 from simstore.storage.translate import translated
 
@@ -52,7 +53,14 @@ def delete_file(path: Path) -> None:
 
 
 def draft_beside(path: Path) -> Path:
-    """Return the name of this process's draft of a file; drafts of dead processes are deleted."""
+    """Return the name of this process's draft of a file; drafts of dead processes are deleted.
+
+    Raises:
+        StorageError: The folder cannot be written.
+    """
+    folder = path.absolute().parent
+    if not os.access(folder, os.W_OK):
+        raise StorageError(f"{folder} cannot be written: no permission; name another place")
     for draft in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
         number = draft.name.split(".")[-2]
         if number.isdigit() and not _is_alive(int(number)):

@@ -31,6 +31,10 @@ __all__ = ["Connection", "Database", "Synchronous"]
 APPLICATION_ID = 0x53494D53  # "SIMS"
 MINIMUM_SQLITE = (3, 35, 0)
 BUSY_SECONDS = 60.0
+# What SQLite says where it cannot make its shared-memory file: no room, no right, read-only.
+# (SQLITE_READONLY and SQLITE_CANTOPEN with all their kinds; SHMOPEN and SHMSIZE of IOERR.)
+_NO_LOG_PRIMARY = frozenset({8, 14})
+_NO_LOG = frozenset({4618, 4874})
 
 Synchronous = Literal["full", "normal"]
 
@@ -127,8 +131,7 @@ class Database:
         Raises:
             DatabaseBusy: Another writer held the lock for longer than the time to wait.
         """
-        if self.read_only:
-            raise ReadOnlyStore(self.label)
+        self._check_writable()
         with translated(self.label), self._write_engine().begin() as connection:
             if not self.is_sqlite:
                 # Writers take turns, as they do on SQLite.
@@ -138,14 +141,17 @@ class Database:
     @contextmanager
     def autocommit(self) -> Iterator[Connection]:
         """Yield a connection without a transaction, for VACUUM and the like."""
-        if self.read_only:
-            raise ReadOnlyStore(self.label)
+        self._check_writable()
         options = (
             {"simstore_autocommit": True} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
         )
         engine = self._write_engine().execution_options(**options)
         with translated(self.label), engine.connect() as connection:
             yield connection
+
+    def _check_writable(self) -> None:
+        if self.read_only or not self.can_write:
+            raise ReadOnlyStore(self.label)
 
     @property
     def can_write(self) -> bool:
@@ -212,39 +218,53 @@ class Database:
         path = self.path.absolute()
 
         def connect() -> sqlite3.Connection:
-            # A reader that may write the file, and does not, can remove the log when it is the last
-            # to close it.
+            # A reader that may write the file, and does not, can remove the log when it is the
+            # last to close it.
             opened = "rw" if self.can_write else mode
             uri = f"file:{quote(str(path))}?mode={opened}"
-            if opened == "ro" and not os.access(path.parent, os.W_OK) and not _has_journal(path):
-                # A reader of a WAL database writes beside it, unless told that nobody else does.
-                uri += "&immutable=1"
-            connection = sqlite3.connect(
-                uri,
-                uri=True,
-                isolation_level=None,
-                timeout=self._busy_seconds,
-                check_same_thread=False,
-                cached_statements=256,
-            )
+            if mode == "rw":
+                connection = self._connect(uri)
+                connection.execute(f"PRAGMA synchronous = {self._synchronous.upper()}")
+                # Fewer, larger checkpoints: the log stays below some 128 MB.
+                connection.execute("PRAGMA wal_autocheckpoint = 16000")
+                connection.execute("PRAGMA journal_size_limit = 67108864")
+                return connection
             try:
-                connection.execute("PRAGMA foreign_keys = ON")
-                connection.execute("PRAGMA temp_store = MEMORY")
-                connection.execute("PRAGMA cache_size = -65536")
-                if mode == "ro":
-                    connection.execute("PRAGMA query_only = ON")
-                else:
-                    connection.execute(f"PRAGMA synchronous = {self._synchronous.upper()}")
-                    # Fewer, larger checkpoints: the log stays below some 64 MB.
-                    connection.execute("PRAGMA wal_autocheckpoint = 16000")
-                    connection.execute("PRAGMA journal_size_limit = 67108864")
-            except sqlite3.Error:
-                connection.close()
-                raise
+                connection = self._connect(uri)
+            except sqlite3.OperationalError as error:
+                code = error.sqlite_errorcode
+                cannot_log = code in _NO_LOG or code & 0xFF in _NO_LOG_PRIMARY
+                if not cannot_log or _has_journal(path):
+                    raise
+                # A reader of a WAL database makes a file beside it; where it cannot, nor can a
+                # writer, so nobody changes the store meanwhile.
+                connection = self._connect(f"file:{quote(str(path))}?mode=ro&immutable=1")
+            connection.execute("PRAGMA query_only = ON")
             return connection
 
         return connect
 
+    def _connect(self, uri: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            uri,
+            uri=True,
+            isolation_level=None,
+            timeout=self._busy_seconds,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute("PRAGMA cache_size = -65536")
+            # The first look at the file, so that what is wrong with it shows here.
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
 
 def _has_journal(path: Path) -> bool:
-    return path.with_name(path.name + "-wal").exists()
+    journal = path.with_name(path.name + "-wal")
+    return journal.exists() and journal.stat().st_size > 0

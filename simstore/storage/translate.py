@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,22 @@ def translated(path: str) -> Iterator[None]:
         if isinstance(error.orig, sqlite3.Error):
             raise _from_sqlite(error.orig, path) from error
         raise StorageError(f"{path}: {_first_line(error.orig)}") from error
+
+
+@contextmanager
+def translated_files(path: str) -> Iterator[None]:
+    """Raise the fitting StorageError where the file system refuses.
+
+    Args:
+        path: The file that is written, for the message.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise DiskFull(path) from error
+        reason = error.strerror or str(error)
+        raise StorageError(f"{path} cannot be written: {reason}; name another place") from error
 
 
 def _first_line(error: BaseException | None) -> str:
