@@ -120,7 +120,7 @@ class StoreExists(Conflict):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        super().__init__(f"{path} exists already; name another file, or remove it first")
+        super().__init__(f"{printable(path)} exists already; name another file, or remove it first")
 
 
 class StaleGeneration(Conflict):

@@ -369,7 +369,7 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
-        "superseded_record",
+        "seen_record",
         sa.Column("source_id", BIG, autoincrement=False, nullable=False),
         sa.Column("position", BIG, autoincrement=False, nullable=False),
         sa.Column("document_id", BIG, nullable=False),
@@ -377,22 +377,22 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["document_id"],
             ["document.document_id"],
-            name=op.f("fk_superseded_record_document_id"),
+            name=op.f("fk_seen_record_document_id"),
             ondelete="CASCADE",
         ),
         sa.ForeignKeyConstraint(
-            ["source_id"], ["source.source_id"], name=op.f("fk_superseded_record_source_id")
+            ["source_id"], ["source.source_id"], name=op.f("fk_seen_record_source_id")
         ),
-        sa.PrimaryKeyConstraint("source_id", "position", name=op.f("pk_superseded_record")),
+        sa.PrimaryKeyConstraint("source_id", "position", name=op.f("pk_seen_record")),
         sqlite_with_rowid=False,
     )
     op.create_index(
-        "ix_superseded_record_document_id", "superseded_record", ["document_id"], unique=False
+        "ix_seen_record_document_id", "seen_record", ["document_id"], unique=False
     )
 
 
 def downgrade() -> None:
-    op.drop_table("superseded_record")
+    op.drop_table("seen_record")
     op.drop_table("generation_rank")
     op.drop_table("document_text")
     op.drop_table("document_features")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from simstore.cli.options import common_options, open_store
+from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, progress, time_text
 from simstore.errors import printable
+from simstore.reports.lines import to_json
 
 _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of")
 
@@ -20,13 +20,7 @@ _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of
 @click.command("list")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N.")
 @click.option("--collection", metavar="NAME", help="Only documents of this collection.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "keys", "jsonl", "csv"]),
-    default="table",
-    show_default=True,
-)
+@format_option("table", "keys", "jsonl", "csv")
 @common_options
 def list_documents(limit: int | None, collection: str | None, output_format: str) -> None:
     """List the stored documents in order of ingest."""
@@ -38,7 +32,7 @@ def list_documents(limit: int | None, collection: str | None, output_format: str
             sys.stdout.buffer.flush()
         elif output_format == "jsonl":
             for document in found:
-                click.echo(json.dumps(_record(document), ensure_ascii=False))
+                click.echo(to_json(_record(document)))
         else:
             rows = (
                 (
@@ -62,13 +56,7 @@ def list_documents(limit: int | None, collection: str | None, output_format: str
 @click.command()
 @click.argument("key")
 @click.option("--text", "with_text", is_flag=True, help="Print the kept text, and nothing else.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-)
+@format_option("table", "json")
 @common_options
 def show(key: str, with_text: bool, output_format: str) -> None:
     """Show what the store knows of a document."""
@@ -82,11 +70,11 @@ def show(key: str, with_text: bool, output_format: str) -> None:
         return
     record = _record(document)
     if output_format == "json":
-        click.echo(json.dumps(record, ensure_ascii=False, indent=2))
+        click.echo(to_json(record, indent=2))
         return
     record["first_seen"] = time_text(document.first_seen)
     record["last_seen"] = time_text(document.last_seen)
-    record["metadata"] = json.dumps(record["metadata"], ensure_ascii=False)
+    record["metadata"] = to_json(record["metadata"])
     print_facts((name.replace("_", " "), value) for name, value in record.items())
 
 

@@ -103,7 +103,7 @@ def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[
         with open_store(synchronous=synchronous) as store:
             if chosen is not None or no_text:
                 raise click.UsageError(
-                    f"{store_place()} exists and has its scheme; "
+                    f"{printable(store_place())} exists and has its scheme; "
                     "`simstore reindex` changes it, `simstore init --db NEW` makes another store"
                 )
             yield store
@@ -131,7 +131,7 @@ def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[
         sizes = f"M = {facts['bits']}"
         if "features" in facts:
             sizes = f"N = {facts['features']}, {sizes}"
-        log.info("made %s: scheme %s, %s%s", store_place(), facts["scheme"], sizes, why)
+        log.info("made %s: scheme %s, %s%s", printable(store_place()), facts["scheme"], sizes, why)
         yield store
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Callable
@@ -10,6 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from simstore.reports.lines import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,14 +88,13 @@ class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         from datetime import UTC, datetime
 
-        return json.dumps(
+        return to_json(
             {
                 "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
                 "level": record.levelname.lower(),
                 "message": record.getMessage(),
                 **getattr(record, "facts", {}),
             },
-            ensure_ascii=False,
         )
 
 
@@ -122,6 +122,12 @@ def _set_up_logging(ctx: click.Context) -> None:
 def is_quiet() -> bool:
     """Return whether ``-q`` was given."""
     return int(click.get_current_context().meta.get(_VERBOSITY, 0)) < 0
+
+
+def logs_json() -> bool:
+    """Return whether ``--log-json`` was given."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_JSON))
 
 
 def store_place() -> str:
@@ -202,6 +208,18 @@ def scheme_choice(
     if scheme_name is None and all(option is None for option in given):
         return None
     return SchemeChoice(scheme_name or "web", bits, features, hash_table, stopwords, weights, tie)
+
+
+def format_option(*formats: str) -> Callable[[Command], Command]:
+    """Return the option ``--format``; the first of the formats is the default."""
+    return click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="How to write the result.",
+    )
 
 
 def reading_options(command: Command) -> Command:

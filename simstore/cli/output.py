@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from simstore.cli.options import is_quiet
+from simstore.cli.options import is_quiet, log, logs_json
 from simstore.errors import StorageError, printable
 
 Update = Callable[[int, int | None], None]
@@ -117,10 +117,14 @@ def write_file(path: Path, data: bytes) -> None:
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}; try -o FILE") from error
+        shown = printable(str(path))
+        raise StorageError(f"{shown} cannot be written: {error.strerror}; try -o FILE") from error
 
 
 def fail(message: str, exit_code: int) -> NoReturn:
-    """Show an error as click does, in one line, and exit."""
-    click.ClickException(message).show()
+    """Show an error in one line, as click does or as JSON where that is wanted, and exit."""
+    if logs_json():
+        log.error(message, extra={"facts": {"exit_code": exit_code}})
+    else:
+        click.ClickException(message).show()
     raise SystemExit(exit_code)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import common_options, log, open_store, reading_options
+from simstore.cli.options import (
+    common_options,
+    format_option,
+    log,
+    open_store,
+    reading_options,
+    store_place,
+)
 from simstore.cli.output import print_table, time_text, write_file
 from simstore.errors import InvalidParameter, printable
 
@@ -49,13 +56,7 @@ if TYPE_CHECKING:
     metavar="FIELD=VALUE",
     help="Only documents with this metadata.",
 )
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "simtool", "jsonl", "csv"]),
-    default="table",
-    show_default=True,
-)
+@format_option("table", "simtool", "jsonl", "csv")
 @click.option(
     "--explain", is_flag=True, help="Show plan, probes, candidates and time of each sample."
 )
@@ -142,13 +143,7 @@ def query(
     )
 )
 @click.argument("run_id", required=False, type=int, metavar="[RUN]")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["simtool", "jsonl", "csv"]),
-    default="simtool",
-    show_default=True,
-)
+@format_option("simtool", "jsonl", "csv")
 @click.option(
     "-o",
     "--output",
@@ -187,8 +182,18 @@ def report(run_id: int | None, output_format: str, output: str, list_runs: bool)
             sys.stdout.buffer.write(block)
         sys.stdout.buffer.flush()
         return
+    _refuse_store(Path(output))
     write_file(Path(output), b"".join(blocks))
     log.info("%s: run %d, %d samples", printable(output), run.run_id, len(run.samples))
+
+
+def _refuse_store(output: Path) -> None:
+    """Refuse to write a report over the store or one of its journals."""
+    store = Path(store_place())
+    for suffix in ("", "-wal", "-shm"):
+        part = store.with_name(store.name + suffix)
+        if output.exists() and part.exists() and output.samefile(part):
+            raise InvalidParameter(f"{output} belongs to the store; name another file with -o")
 
 
 def _write(run: QueryRun, output_format: str) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from simstore.cli.options import common_options, open_store
+from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, time_text
 from simstore.errors import NotFound
+from simstore.reports.lines import to_json
 
 
 @click.group()
@@ -17,13 +16,7 @@ def rejects() -> None:
 
 
 @rejects.command("list")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "jsonl"]),
-    default="table",
-    show_default=True,
-)
+@format_option("table", "jsonl")
 @common_options
 def list_rejects(output_format: str) -> None:
     """List the rejected records of all sources, as last read."""
@@ -42,7 +35,7 @@ def list_rejects(output_format: str) -> None:
     ]
     if output_format == "jsonl":
         for row in rows:
-            click.echo(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=True))
+            click.echo(to_json(dict(zip(columns, row, strict=True))))
     else:
         print_table(columns, rows)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from simstore.cli.options import (
     common_options,
+    format_option,
     log,
     open_store,
     scheme_choice,
@@ -18,6 +18,7 @@ from simstore.cli.options import (
 )
 from simstore.cli.output import print_facts, progress, time_text
 from simstore.errors import printable
+from simstore.reports.lines import to_json
 
 
 @click.command(
@@ -54,17 +55,11 @@ def init(policy: Any, no_text: bool, no_vocabulary: bool, **scheme: Any) -> None
         vocabulary=not no_vocabulary,
     ) as store:
         facts = store.scheme()
-    log.info("made %s: scheme %s, M = %d", store_place(), facts["scheme"], facts["bits"])
+    log.info("made %s: scheme %s, M = %d", printable(store_place()), facts["scheme"], facts["bits"])
 
 
 @click.command()
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-)
+@format_option("table", "json")
 @common_options
 def stats(output_format: str) -> None:
     """Show the store in numbers."""
@@ -72,7 +67,7 @@ def stats(output_format: str) -> None:
         found = store.statistics()
     record = asdict(found)
     if output_format == "json":
-        click.echo(json.dumps(record, ensure_ascii=False, indent=2))
+        click.echo(to_json(record, indent=2))
         return
     record["first_seen"] = time_text(found.first_seen)
     record["last_seen"] = time_text(found.last_seen)
@@ -144,7 +139,9 @@ def upgrade() -> None:
     if kept is None:
         click.echo(f"schema {after}: up to date")
     else:
-        click.echo(f"schema {before} brought to {after}; the old store is kept as {kept}")
+        click.echo(
+            f"schema {before} brought to {after}; the old store is kept as {printable(str(kept))}"
+        )
 
 
 @click.command()

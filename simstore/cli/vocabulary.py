@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from simstore.cli.options import common_options, open_store
+from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, progress
 from simstore.errors import printable
+from simstore.reports.lines import to_json
 
 
 @click.group()
@@ -21,20 +21,14 @@ def vocabulary() -> None:
 
 
 @vocabulary.command()
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-)
+@format_option("table", "json")
 @common_options
 def status(output_format: str) -> None:
     """Show how far the standing generation has drifted from the vocabulary."""
     with open_store() as store:
         record = asdict(store.vocabulary_status())
     if output_format == "json":
-        click.echo(json.dumps(record, indent=2))
+        click.echo(to_json(record, indent=2))
         return
     print_facts((name.replace("_", " "), value) for name, value in record.items())
 
@@ -65,13 +59,7 @@ def refresh(force: bool) -> None:
     metavar="N",
     help="How many.",
 )
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "jsonl", "csv"]),
-    default="table",
-    show_default=True,
-)
+@format_option("table", "jsonl", "csv")
 @common_options
 def show_terms(top: int, output_format: str) -> None:
     """Show the most frequent features, ties by their bytes."""
@@ -84,7 +72,7 @@ def show_terms(top: int, output_format: str) -> None:
     columns = ("number", "term", "occurrences", "documents", "rank")
     if output_format == "jsonl":
         for row in rows:
-            click.echo(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False))
+            click.echo(to_json(dict(zip(columns, row, strict=True))))
     elif output_format == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)

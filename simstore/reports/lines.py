@@ -6,6 +6,7 @@ import base64
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from simstore.errors import printable
 from simstore.model import SampleResult
 from simstore.text.decoding import encode
 
+_CONTROLS = re.compile("[\x7f-\x9f]")
 CSV_COLUMNS = ("sample", "rank", "key", "distance", "document_id")
 
 
@@ -36,7 +38,7 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                 for match in sample.matches
             ],
         }
-        yield json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        yield to_json(record).encode() + b"\n"
 
 
 def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
@@ -54,6 +56,12 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
         buffer.seek(0)
         buffer.truncate()
     yield buffer.getvalue().encode()
+
+
+def to_json(value: Any, **options: Any) -> str:
+    """Return JSON text that is safe to print: control characters of Latin-1 are escaped too."""
+    text = json.dumps(value, ensure_ascii=False, **options)
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _shown(key: str) -> str:

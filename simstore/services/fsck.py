@@ -14,8 +14,8 @@ from simstore.fingerprint.features import assemble
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Finding
 from simstore.search.segments import segment_values
-from simstore.services.batches import DIGEST_BYTES
 from simstore.services.opened import OpenStore, State
+from simstore.services.prepare import DIGEST_BYTES
 from simstore.services.refresh import Progress, present_ranks
 from simstore.storage import (
     checks,
@@ -199,16 +199,16 @@ def _check_fingerprints(check: _Check) -> Iterator[Finding]:
                 shown = f"{to_hex(stored[document_id], bits)}, not {to_hex(value, bits)}"
                 yield Finding("fingerprint", f"document {document_id}: {shown}", _remedy(state))
     segments = len(segment_values(0, bits))
-    for value, columns in fingerprints.tail_rows(connection, bits, generation_id):
+    for value, columns in checks.tail_rows(connection, bits, generation_id):
         expected = segment_values(value, bits)
         if columns[:segments] != expected or any(c is not None for c in columns[segments:]):
             yield Finding("segments", f"{to_hex(value, bits)}: {columns}", _remedy(state))
-    unheld, unnamed = fingerprints.unheld_values(connection, bits, generation_id)
+    unheld, unnamed = checks.unheld_values(connection, bits, generation_id)
     if unheld:
         yield Finding("fingerprint", f"{unheld} without a document", _remedy(state))
     if unnamed:
         yield Finding("fingerprint", f"{unnamed} documents name none that is there", _remedy(state))
-    strays = fingerprints.stray_links(connection, bits)
+    strays = checks.stray_links(connection, bits)
     if strays:
         yield Finding("fingerprint", f"{strays} of documents that are gone", _remedy(state))
 

@@ -8,12 +8,10 @@ position after it, so the same command after an interruption goes on where the l
 from __future__ import annotations
 
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
 
 from simstore import __version__
 from simstore.errors import (
@@ -31,8 +29,10 @@ from simstore.model import (
     Rejection,
     SourceState,
 )
-from simstore.services.batches import BatchOutcome, PreparedBatch, prepare, store_batch
+from simstore.services.batches import BatchOutcome, store_batch
 from simstore.services.opened import OpenStore, State, now
+from simstore.services.pipeline import in_order, with_last
+from simstore.services.prepare import PreparedBatch, prepare
 from simstore.services.refresh import Progress, refresh
 from simstore.services.source_batches import (
     Batch,
@@ -166,7 +166,7 @@ def _run(
     interrupted = False
     finished = False
     try:
-        for work, is_last in _with_last(_prepared(opened, batches, options)):
+        for work, is_last in with_last(_prepared(opened, batches, options)):
             refused = work[0].rejections if options.strict else []
             _commit(opened, run, *work, observer, ends_run=is_last and not refused)
             finished = is_last and not refused
@@ -218,26 +218,12 @@ def _refresh_after(opened: OpenStore, observer: Observer) -> bool:
     return True
 
 
-def _with_last(items: Iterable[Work]) -> Iterator[tuple[Work, bool]]:
-    """Yield each item, and whether it is the last."""
-    iterator = iter(items)
-    try:
-        held = next(iterator)
-    except StopIteration:
-        return
-    for item in iterator:
-        yield held, False
-        held = item
-    yield held, True
-
-
 def _prepared(
     opened: OpenStore, batches: Iterable[Batch], options: IngestOptions
 ) -> Iterator[Work]:
-    """Yield the batches in order, prepared by threads, few of them ahead of the writer."""
+    """Yield the batches in order, prepared by threads."""
     with opened.database.read() as connection:
         state = opened.state(connection)
-    threads = options.threads or min(os.cpu_count() or 1, 4)
 
     def prepared(batch: Batch) -> Work:
         if options.strict:
@@ -250,27 +236,8 @@ def _prepared(
         keep_text = state.settings.text_kept
         return batch, prepare(documents, state.scheme, keep_text=keep_text), state
 
-    if threads == 1:
-        yield from map(prepared, batches)
-        return
-    batches = iter(batches)
-    # One batch needs no threads.
-    few = list(islice(batches, 2))
-    if len(few) < 2:
-        yield from map(prepared, few)
-        return
-    with ThreadPoolExecutor(threads, thread_name_prefix="prepare") as pool:
-        ahead: deque[Future[Work]] = deque()
-        try:
-            for batch in chain(few, batches):
-                ahead.append(pool.submit(prepared, batch))
-                if len(ahead) > threads:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-        finally:
-            for future in ahead:
-                future.cancel()
+    threads = options.threads or min(os.cpu_count() or 1, 4)
+    return in_order(prepared, batches, threads)
 
 
 def _commit(

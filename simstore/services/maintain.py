@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from simstore import __version__
-from simstore.errors import CorruptStore, InvalidParameter, StorageError, StoreExists
+from simstore.errors import CorruptStore, InvalidParameter, StorageError, StoreExists, printable
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Policy
 from simstore.services.opened import OpenStore, State, now
@@ -45,14 +45,15 @@ def create_store(
     if os.path.lexists(database.path):
         raise StoreExists(str(database.path))
     if not database.path.absolute().parent.is_dir():
-        raise StorageError(f"{database.path}: its folder does not exist; make it first")
+        raise StorageError(f"{database.label}: its folder does not exist; make it first")
     with translated_files(str(database.path)):
         draft_path = copies.draft_beside(database.path)
         draft = Database(draft_path)
+        draft.label = database.label  # what a message names
         try:
             migrate.prepare_new_file(draft)
             _fill(draft, scheme, settings)
-            draft.close()
+            migrate.settle_new_file(draft)
             migrate.publish(draft_path, database.path)
         finally:
             draft.close()
@@ -81,11 +82,13 @@ def backup(opened: OpenStore, target: Path, *, replace: bool = False) -> int:
         raise InvalidParameter("backup copies SQLite stores; use your server's own tools")
     if target.exists():
         if target.samefile(database.path):
-            raise InvalidParameter(f"{target} is the store itself; name another file")
+            raise InvalidParameter(
+                f"{printable(str(target))} is the store itself; name another file"
+            )
         if not replace:
             raise StoreExists(str(target))
     if not target.absolute().parent.is_dir():
-        raise StorageError(f"{target}: its folder does not exist; make it first")
+        raise StorageError(f"{printable(str(target))}: its folder does not exist; make it first")
     with translated_files(str(target)):
         draft = copies.draft_beside(target)
         try:

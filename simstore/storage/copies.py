@@ -21,7 +21,7 @@ def copy(database: Database, target: Path) -> None:
         driver = connection.connection.driver_connection
         if not isinstance(driver, sqlite3.Connection):
             raise TypeError("only SQLite stores can be copied so")
-        with closing(sqlite3.connect(target)) as copied:
+        with closing(sqlite3.connect(os.fsencode(target))) as copied:
             driver.backup(copied)
     descriptor = os.open(target, os.O_RDONLY)
     try:
@@ -33,7 +33,7 @@ def copy(database: Database, target: Path) -> None:
 def check(path: Path) -> str | None:
     """Return what is wrong with a copy; None where it is sound."""
     # Opened for writing, so that closing it leaves no journal beside it.
-    with closing(sqlite3.connect(path)) as copied:
+    with closing(sqlite3.connect(os.fsencode(path))) as copied:
         try:
             if copied.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                 return "it is not a simstore database"

@@ -219,3 +219,32 @@ def stored_text_bytes(connection: Connection) -> int:
     """Return the bytes that the compressed texts take."""
     statement = select(func.coalesce(func.sum(func.length(document_text.c.text)), 0))
     return int(connection.execute(statement).scalar_one())
+
+
+def filtered(
+    connection: Connection,
+    document_ids: Sequence[int],
+    *,
+    collection: str | None,
+    since: int | None,
+    where: Sequence[tuple[str, str]],
+) -> set[int]:
+    """Return those of the documents that pass the filters of a query."""
+    c = document.c
+    passing: set[int] = set()
+    for part in chunks(document_ids):
+        statement = (
+            select(c.document_id, c.metadata, c.title, source.c.name)
+            .outerjoin(source, source.c.source_id == c.source_id)
+            .where(c.document_id.in_(part))
+        )
+        if collection is not None:
+            statement = statement.where(c.collection == collection)
+        if since is not None:
+            statement = statement.where(c.first_seen >= since)
+        for document_id, fields, title, source_name in connection.execute(statement):
+            known = {"title": title, "source": (source_name or b"").decode("utf-8", "replace")}
+            values = known | (fields or {})
+            if all(str(values.get(name)) == value for name, value in where):
+                passing.add(document_id)
+    return passing

@@ -71,8 +71,8 @@ class Database:
                 self.path = Path(self.url.database or "")
         else:
             self.path = Path(text)
-            self.url = URL.create("sqlite", database=text)
-        self.label = str(self.path) if self.path else self.url.render_as_string()
+            self.url = URL.create("sqlite", database=printable(text))
+        self.label = printable(str(self.path)) if self.path else self.url.render_as_string()
         self._synchronous = synchronous
         self._busy_seconds = busy_seconds
         self._process = os.getpid()
@@ -160,6 +160,10 @@ class Database:
             os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK)
         )
 
+    def has_journal(self) -> bool:
+        """Return whether something is committed that is not in the file yet."""
+        return self.path is not None and _has_journal(self.path)
+
     def file_bytes(self) -> int:
         """Return the size of the file and its log; 0 for a server."""
         if self.path is None:
@@ -221,7 +225,7 @@ class Database:
             # A reader that may write the file, and does not, can remove the log when it is the
             # last to close it.
             opened = "rw" if self.can_write else mode
-            uri = f"file:{quote(str(path))}?mode={opened}"
+            uri = f"file:{quote(os.fsencode(path))}?mode={opened}"
             if mode == "rw":
                 connection = self._connect(uri)
                 connection.execute(f"PRAGMA synchronous = {self._synchronous.upper()}")
@@ -238,7 +242,7 @@ class Database:
                     raise
                 # A reader of a WAL database makes a file beside it; where it cannot, nor can a
                 # writer, so nobody changes the store meanwhile.
-                connection = self._connect(f"file:{quote(str(path))}?mode=ro&immutable=1")
+                connection = self._connect(f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1")
             connection.execute("PRAGMA query_only = ON")
             return connection
 

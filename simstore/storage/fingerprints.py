@@ -14,10 +14,8 @@ from simstore.search.segments import segment_values, segment_widths
 from simstore.storage.documents import chunks
 from simstore.storage.schema import (
     FAMILIES,
-    FingerprintTables,
     document,
     fingerprint_tables,
-    source,
 )
 
 # Rows of a scan that are held in memory at a time.
@@ -252,84 +250,6 @@ def documents_with(
         )
         found += [(from_stored(row[0]), row[1], row[2]) for row in rows]
     return found
-
-
-def filtered_documents(
-    connection: Connection,
-    document_ids: Sequence[int],
-    *,
-    collection: str | None,
-    since: int | None,
-    where: Sequence[tuple[str, str]],
-) -> set[int]:
-    """Return those of the documents that pass the filters of a query."""
-    c = document.c
-    passing: set[int] = set()
-    for part in chunks(document_ids):
-        statement = (
-            select(c.document_id, c.metadata, c.title, source.c.name)
-            .outerjoin(source, source.c.source_id == c.source_id)
-            .where(c.document_id.in_(part))
-        )
-        if collection is not None:
-            statement = statement.where(c.collection == collection)
-        if since is not None:
-            statement = statement.where(c.first_seen >= since)
-        for document_id, fields, title, source_name in connection.execute(statement):
-            known = {"title": title, "source": (source_name or b"").decode("utf-8", "replace")}
-            values = known | (fields or {})
-            if all(str(values.get(name)) == value for name, value in where):
-                passing.add(document_id)
-    return passing
-
-
-def stray_links(connection: Connection, bits: int) -> int:
-    """Return how many links name a document that is gone, in any generation."""
-    links = fingerprint_tables(bits).links
-    there = select(document.c.document_id).where(document.c.document_id == links.c.document_id)
-    statement = select(func.count()).select_from(links).where(~there.exists())
-    return connection.execute(statement).scalar_one()
-
-
-def tail_rows(
-    connection: Connection, bits: int, generation_id: int
-) -> Iterator[tuple[int, tuple[int | None, ...]]]:
-    """Yield (fingerprint, segment columns) of a generation, for ``fsck`` to compare."""
-    tables: FingerprintTables = fingerprint_tables(bits)
-    tail = tables.tail
-    result = connection.execution_options(yield_per=10_000).execute(
-        select(tail).where(tail.c.generation_id == generation_id)
-    )
-    for row in result:
-        yield from_stored(row[1]), tuple(row[2:])
-
-
-def unheld_values(connection: Connection, bits: int, generation_id: int) -> tuple[int, int]:
-    """Return how many fingerprints no document has, and how many links name no fingerprint."""
-    tables = fingerprint_tables(bits)
-    tail, links = tables.tail, tables.links
-    held = (
-        select(links.c.value)
-        .where(links.c.generation_id == generation_id, links.c.value == tail.c.value)
-        .exists()
-    )
-    named = (
-        select(tail.c.value)
-        .where(tail.c.generation_id == generation_id, tail.c.value == links.c.value)
-        .exists()
-    )
-    return (
-        connection.execute(
-            select(func.count())
-            .select_from(tail)
-            .where(tail.c.generation_id == generation_id, ~held)
-        ).scalar_one(),
-        connection.execute(
-            select(func.count())
-            .select_from(links)
-            .where(links.c.generation_id == generation_id, ~named)
-        ).scalar_one(),
-    )
 
 
 def _integers(values: Sequence[int]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy
 from sqlalchemy import Connection
 
-from simstore.errors import NotAStore, SchemaOutOfDate, SchemaTooNew, StoreExists
+from simstore.errors import DiskFull, NotAStore, SchemaOutOfDate, SchemaTooNew, StoreExists
 from simstore.storage.copies import delete_journals, locked_folder, sync_folder
 from simstore.storage.engine import APPLICATION_ID, Database
 from simstore.storage.schema import metadata
@@ -73,6 +73,19 @@ def create_tables(connection: Connection) -> None:
         "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
     )
     connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{HEAD}')")  # noqa: S608 - a constant
+
+
+def settle_new_file(database: Database) -> None:
+    """Bring all of a new store into its one file, and close it.
+
+    Raises:
+        DiskFull: There is no room for it.
+    """
+    with database.autocommit() as connection:
+        busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    database.close()
+    if busy is None or busy[0] or database.has_journal():
+        raise DiskFull(database.label)
 
 
 def publish(draft: Path, path: Path) -> None:

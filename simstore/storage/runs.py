@@ -1,4 +1,4 @@
-"""Ingest runs: sources and how far they were read, superseded records, rejects."""
+"""Ingest runs: sources and how far they were read, records seen before, rejects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from simstore.model import Rejection, SourceState, StoredRejection
 from simstore.storage.documents import chunks
-from simstore.storage.schema import document, ingest_run, reject, source, superseded_record
+from simstore.storage.schema import document, ingest_run, reject, seen_record, source
+
+# A source and the number of a record in it; None: from no source.
+Origin = tuple[int | None, int | None]
 
 
 def begin_run(connection: Connection, sources: Sequence[str], started_at: int, version: str) -> int:
@@ -96,11 +99,11 @@ def put_source(
     return int(key[0]) if key else 0
 
 
-def superseded_digests(
+def seen_digests(
     connection: Connection, source_id: int, positions: Sequence[int]
 ) -> dict[int, bytes]:
-    """Return the digest last seen at each position whose document has other content by now."""
-    c = superseded_record.c
+    """Return the digest last seen at each position that no document was taken from."""
+    c = seen_record.c
     found: dict[int, bytes] = {}
     for part in chunks(positions):
         rows = connection.execute(
@@ -110,20 +113,17 @@ def superseded_digests(
     return found
 
 
-def put_superseded(
-    connection: Connection, records: Mapping[tuple[int, int], tuple[int, bytes]]
-) -> None:
-    """Remember records whose documents got other content.
+def put_seen(connection: Connection, records: Mapping[Origin, tuple[int, bytes]]) -> None:
+    """Remember records that are not what their documents were taken from.
 
     Args:
         connection: A writer.
         records: (source, position) to (document, digest).
     """
-    for source_id, position in records:
-        drop_superseded(connection, source_id, position)
+    drop_seen(connection, list(records))
     if records:
         connection.execute(
-            insert(superseded_record),
+            insert(seen_record),
             [
                 {
                     "source_id": source_id,
@@ -136,12 +136,18 @@ def put_superseded(
         )
 
 
-def drop_superseded(connection: Connection, source_id: int, position: int) -> None:
-    """Forget what was last seen at a place."""
-    c = superseded_record.c
-    connection.execute(
-        delete(superseded_record).where(c.source_id == source_id, c.position == position)
-    )
+def drop_seen(connection: Connection, origins: Sequence[Origin]) -> None:
+    """Forget what was last seen at some places."""
+    positions: dict[int, list[int]] = {}
+    for source_id, position in origins:
+        if source_id is not None and position is not None:
+            positions.setdefault(source_id, []).append(position)
+    c = seen_record.c
+    for source_id, places in positions.items():
+        for part in chunks(places):
+            connection.execute(
+                delete(seen_record).where(c.source_id == source_id, c.position.in_(part))
+            )
 
 
 def put_rejections(

@@ -52,7 +52,7 @@ store = Table(
     Column("policy", String(10), nullable=False),
     Column("text_kept", Boolean, nullable=False),
     Column("vocabulary_recorded", Boolean, nullable=False),
-    # Grows with every batch that adds, changes or removes a document.
+    # Grows with every batch that adds or removes a text or changes one.
     Column("changes", BIG, nullable=False),
     CheckConstraint("store_id = 1", name="one"),
     CheckConstraint("policy IN ('live', 'frozen')", name="policy"),
@@ -176,9 +176,10 @@ document_features = Table(
     Column("features", LargeBinary, nullable=False),  # codecs.pack_features
 )
 
-# The digest last seen at a place of a source whose document has other content by now.
-superseded_record = Table(
-    "superseded_record",
+# The digest last seen at a place of a source that its document was not taken from: the document
+# has other content by now, or the same from elsewhere.
+seen_record = Table(
+    "seen_record",
     metadata,
     Column("source_id", BIG, ForeignKey("source.source_id"), primary_key=True, autoincrement=False),
     Column("position", BIG, primary_key=True, autoincrement=False),

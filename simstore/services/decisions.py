@@ -1,0 +1,142 @@
+"""What becomes of each document of a batch: added, updated or unchanged, and what it duplicates.
+
+Decided in the order of the documents, as if each were stored before the next is looked at, so that
+the size of a batch never changes the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from simstore.model import Outcome
+from simstore.services.prepare import PreparedBatch
+from simstore.storage import documents, runs
+from simstore.storage.documents import DocumentRow
+from simstore.storage.engine import Connection
+from simstore.storage.runs import Origin
+
+# Above every document number: new documents come after all others, in their order.
+_NEW = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class FinalDocument:
+    """A document as it is at the end of the batch.
+
+    Attributes:
+        stored: Its row before the batch; None: it is new.
+        place: Its place in the batch; None: nothing of the batch changed it.
+    """
+
+    digest: bytes
+    title: str | None
+    collection: str | None
+    metadata: Mapping[str, Any] | None
+    source_id: int | None
+    position: int | None
+    revision: int
+    stored: DocumentRow | None
+    place: int | None
+
+    @property
+    def content_changed(self) -> bool:
+        """Return whether its text is another than before the batch."""
+        return self.stored is None or self.stored.digest != self.digest
+
+
+@dataclass(slots=True)
+class Decisions:
+    """What is to be written, gathered document by document.
+
+    Attributes:
+        seen: Origin to (key, digest) of records that are not what their document was taken from:
+            it has other content by now, or the same from elsewhere.
+    """
+
+    finals: dict[bytes, FinalDocument]
+    outcomes: list[Outcome] = field(default_factory=list)
+    duplicates: dict[int, bytes] = field(default_factory=dict)
+    seen: dict[Origin, tuple[bytes, bytes]] = field(default_factory=dict)
+    unchanged: set[bytes] = field(default_factory=set)
+
+
+def decide(
+    connection: Connection, batch: PreparedBatch, source_ids: Mapping[int, int]
+) -> Decisions:
+    """Go through the documents in order and say what becomes of each."""
+    stored = documents.by_keys(connection, sorted(set(batch.keys)))
+    decisions = Decisions({key: _as_stored(row) for key, row in stored.items()})
+    finals = decisions.finals
+    holders = {
+        digest: {key: document_id for document_id, key in rows}
+        for digest, rows in documents.by_digests(connection, sorted(set(batch.digests))).items()
+    }
+    order = {key: row.document_id for key, row in stored.items()}
+    seen = _seen_before(connection, batch, stored, source_ids)
+    for place, document in enumerate(batch.documents):
+        key, digest = batch.keys[place], batch.digests[place]
+        here = (source_ids.get(place), document.position)
+        fields = dict(document.metadata) or None
+        final = finals.get(key)
+        if final is not None:
+            same = (final.digest, final.title, final.collection, final.metadata) == (
+                digest, document.title, document.collection, fields,
+            )  # fmt: skip
+            known = seen.get(place) == digest or decisions.seen.get(here) == (key, digest)
+            if same or known:
+                if not known and None not in here and here != (final.source_id, final.position):
+                    decisions.seen[here] = (key, digest)
+                decisions.outcomes.append("unchanged")
+                decisions.unchanged.add(key)
+                continue
+            before = (final.source_id, final.position)
+            # A later page of one file is not superseded by an earlier one: it comes again.
+            if None not in before and not (before[0] == here[0] and _after(before, here)):
+                decisions.seen[before] = (key, final.digest)
+            holders.get(final.digest, {}).pop(key, None)
+        decisions.outcomes.append("added" if final is None else "updated")
+        finals[key] = FinalDocument(
+            digest, document.title, document.collection, fields, here[0], here[1],
+            1 if final is None else final.revision + 1,
+            None if final is None else final.stored, place,
+        )  # fmt: skip
+        others = holders.setdefault(digest, {})
+        if others:
+            decisions.duplicates[place] = min(others, key=others.__getitem__)
+        others[key] = order.setdefault(key, len(order) + _NEW)
+    return decisions
+
+
+def _after(one: Origin, other: Origin) -> bool:
+    return (one[1] or 0) >= (other[1] or 0)
+
+
+def _as_stored(row: DocumentRow) -> FinalDocument:
+    return FinalDocument(
+        row.digest, row.title, row.collection, row.metadata, row.source_id, row.position,
+        row.revision, row, None,
+    )  # fmt: skip
+
+
+def _seen_before(
+    connection: Connection,
+    batch: PreparedBatch,
+    stored: Mapping[bytes, DocumentRow],
+    source_ids: Mapping[int, int],
+) -> dict[int, bytes]:
+    """Return the digest last seen where a document of the batch stands, by its place.
+
+    Only for records that are not what their document was taken from.
+    """
+    positions: dict[int, dict[int, int]] = {}
+    for place, document in enumerate(batch.documents):
+        source_id = source_ids.get(place)
+        if source_id is not None and document.position is not None and batch.keys[place] in stored:
+            positions.setdefault(source_id, {})[document.position] = place
+    seen = {}
+    for source_id, places in positions.items():
+        found = runs.seen_digests(connection, source_id, list(places))
+        seen.update({places[position]: digest for position, digest in found.items()})
+    return seen

@@ -1,0 +1,77 @@
+"""What can be computed of documents without the database: digests, counts, fingerprints."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, printable
+from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.scheme import Scheme
+from simstore.model import Document
+from simstore.storage import codecs
+from simstore.text.decoding import encode
+
+DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBatch:
+    """Documents with all that can be computed without the database.
+
+    Attributes:
+        documents: The documents, in their order.
+        keys: Their keys as bytes.
+        digests: BLAKE2b-128 of their texts.
+        sizes: Bytes of their texts.
+        packed_texts: Their compressed texts; empty where the store keeps none.
+        counts: Their feature counts.
+        words: Their fingerprints, where these depend on the document alone.
+    """
+
+    documents: tuple[Document, ...]
+    keys: tuple[bytes, ...]
+    digests: tuple[bytes, ...]
+    sizes: tuple[int, ...]
+    packed_texts: tuple[bytes, ...]
+    counts: FeatureCounts
+    words: NDArray[np.uint64] | None
+
+
+def prepare(batch: Sequence[Document], scheme: Scheme, *, keep_text: bool) -> PreparedBatch:
+    """Compute what needs no database: digests, feature counts, fingerprints, compressed texts."""
+    for document in batch:
+        if not isinstance(document.key, str) or not isinstance(document.text, str):
+            raise InvalidParameter(f"key and text of a document are strings, not {document.key!r}")
+        if not document.key:
+            raise InvalidParameter("a document has an empty key; give each its own key")
+    batch = [_with_json_metadata(document) for document in batch]
+    encoded = [encode(document.text) for document in batch]
+    counts = scheme.count([document.text for document in batch])
+    return PreparedBatch(
+        tuple(batch),
+        tuple(encode(document.key) for document in batch),
+        tuple(hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest() for data in encoded),
+        tuple(map(len, encoded)),
+        tuple(codecs.compress(data) for data in encoded) if keep_text else (),
+        counts,
+        None if scheme.depends_on_corpus else scheme.fingerprints(counts),
+    )
+
+
+def _with_json_metadata(document: Document) -> Document:
+    """Return the document with its metadata as they come back from the store."""
+    if not document.metadata:
+        return document
+    try:
+        fields = json.loads(json.dumps(dict(document.metadata), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidParameter(
+            f"the metadata of {printable(document.key)!r} are no JSON values ({error})"
+        ) from None
+    return replace(document, metadata=fields)

@@ -1,0 +1,62 @@
+"""Settings and fixtures that all tests share."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+BUNDLED_COURSE = Path(__file__).parent / "data" / "course"
+
+settings.register_profile(
+    "local",
+    deadline=None,
+    max_examples=20,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+_local = settings.get_profile("local")
+settings.register_profile("ci", _local, derandomize=True, print_blob=True)
+# pytest --hypothesis-profile=thorough: a long search; quick: a short one that shrinks nothing.
+settings.register_profile("thorough", _local, max_examples=400)
+settings.register_profile("quick", _local, max_examples=5, phases=[Phase.explicit, Phase.generate])
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@dataclass(frozen=True)
+class Course:
+    """The bytes of the four input files of the course tool, and where they lie."""
+
+    folder: Path
+    article: bytes
+    sample: bytes
+    stopwords: bytes
+    hashvalue: bytes
+
+    @classmethod
+    def read(cls, folder: Path) -> Course:
+        names = ("article.txt", "sample.txt", "stopwords.txt", "hashvalue.txt")
+        return cls(folder, *((folder / name).read_bytes() for name in names))
+
+
+@pytest.fixture(scope="session")
+def bundled_course() -> Course:
+    """The course files that the project carries."""
+    return Course.read(BUNDLED_COURSE)
+
+
+@pytest.fixture(scope="session")
+def real_course() -> Course:
+    """The course's own files; skips where they are not there."""
+    folder = real_data() / "simtool"
+    if not folder.is_dir():
+        pytest.skip(f"no course data in {folder}: SIMSTORE_TEST_DATA names their folder")
+    return Course.read(folder)
+
+
+def real_data() -> Path:
+    given = os.environ.get("SIMSTORE_TEST_DATA")
+    return Path(given) if given else REPOSITORY.parent / "shared" / "data"

@@ -1,0 +1,158 @@
+"""Make the golden stores of revision 0001: ``python tests/data/golden/make_store_0001.py``.
+
+Ran once, when 0001 was followed by 0002; the files are kept for good, so that every later simstore
+must open, upgrade and query what the first one wrote. ``store-0001.db`` has the scheme ``web``,
+``course-0001.db`` the scheme ``simtool``; the JSON files beside them say what they hold and answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from simstore import Store
+from simstore.model import QueryOptions
+from simstore.services.choose import SchemeChoice
+from simstore.storage import migrate
+from simstore.storage.engine import Database
+
+HERE = Path(__file__).resolve().parent
+REVISION = "0001"
+MADE_AT = 1_795_305_600  # 2026-11-22 UTC
+RADIUS = 8
+
+PAGES = [
+    ("harbour-1", "The harbour was quiet at dawn, and the first boats came in with the tide."),
+    ("harbour-2", "The harbour was quiet at dawn, and the first boats came in with the wind."),
+    ("harbour-copy", "The harbour was quiet at dawn, and the first boats came in with the tide."),
+    ("bread", "Mix flour, water and salt; let the dough rest for a night; bake it hot and long."),
+    (
+        "bread-2",
+        "Mix flour, water, and salt; let the dough rest for a night; bake it hot and long!",
+    ),
+    ("rules", "A record that cannot be read is counted, kept, and named with file and position."),
+    (
+        "tale",
+        "Once there was a clockmaker who could not sleep, for every clock struck its own hour.",
+    ),
+    (
+        "tale-2",
+        "Once there was a clockmaker who could not sleep, since each clock struck its own hour.",
+    ),
+    ("han", "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏"),
+    ("han-2", "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬臧"),
+    ("kana", "むかしむかしあるところにおじいさんとおばあさんがありました"),
+    ("empty", ""),
+    ("again", "The first text of this key, which the next record replaces."),
+    ("again", "The second text of this key, which replaced the one before it."),
+]
+SAMPLES = [
+    ["asked-harbour", "The harbour was quiet at dusk, and the first boats came in with the tide."],
+    ["asked-bread", "Mix flour, water and salt; let the dough rest for a night; bake it hot."],
+    [
+        "asked-tale",
+        "Once there was a clockmaker who could not sleep, for every clock struck the hour.",
+    ],
+    ["asked-han", "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收"],
+    ["asked-nothing", "Quite another matter, of which nobody has written yet."],
+    ["asked-empty", ""],
+]
+
+
+def main() -> None:
+    """Write the stores and what they hold."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        _write_sources(Path())
+        course = SchemeChoice("simtool", features=40, bits=16)
+        for name, choice, source in (
+            ("store-0001", SchemeChoice("web"), "crawl.jsonl"),
+            ("course-0001", course, "article.txt"),
+        ):
+            path = Path(f"{name}.db")
+            with Store.create(path, scheme=choice) as store:
+                store.ingest([source])
+                described = describe(store)
+            downgrade(path, REVISION)
+            _set_times(path)
+            (HERE / path.name).write_bytes(path.read_bytes())
+            text = json.dumps(described, ensure_ascii=False, indent=1)
+            (HERE / f"{name}.json").write_text(text + "\n", "utf-8")
+
+
+def describe(store: Store) -> dict[str, object]:
+    """Return what a store holds and answers."""
+    found = store.query_many([(key, text) for key, text in SAMPLES], QueryOptions(radius=RADIUS))
+    return {
+        "scheme": store.scheme(),
+        "documents": [
+            [one.key, one.text, one.fingerprint, one.collection, dict(one.metadata), one.revision,
+             one.duplicate_of]
+            for one in store.documents(with_text=True)
+        ],
+        "rejects": [[one.rejection.position, one.rejection.reason] for one in store.rejections()],
+        "vocabulary": [
+            [one.rank, one.term, one.document_count, one.total_count]
+            for one in store.vocabulary(40)
+        ],
+        "answers": [
+            [one.key, one.fingerprint, [[match.distance, match.key] for match in one.matches]]
+            for one in found
+        ],
+    }  # fmt: skip
+
+
+def downgrade(path: Path, revision: str) -> None:
+    """Take a store back to an older revision, by the migrations' own way back."""
+    config = Config()
+    config.set_main_option("script_location", str(migrate.script_location()))
+    database = Database(path)
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, revision)
+    database.close()
+
+
+def _write_sources(folder: Path) -> None:
+    lines = [
+        json.dumps(
+            {"url": key, "text": text, "collection": key[:3], "length": len(text)},
+            ensure_ascii=False,
+        )
+        for key, text in PAGES
+    ]
+    lines.insert(6, '{"url": "no text"}')
+    (folder / "crawl.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    (folder / "article.txt").write_text(
+        "".join(f"{key}\n{text}\n\f" for key, text in PAGES), "utf-8"
+    )
+    for name in ("crawl.jsonl", "article.txt"):
+        os.utime(folder / name, (MADE_AT, MADE_AT))
+
+
+def _set_times(path: Path) -> None:
+    columns = {
+        "store": ["created_at"],
+        "scheme": ["created_at"],
+        "generation": ["created_at", "switched_at"],
+        "ingest_run": ["started_at", "finished_at"],
+        "document": ["first_seen", "last_seen"],
+        "reject": ["rejected_at"],
+    }
+    with closing(sqlite3.connect(path)) as connection:
+        for table, names in columns.items():
+            for name in names:
+                connection.execute(f"UPDATE {table} SET {name} = {MADE_AT}")  # noqa: S608
+        connection.commit()
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""simstore as its users meet it: real processes, real files, real kills."""

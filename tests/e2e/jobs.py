@@ -1,0 +1,178 @@
+"""What children of the nursery do. Each function is one process."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from typing import Any
+
+from simstore import Store
+from simstore.cli import main
+from simstore.cli.simtool import main as simtool_main
+from simstore.errors import SimstoreError
+from simstore.model import QueryOptions
+from simstore.services import refresh as refresh_service
+from simstore.services import reindex as reindex_service
+from simstore.services.choose import SchemeChoice
+from simstore.services.ingest import IngestOptions, Observer
+from simstore.storage.engine import Database
+
+# Descriptor of the pipe to the test; the nursery sets it.
+messages = -1
+
+
+def say(text: object) -> None:
+    """Tell the test something; it arrives even when this process is killed right after."""
+    os.write(messages, f"{text}\n".encode())
+
+
+def simstore(
+    words: list[str],
+    limit_bytes: int | None = None,
+    user: int | None = None,
+    batch_documents: int | None = None,
+) -> None:
+    """Run a command line.
+
+    Args:
+        words: Its words.
+        limit_bytes: No file may grow beyond it.
+        user: Become this user first.
+        batch_documents: Documents a transaction of ``vocabulary refresh`` and ``reindex``.
+    """
+    sys.argv = ["simstore", *words]
+    if batch_documents is not None:
+        refresh_service.BATCH_DOCUMENTS = batch_documents
+        reindex_service.BATCH_DOCUMENTS = batch_documents
+    if limit_bytes is not None:
+        limit_files(limit_bytes)
+    if user is not None:
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+    main(prog_name="simstore")
+
+
+def simstore_into_closed_pipe(words: list[str]) -> None:
+    """Run a command line whose reader has gone, as in ``simstore list | head``."""
+    reading, writing = os.pipe()
+    os.dup2(writing, 1)
+    os.close(writing)
+    os.close(reading)
+    simstore(words)
+
+
+def simtool(words: list[str]) -> None:
+    """Run the course tool."""
+    sys.argv = ["simtool", *words]
+    simtool_main(prog_name="simtool")
+
+
+def limit_files(size_bytes: int) -> None:
+    """Let no file grow beyond a size, as ``ulimit -f`` does."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def ingest(
+    place: str,
+    names: list[str],
+    batch_documents: int = 5,
+    create: bool = False,
+    refresh: bool = True,
+    **options: Any,
+) -> None:
+    """Ingest, and say after each commit how many records are done."""
+    observer = Observer(
+        on_progress=lambda state: say(state.document_count + state.rejected),
+        on_refresh=lambda done, _total: say(f"refresh {done}"),
+    )
+    with Store.open(place, create=create) as store:
+        say("open")
+        summary = store.ingest(
+            names,
+            options=IngestOptions(batch_documents=batch_documents, refresh=refresh, **options),
+            observer=observer,
+        )
+    say(f"done {summary.added} {summary.updated} {summary.unchanged} {summary.rejected}")
+
+
+def limited_ingest(place: str, names: list[str], limit_bytes: int) -> None:
+    """Ingest with a limit on the size of files, and say how it ended."""
+    limit_files(limit_bytes)
+    try:
+        ingest(place, names, batch_documents=50)
+    except SimstoreError as error:
+        say(f"{type(error).__name__} {error.exit_code}")
+
+
+def refresh(place: str, batch_documents: int = 10, force: bool = False) -> None:
+    """Refresh the vocabulary in small batches."""
+    refresh_service.BATCH_DOCUMENTS = batch_documents
+    with Store.open(place) as store:
+        say("open")
+        store.refresh(force=force, on_progress=lambda done, _total: say(done))
+    say("done")
+
+
+def reindex(
+    place: str, batch_documents: int = 10, resume: bool = False, scheme: Any = None
+) -> None:
+    """Reindex in small batches."""
+    reindex_service.BATCH_DOCUMENTS = batch_documents
+    choice = None if scheme is None else SchemeChoice(**scheme)
+    with Store.open(place) as store:
+        say("open")
+        store.reindex(choice, resume=resume, on_progress=lambda done, _total: say(done))
+    say("done")
+
+
+def hold_lock(place: str, document: str) -> None:
+    """Begin to write, and never end."""
+    database = Database(place)
+    with database.write() as connection:
+        connection.exec_driver_sql("UPDATE store SET changes = changes + 1000")
+        say(f"locked {document}")
+        signal.pause()
+
+
+def query_without_end(place: str, samples: list[list[str]], radius: int) -> None:
+    """Query again and again, saying what was found, until there is a file called ``stop``."""
+    with Store.open(place) as store:
+        say("open")
+        while not os.path.exists("stop"):
+            found = store.query_many(
+                [(key, text) for key, text in samples], QueryOptions(radius=radius)
+            )
+            say(repr([[(m.distance, m.key) for m in one.matches] for one in found]))
+
+
+def remove_each(place: str, keys: list[str]) -> None:
+    """Remove documents one by one, each in a run of its own."""
+    with Store.open(place) as store:
+        say("open")
+        for key in keys:
+            store.remove(key)
+            say(f"removed {key}")
+
+
+def back_up_without_end(place: str) -> None:
+    """Copy the store again and again until there is a file called ``stop``."""
+    number = 0
+    with Store.open(place) as store:
+        say("open")
+        while not os.path.exists("stop") or number < 3:
+            store.backup(f"copy-{number}.db")
+            say(number)
+            number += 1
+
+
+def compact_without_end(place: str) -> None:
+    """Compact the store again and again until there is a file called ``stop``."""
+    with Store.open(place) as store:
+        say("open")
+        while not os.path.exists("stop"):
+            store.compact()
+            say("compacted")

@@ -1,0 +1,98 @@
+"""A process that has imported everything, and forks: a fresh process in milliseconds.
+
+Most of a short command's time is the interpreter's start. Children of this process skip that;
+everything else about them is real: own process, own descriptors, own signals, own exit code.
+Each request on the socket of descriptor ``sys.argv[1]`` is a length, a JSON object and, to
+spawn, four descriptors: standard input, output, error, and a pipe for messages to the test.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+LENGTH = struct.Struct(">I")
+
+
+def main() -> int:
+    """Serve until the test has gone; in a child, do its job and return its exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Siblings, as a package is imported under another name by the test runner.
+    sys.path[:0] = [str(HERE.parent.parent), str(HERE)]
+    jobs = _import_everything()
+    gc.freeze()
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    _send(connection, {"ready": True})
+    while True:
+        header, descriptors, _, _ = socket.recv_fds(connection, LENGTH.size, 4)
+        if not header:
+            return 0
+        request = json.loads(_receive(connection, LENGTH.unpack(header)[0]))
+        if "reap" in request:
+            _, status, usage = os.wait4(request["reap"], 0)
+            code = os.waitstatus_to_exitcode(status)
+            _send(connection, {"code": code, "rss_bytes": usage.ru_maxrss * 1024})
+            continue
+        pid = os.fork()
+        if not pid:
+            connection.close()
+            return _work(jobs, request, list(descriptors))
+        for descriptor in descriptors:
+            os.close(descriptor)
+        _send(connection, {"pid": pid})
+
+
+def _work(jobs: Any, request: dict[str, Any], descriptors: list[int]) -> int:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, descriptor in enumerate(descriptors[:3]):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    jobs.messages = descriptors[3]
+    code = getattr(jobs, request["job"])(**request["arguments"])
+    return int(code or 0)
+
+
+def _import_everything() -> Any:
+    import encodings
+
+    import simstore
+
+    # Also those that are loaded late, which a child that became another user might not be able to.
+    for module in pkgutil.iter_modules(encodings.__path__):
+        if module.name.startswith(("utf", "ascii", "latin", "idna")):
+            importlib.import_module(f"encodings.{module.name}")
+    for module in pkgutil.walk_packages(simstore.__path__, "simstore."):
+        if "migrations" not in module.name:
+            importlib.import_module(module.name)
+    for name in ("alembic.command", "rich.console", "rich.table", "click.shell_completion", "jobs"):
+        importlib.import_module(name)
+    return sys.modules["jobs"]
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    parts = b""
+    while len(parts) < size:
+        parts += connection.recv(size - len(parts))
+    return parts
+
+
+def _send(connection: socket.socket, message: dict[str, Any]) -> None:
+    data = json.dumps(message).encode()
+    connection.sendall(LENGTH.pack(len(data)) + data)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

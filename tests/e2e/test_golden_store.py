@@ -1,0 +1,149 @@
+"""Stores of every older revision open, upgrade and answer as they did."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from simstore import Store
+from simstore.storage import migrate
+
+from . import golden
+from .processes import Nursery
+from .states import assert_sound, integrity
+
+stores = pytest.mark.parametrize("name", golden.NAMES)
+
+
+def revision_of(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        return str(connection.execute("SELECT version_num FROM alembic_version").fetchone()[0])
+
+
+def test_there_is_a_golden_store_of_every_older_revision() -> None:
+    for revision in migrate.HISTORY[:-1]:
+        assert revision_of_golden(revision), f"no golden store of revision {revision}"
+
+
+def revision_of_golden(revision: str) -> list[Path]:
+    return sorted(golden.FOLDER.glob(f"*-{revision}.db"))
+
+
+@stores
+def test_golden_store_is_one_file_of_its_revision(tmp_path: Path, name: str) -> None:
+    path = golden.copy_to(tmp_path, name)
+    assert revision_of(path) == golden.REVISION
+    assert integrity(path) == "ok"
+
+
+@stores
+@pytest.mark.parametrize(
+    "words",
+    [["stats"], ["query", "sample.txt"], ["ingest", "sample.txt"], ["fsck"], ["list"]],
+    ids=lambda words: words[0],
+)
+def test_command_on_an_older_store_names_the_upgrade_and_changes_nothing(
+    nursery: Nursery, tmp_path: Path, name: str, words: list[str]
+) -> None:
+    path = golden.copy_to(tmp_path, name)
+    before = path.read_bytes()
+    (tmp_path / "sample.txt").write_text("one\ntext\n\f")
+    done = nursery.simstore(tmp_path, *words, "--db", "store.db")
+    assert done.code == 6
+    assert done.out == b""
+    assert len(done.error_lines) == 1
+    assert "simstore upgrade" in done.errors
+    assert "0001" in done.errors
+    assert path.read_bytes() == before
+
+
+@stores
+def test_upgrade_keeps_a_checked_copy_and_the_store_answers_as_before(
+    nursery: Nursery, tmp_path: Path, name: str
+) -> None:
+    path = golden.copy_to(tmp_path, name)
+    done = nursery.simstore(tmp_path, "upgrade", "--db", "store.db")
+    assert done.code == 0, done.errors
+    assert done.text.count("\n") == 1
+    copy = tmp_path / "store.db.0001.backup"
+    assert copy.name in done.text
+    assert revision_of(copy) == "0001"
+    assert integrity(copy) == "ok"
+    assert revision_of(path) == migrate.HEAD
+    assert_sound(path)
+    with Store.open(path) as store:
+        found = json.loads(json.dumps(golden.script().describe(store)))
+    assert found == golden.described(name)
+    again = nursery.simstore(tmp_path, "upgrade", "--db", "store.db")
+    assert (again.code, again.errors) == (0, "")
+    assert "up to date" in again.text
+    assert sorted(tmp_path.glob("*.backup")) == [copy]
+
+
+@stores
+def test_upgraded_store_has_the_very_schema_of_a_new_one(
+    nursery: Nursery, tmp_path: Path, name: str
+) -> None:
+    path = golden.copy_to(tmp_path, name)
+    new = tmp_path / "new.db"
+    Store.create(new).close()
+    assert nursery.simstore(tmp_path, "upgrade", "--db", path).code == 0
+
+    def schema(path: Path) -> dict[tuple[str, str], list[tuple[object, ...]]]:
+        with closing(sqlite3.connect(path)) as connection:
+            names = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
+            pragma = {"table": "table_info", "index": "index_xinfo"}
+            return {
+                (kind, name): sorted(connection.execute(f"PRAGMA {pragma[kind]}({name})"))
+                for kind, name in names
+                if not name.startswith("sqlite_autoindex")
+            }
+
+    assert schema(path) == schema(new)
+
+
+@stores
+def test_upgraded_store_takes_new_documents_records_queries_and_reports_them(
+    nursery: Nursery, tmp_path: Path, name: str
+) -> None:
+    golden.copy_to(tmp_path, name)
+    assert nursery.simstore(tmp_path, "upgrade", "--db", "store.db").code == 0
+    page = "fresh\nMix flour, water and salt; let the dough rest for a night; bake it hot.\n\f"
+    (tmp_path / "new.txt").write_text(page)
+    assert nursery.simstore(tmp_path, "ingest", "--db", "store.db", "new.txt").code == 0
+    asked = nursery.simstore(
+        tmp_path, "query", "--db", "store.db", "--as", "articles", "--format", "simtool", "new.txt"
+    )
+    assert asked.code == 0
+    assert asked.text.startswith("fresh\n0:fresh ")
+    reported = nursery.simstore(tmp_path, "report", "--db", "store.db", "-o", "-")
+    assert reported.out == asked.out
+    assert_sound(tmp_path / "store.db")
+
+
+@stores
+def test_store_of_an_unknown_revision_is_refused_as_too_new_by_every_command(
+    nursery: Nursery, tmp_path: Path, name: str
+) -> None:
+    path = golden.copy_to(tmp_path, name)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.commit()
+    before = path.read_bytes()
+    for command in ("stats", "upgrade", "fsck"):
+        done = nursery.simstore(tmp_path, command, "--db", "store.db")
+        assert done.code == 6
+        assert len(done.error_lines) == 1
+        assert "9999" in done.errors
+        assert "newer simstore" in done.errors
+    assert path.read_bytes() == before
+    assert not list(tmp_path.glob("*.backup"))
+
+
+def test_upgrade_of_no_store_makes_none(nursery: Nursery, tmp_path: Path) -> None:
+    done = nursery.simstore(tmp_path, "upgrade", "--db", "store.db")
+    assert done.code == 3
+    assert list(tmp_path.iterdir()) == []

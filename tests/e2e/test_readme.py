@@ -1,0 +1,188 @@
+"""Every fenced block of README.md and docs/ is run, and shows what really comes out.
+
+``bash`` blocks run one by one in a folder with the files of a checkout that they need; ``python``
+blocks of a document share their names; a ``text`` block says what the block before it prints,
+standard error included, where ``...`` stands for anything. A block without a language is a figure.
+``<!-- ci: NAME -->`` before a block: it needs a package index, so ``.ci/run`` runs it, not pytest.
+``<!-- not run: REASON -->``: nothing runs it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+README = REPOSITORY / "README.md"
+# docs/commands.md has a test of its own.
+DOCUMENTS = [
+    README,
+    *sorted(path for path in REPOSITORY.glob("docs/*.md") if path.name != "commands.md"),
+]
+NEEDED = ("examples", "tests/data/course", "cli.py")
+PATIENCE_SECONDS = 120
+LANGUAGES = ("bash", "python", "text", "")
+MARKER = re.compile(r"<!-- (?P<kind>ci|not run): (?P<value>.+) -->")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a document.
+
+    Attributes:
+        place: File and line, for messages.
+        marker: Kind and value of the comment before it, or None.
+    """
+
+    place: str
+    language: str
+    code: str
+    marker: tuple[str, str] | None
+
+    @property
+    def is_run(self) -> bool:
+        return self.language in ("bash", "python") and self.marker is None
+
+
+def blocks_of(path: Path) -> list[Block]:
+    """Return the fenced blocks of a document in order."""
+    found: list[Block] = []
+    marker: tuple[str, str] | None = None
+    language: str | None = None
+    lines: list[str] = []
+    start = 0
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if language is not None:
+            if line == "```":
+                place = f"{path.name}:{start}"
+                found.append(Block(place, language, "\n".join(lines) + "\n", marker))
+                language, marker = None, None
+            else:
+                lines.append(line)
+        elif line.startswith("```"):
+            language, lines, start = line[3:], [], number
+        elif match := MARKER.fullmatch(line):
+            marker = match["kind"], match["value"]
+        elif line.strip():
+            marker = None
+    assert language is None, f"{path.name}:{start}: the block has no end"
+    return found
+
+
+def marked(path: Path, name: str) -> Block:
+    """Return the one block of a document with the marker ``ci: NAME``."""
+    (found,) = [block for block in blocks_of(path) if block.marker == ("ci", name)]
+    return found
+
+
+def matches(expected: str, real: str) -> bool:
+    """Return whether an output is the expected one, blanks at the ends of lines aside."""
+    pattern = ""
+    for line in expected.rstrip().splitlines():
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*"
+        else:
+            pattern += r".*?".join(map(re.escape, line.rstrip().split("..."))) + r"\n"
+    shown = "".join(line.rstrip() + "\n" for line in real.rstrip().splitlines())
+    return re.fullmatch(pattern, shown) is not None
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder like a fresh checkout, and an environment in which ``simstore`` is a command."""
+    folder = tmp_path / "checkout"
+    for name in NEEDED:
+        source = REPOSITORY / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name)
+        else:
+            shutil.copy(source, folder / name)
+    scripts = Path(sys.executable).parent
+    if not (scripts / "simstore").exists():
+        # Run from a checkout that is on the path and not installed.
+        scripts = launchers(tmp_path / "scripts")
+    monkeypatch.setenv("PATH", f"{scripts}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.delenv("SIMSTORE_DB", raising=False)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def launchers(folder: Path) -> Path:
+    folder.mkdir()
+    for name, module in (("simstore", "simstore.cli"), ("simtool", "simstore.cli.simtool")):
+        script = folder / name
+        script.write_text(
+            f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(REPOSITORY)!r})\n"
+            f"from {module} import main\nmain(prog_name={name!r})\n"
+        )
+        script.chmod(0o755)
+    return folder
+
+
+def run_bash(block: Block, folder: Path) -> str:
+    """Return what a block prints; fail where a command of it fails."""
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", f"exec 2>&1\n{block.code}"],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    output = done.stdout.decode("utf-8", "backslashreplace")
+    if done.returncode:
+        pytest.fail(f"{block.place}: exit code {done.returncode}\n{output}", pytrace=False)
+    return output
+
+
+def run_python(block: Block, names: dict[str, Any]) -> str:
+    """Return what a block prints."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(compile(block.code, block.place, "exec"), names)  # noqa: S102 - our own document
+    return output.getvalue()
+
+
+def test_documents_use_known_languages() -> None:
+    for path in DOCUMENTS:
+        for block in blocks_of(path):
+            assert block.language in LANGUAGES, f"{block.place}: language {block.language!r}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_block_runs_and_shows_its_real_output(path: Path, checkout: Path) -> None:
+    names: dict[str, Any] = {"__name__": path.stem}
+    output: str | None = None
+    for block in blocks_of(path):
+        if block.is_run:
+            is_bash = block.language == "bash"
+            output = run_bash(block, checkout) if is_bash else run_python(block, names)
+            continue
+        is_output = block.language == "text" and output is not None
+        if is_output and not matches(block.code, output or ""):
+            pytest.fail(f"{block.place}: really printed:\n{output}", pytrace=False)
+        output = None
+
+
+@pytest.mark.parametrize("name", ["run", "test"])
+def test_setup_blocks_are_one_command(name: str) -> None:
+    block = marked(README, name)
+    assert block.language == "bash"
+    assert block.code.count("\n") == 1
+    pytest.skip("installs from a package index; .ci/run runs this block")
+
+
+def test_result_of_the_first_command_is_shown() -> None:
+    assert marked(README, "result").code.startswith("sample-01\n")

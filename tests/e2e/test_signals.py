@@ -1,0 +1,183 @@
+"""Ctrl-C and a polite kill: they stop at a boundary, say what is committed, and how to go on."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sqlite3
+import struct
+import termios
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from simstore import Store
+from simstore.services.choose import SchemeChoice
+from simstore.services.ingest import IngestOptions
+
+from . import corpora
+from .processes import Child, Nursery, until
+from .states import assert_sound, committed, state_of
+
+BATCH = 1_000
+signals = pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
+)
+
+
+@signals
+def test_signal_stops_an_ingest_at_a_batch_and_the_same_command_finishes(
+    nursery: Nursery, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    pages = corpora.pages(11, 5_500)
+    source = corpora.article_file(tmp_path / "article.txt", pages)
+    samples = corpora.samples(11, pages)
+    with Store.create(tmp_path / "clean.db") as store:
+        store.ingest([str(source)])
+    path = tmp_path / "store.db"
+    words = ["ingest", "--db", str(path), str(source)]
+    child = nursery.start("simstore", tmp_path, words=words)
+    until(lambda: path.exists() and committed(path), "a first commit")
+    child.signal(number)
+    done = child.wait()
+    assert done.code == code, done.errors
+    position = committed(path)
+    assert 0 < position < len(pages)
+    assert position % BATCH == 0
+    with Store.open(path) as store:
+        assert {one.key: one.text for one in store.documents(with_text=True)} == dict(
+            pages[:position]
+        )
+    assert_sound(path)
+    assert len(done.text.splitlines()) == 1
+    assert "added" in done.text
+    assert "Traceback" not in done.errors
+    assert "same command" in done.errors
+    assert "committed" in done.errors
+    again = nursery.simstore(tmp_path, *words)
+    assert again.code == 0
+    assert f"went on after record {position}" in again.errors
+    assert_sound(path)
+    assert state_of(path, samples) == state_of(tmp_path / "clean.db", samples)
+
+
+def waiting_for_input(nursery: Nursery, folder: Path, *words: str) -> tuple[Child, int]:
+    """Start a command that has read all of its standard input, which is not at its end."""
+    reading, writing = os.pipe()
+    child = nursery.start("simstore", folder, words=list(words), stdin=reading)
+    os.write(writing, b"one\nThe first words of a page that goes on")
+    until(lambda: not _unread(reading), "the command to read")
+    os.close(reading)
+    return child, writing
+
+
+def _unread(descriptor: int) -> int:
+    size: int = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))[0]
+    return size
+
+
+def test_second_signal_stops_an_ingest_that_waits_for_its_input(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    child, writing = waiting_for_input(nursery, tmp_path, "ingest", "--as", "articles", "-")
+    child.signal(signal.SIGINT)
+    until(lambda: "once more" in child.error_text(), "the first signal's message")
+    child.signal(signal.SIGINT)
+    done = child.wait()
+    os.close(writing)
+    assert done.code == 130, done.errors
+    assert "Traceback" not in done.errors
+    assert_sound(tmp_path / "simstore.db")
+
+
+def test_interrupted_query_exits_with_130_and_no_traceback(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    Store.create(tmp_path / "simstore.db").close()
+    child, writing = waiting_for_input(nursery, tmp_path, "query", "--as", "articles", "-")
+    child.signal(signal.SIGINT)
+    done = child.wait()
+    os.close(writing)
+    assert done.code == 130, done.errors
+    assert done.out == b""
+    assert "Traceback" not in done.errors
+    assert len(done.error_lines) <= 1
+
+
+@pytest.mark.parametrize(
+    ("words", "again", "table"),
+    [
+        (["vocabulary", "refresh"], ["vocabulary", "refresh"], "generation"),
+        (["reindex", "--scheme", "web"], ["reindex", "--resume"], "scheme"),
+    ],
+    ids=["refresh", "reindex"],
+)
+def test_interrupted_rebuild_exits_with_130_and_is_finished_later(
+    nursery: Nursery, tmp_path: Path, words: list[str], again: list[str], table: str
+) -> None:
+    pages = corpora.pages(12, 400)
+    source = corpora.article_file(tmp_path / "article.txt", pages)
+    path = tmp_path / "simstore.db"
+    with Store.create(path, scheme=SchemeChoice("simtool", features=80)) as store:
+        store.ingest([str(source)], options=IngestOptions(refresh=False))
+    child = nursery.start("simstore", tmp_path, words=words, batch_documents=1)
+
+    def is_under_way() -> bool:
+        with closing(sqlite3.connect(path)) as connection:
+            statement = f"SELECT count(*) FROM {table} WHERE status = 'building'"  # noqa: S608
+            return bool(connection.execute(statement).fetchone()[0])
+
+    until(is_under_way, "the rebuild to begin")
+    child.signal(signal.SIGINT)
+    done = child.wait()
+    assert done.code == 130, done.errors
+    assert done.out == b""
+    assert "Traceback" not in done.errors
+    assert len(done.error_lines) <= 1
+    assert is_under_way()
+    assert_sound(path)
+    finished = nursery.simstore(tmp_path, *again)
+    assert finished.code == 0, finished.errors
+    assert not is_under_way()
+    assert_sound(path)
+
+
+def test_interrupted_refresh_at_the_end_of_an_ingest_says_that_all_is_committed(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    source = corpora.article_file(tmp_path / "article.txt", corpora.pages(13, 400))
+    path = tmp_path / "simstore.db"
+    Store.create(path, scheme=SchemeChoice("simtool", features=80)).close()
+    words = ["ingest", str(source)]
+    child = nursery.start("simstore", tmp_path, words=words, batch_documents=1)
+
+    def is_refreshing() -> bool:
+        with closing(sqlite3.connect(path)) as connection:
+            statement = "SELECT count(*) FROM generation WHERE status = 'building'"
+            return bool(connection.execute(statement).fetchone()[0])
+
+    until(is_refreshing, "the refresh")
+    child.signal(signal.SIGINT)
+    done = child.wait()
+    assert done.code == 130, done.errors
+    assert "added" in done.text
+    assert "Traceback" not in done.errors
+    with Store.open(path) as store:
+        assert not store.vocabulary_status().fresh
+    assert nursery.simstore(tmp_path, *words).code == 0
+    with Store.open(path) as store:
+        assert store.vocabulary_status().fresh
+    assert_sound(path)
+
+
+def test_reader_that_goes_away_is_no_error(nursery: Nursery, tmp_path: Path) -> None:
+    path = tmp_path / "simstore.db"
+    with Store.create(path) as store:
+        store.add_many((f"key-{number:05d}", f"text {number}") for number in range(3_000))
+    child = nursery.start(
+        "simstore_into_closed_pipe", tmp_path, words=["list", "--format", "jsonl"]
+    )
+    done = child.wait()
+    assert done.errors == ""
+    assert done.code in (0, 1, 141, -signal.SIGPIPE)

@@ -1,0 +1,271 @@
+"""What can be ingested and queried with: files, folders, patterns, standard input; odd bytes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from . import corpora
+from .processes import Nursery
+from .test_commands import PAGES, SAMPLE, Shell
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+ARTICLES = "".join(f"{key}\n{text}\n\f" for key, text in PAGES).encode()
+LINES = "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in PAGES).encode()
+KEYS = [key for key, _ in PAGES]
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    corpora.article_file(tmp_path / "sample.txt", SAMPLE)
+    made = Shell(nursery, tmp_path)
+    made("init")
+    return made
+
+
+def keys(shell: Shell) -> list[str]:
+    return shell.lines("list", "--format", "keys")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress], ids=["plain", "gz", "zst"])
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(ARTICLES, KEYS), (LINES, KEYS), (PAGES[0][1].encode(), ["-"])],
+    ids=["articles", "json-lines", "text"],
+)
+def test_standard_input_is_read_by_its_content(
+    shell: Shell, pack: object, data: bytes, expected: list[str]
+) -> None:
+    done = shell("ingest", "-", stdin=pack(data))  # type: ignore[operator]
+    assert done.errors == ""
+    assert keys(shell) == expected
+    answer = shell("query", "-k", "0", "--format", "simtool", "-", stdin=pack(data))  # type: ignore[operator]
+    assert answer.text.startswith(f"{expected[0]}\n0:{expected[0]} ")
+
+
+def test_standard_input_ingested_again_is_unchanged_and_starts_at_its_start(shell: Shell) -> None:
+    assert "4 added" in shell("ingest", "-", stdin=ARTICLES).text
+    again = shell("ingest", "-", stdin=ARTICLES)
+    assert "0 added, 0 updated, 4 unchanged" in again.text
+    assert "went on" not in again.errors
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\f \n\f", b"\n\n"], ids=["empty", "blank", "lines"])
+def test_empty_standard_input_is_no_article(shell: Shell, data: bytes) -> None:
+    assert "0 added" in shell("ingest", "--as", "articles", "-", stdin=data).text
+    assert shell("query", "--as", "articles", "--format", "jsonl", "-", stdin=data).out == b""
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("pages.txt", ARTICLES),
+        ("article-1.txt", ARTICLES[:-1]),
+        ("pages.txt.gz", gzip.compress(ARTICLES)),
+        ("crawl.jsonl", LINES),
+        ("crawl.ndjson.zst", zstd.compress(LINES)),
+        ("crawl.jsonl.gz", gzip.compress(LINES[:90]) + gzip.compress(LINES[90:])),
+        ("packed-without-a-suffix.jsonl", zstd.compress(LINES)),
+        ("windows.txt", ARTICLES.replace(b"\n", b"\r\n")),
+        ("marked.jsonl", b"\xef\xbb\xbf" + LINES),
+    ],
+)
+def test_file_is_read_by_its_name_and_content(shell: Shell, name: str, data: bytes) -> None:
+    (shell.folder / name).write_bytes(data)
+    done = shell("ingest", name)
+    assert "4 added" in done.text
+    assert done.errors == ""
+    assert keys(shell) == KEYS
+
+
+def test_folder_gives_its_known_files_in_order_and_names_those_it_passes_over(
+    shell: Shell,
+) -> None:
+    files = {
+        "notes/b.txt": b"second",
+        "notes/a.txt": b"first",
+        "notes/deep/c.txt.gz": gzip.compress(b"third"),
+        "notes/deep/crawl.jsonl": LINES,
+        "notes/.hidden/d.txt": b"no",
+        "notes/.e.txt": b"no",
+        "notes/picture.png": b"\x89PNG",
+    }
+    for name, data in files.items():
+        path = shell.folder / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(data)
+    done = shell("ingest", "notes")
+    assert [line for line in done.error_lines if "picture.png" in line]
+    assert len(done.error_lines) == 1
+    assert keys(shell)[:2] == ["notes/a.txt", "notes/b.txt"]
+    assert sorted(keys(shell)) == sorted(
+        ["notes/a.txt", "notes/b.txt", "notes/deep/c.txt.gz", *KEYS]
+    )
+    assert "7 unchanged" in shell("ingest", "notes").text
+
+
+def test_patterns_are_expanded_and_a_file_of_that_very_name_comes_first(shell: Shell) -> None:
+    for name in ("one.txt", "two.txt", "a[1].txt", "deep/three.txt"):
+        path = shell.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(name.encode())
+    shell("ingest", "a[1].txt")
+    assert keys(shell) == ["a[1].txt"]
+    shell("ingest", "[ot]*.txt")
+    assert keys(shell) == ["a[1].txt", "one.txt", "two.txt"]
+    shell("ingest", "**/three.txt")
+    assert keys(shell)[-1] == "deep/three.txt"
+    missing = shell("ingest", "none*.txt", code=3)
+    assert len(missing.error_lines) == 1
+
+
+def test_text_or_articles_can_be_decided_by_the_user(shell: Shell) -> None:
+    (shell.folder / "pages.txt").write_bytes(ARTICLES)
+    shell("ingest", "--as", "text", "pages.txt")
+    assert keys(shell) == ["pages.txt"]
+    (shell.folder / "one.txt").write_bytes(b"id of a page\nits text")
+    shell("ingest", "--as", "articles", "one.txt")
+    assert keys(shell) == ["pages.txt", "id of a page"]
+    shell("ingest", "--as", "jsonl", "-", stdin=LINES)
+    assert len(keys(shell)) == 6
+
+
+def test_text_file_is_an_article_file_to_and_against_a_simtool_store(shell: Shell) -> None:
+    (shell.folder / "one.txt").write_bytes(b"id of a page\nwords of the page")
+    shell("init", "--db", "course.db", "--scheme", "simtool", "-N", "10")
+    shell("ingest", "--db", "course.db", "one.txt")
+    assert shell.lines("list", "--db", "course.db", "--format", "keys") == ["id of a page"]
+    asked = shell("query", "--db", "course.db", "--format", "simtool", "one.txt")
+    assert asked.text == "id of a page\n0:id of a page \n"
+
+
+def test_fields_of_json_lines_can_be_named(shell: Shell) -> None:
+    line = {"name": "x", "body": "wrong", "words": "right", "id": "wrong"}
+    source = shell.folder / "crawl.jsonl"
+    source.write_text(json.dumps(line) + "\n" + '{"words": "without a key"}\n')
+    done = shell("ingest", "--key-field", "name", "--text-field", "words", "crawl.jsonl", code=5)
+    assert "1 added" in done.text
+    assert shell("show", "x", "--text").text == "right"
+
+
+def test_too_long_documents_are_rejected_by_each_reader(shell: Shell) -> None:
+    (shell.folder / "crawl.jsonl").write_bytes(LINES)
+    (shell.folder / "pages.txt").write_bytes(ARTICLES)
+    (shell.folder / "long.txt").write_bytes(b"x" * 100)
+    for name, added in (("crawl.jsonl", 0), ("pages.txt", 0), ("long.txt", 0)):
+        done = shell("ingest", "--max-document-bytes", "20", name, code=5)
+        assert f"{added} added" in done.text
+        assert "limit of 20" in done.errors
+
+
+def test_damaged_compression_keeps_what_was_read_and_names_the_place(shell: Shell) -> None:
+    many = b"".join(b'{"id": %d, "text": "text %d"}\n' % (n, n * n * 7919) for n in range(5_000))
+    whole = gzip.compress(many)
+    (shell.folder / "cut.jsonl.gz").write_bytes(whole[: len(whole) // 2])
+    done = shell("ingest", "cut.jsonl.gz", code=5)
+    assert "1 rejected" in done.text
+    assert "breaks off" in done.errors
+    held = len(keys(shell))
+    assert held > 1_000
+    (shell.folder / "cut.jsonl.gz").write_bytes(whole)
+    assert shell("ingest", "cut.jsonl.gz").errors == ""
+    assert len(keys(shell)) == 5_000
+
+
+def test_broken_link_and_unreadable_folder_are_no_tracebacks(shell: Shell) -> None:
+    (shell.folder / "link.txt").symlink_to("nowhere.txt")
+    (shell.folder / "good.txt").write_bytes(b"good")
+    done = shell._nursery.simstore(shell.folder, "ingest", "link.txt", "good.txt")
+    assert done.code in (3, 5)
+    assert "Traceback" not in done.errors
+    assert "link.txt" in done.errors
+
+
+def test_query_with_broken_samples_answers_the_rest_and_exits_with_5(shell: Shell) -> None:
+    shell("ingest", "-", stdin=LINES)
+    done = shell(
+        "query", "--format", "jsonl", "--as", "jsonl", "-", stdin=b"broken\n" + LINES, code=5
+    )
+    assert len(done.text.splitlines()) == len(PAGES)
+    assert "record 0" in done.errors
+
+
+ODD = [
+    b"caf\xe9 \xff",
+    b"red \x1b[31m bell \x07",
+    "ünï \u202e right-to-left".encode(),
+    b"tab\tkey",
+    "one-byte \x9b31m".encode(),
+]
+
+
+def test_odd_keys_are_shown_escaped_and_come_back_byte_for_byte(shell: Shell) -> None:
+    data = b"".join(key + b"\nthe text of %d\n\f" % n for n, key in enumerate(ODD))
+    shell("ingest", "--as", "articles", "-", stdin=data)
+    assert shell("list", "--format", "keys").out == b"\n".join(ODD) + b"\n"
+    outputs = [
+        shell("list"),
+        shell("list", "--format", "jsonl"),
+        shell("query", "-", "--as", "articles", stdin=data),
+        shell("query", "-", "--as", "articles", "--format", "jsonl", stdin=data),
+        shell("query", "--explain", "-", "--as", "articles", stdin=data),
+        shell("ingest", "-vv", "--as", "articles", "-", stdin=data),
+        *(shell("show", os.fsdecode(key)) for key in ODD),
+        *(shell("show", "--format", "json", os.fsdecode(key)) for key in ODD),
+        shell("show", "none \x1b[31m", code=3),
+    ]
+    for done in outputs:
+        assert not CONTROL.search(done.text)
+        assert not CONTROL.search(done.errors)
+    assert not any("\u202e" in done.text for done in (outputs[0], outputs[2]))
+    assert "caf\\xe9 \\xff" in outputs[0].text
+    # Byte for byte: the report, and removal by the key.
+    shell("query", "-k", "0", "-", "--as", "articles", stdin=data)
+    assert shell("report", "-o", "-").out.startswith(ODD[0] + b"\n0:" + ODD[0] + b" ")
+    for key in ODD:
+        assert shell("remove", os.fsdecode(key)).text == "1 removed\n"
+    assert keys(shell) == []
+
+
+def test_odd_file_names_are_shown_escaped(shell: Shell) -> None:
+    name = os.fsdecode(b"caf\xe9 \x1b[31m.txt")
+    (shell.folder / name).write_bytes(b"some text")
+    shell("ingest", name)
+    outputs = [
+        shell("list"),
+        shell("ingest", "-vv", name),
+        shell("query", "--explain", name),
+        shell("report", "--list"),
+        shell("ingest", f"{name}.not-there", code=3),
+        shell("backup", f"{name}.db"),
+        shell("backup", f"{name}.db", code=4),
+        shell("stats", "--db", f"{name}.none", code=3),
+        shell("stats", "--db", name, code=6),
+        shell("report", "-o", f"{name}.result"),
+        shell("init", "--db", f"{name}.new.db"),
+        shell("init", "--db", f"{name}.new.db", code=4),
+        shell("stats", "--db", f"{name}.new.db"),
+        shell("report", "-o", f"none/{name}", code=6),
+        shell("backup", f"none/{name}", code=6),
+    ]
+    for number, done in enumerate(outputs):
+        assert not CONTROL.search(done.text + done.errors), number
+    assert shell.lines("list", "--format", "jsonl")
+
+
+def test_texts_of_any_bytes_come_back_byte_for_byte(shell: Shell) -> None:
+    body = bytes(range(256)).replace(b"\f", b"") * 3
+    shell("ingest", "--as", "articles", "-", stdin=b"key\n" + body)
+    assert shell("show", "key", "--text").out == body
+    assert shell("fsck").text == "sound\n"

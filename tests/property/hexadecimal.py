@@ -1,0 +1,76 @@
+"""A scheme whose fingerprint is written in the text, so that a test can choose it.
+
+Everything else is the product's: documents, segment tables, planner, queries, fsck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from simstore.fingerprint import schemes
+from simstore.fingerprint.features import FeatureCounts, count_features
+from simstore.fingerprint.scheme import Scheme, SchemeRecord
+from simstore.fingerprint.simhash import to_words
+from simstore.services.maintain import create_store
+from simstore.storage.engine import Database
+from simstore.store import Store
+
+
+class HexScheme(Scheme):
+    """Text ``00ff`` has the fingerprint 0x00ff; a text that is no such number has 0."""
+
+    name = "hex"
+    version = 1
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+
+    @classmethod
+    def from_record(cls, record: SchemeRecord) -> HexScheme:
+        return cls(record.bits)
+
+    def count(self, texts: Sequence[str]) -> FeatureCounts:
+        return count_features(iter(([text.encode("utf-8", "surrogateescape")],)) for text in texts)
+
+    def fingerprints(
+        self,
+        counts: FeatureCounts,
+        ranks: NDArray[np.int64] | None = None,  # noqa: ARG002 - the recipe needs none
+    ) -> NDArray[np.uint64]:
+        values = [_value(counts.terms[column], self.bits) for column in counts.columns.tolist()]
+        return to_words(values, self.bits)
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+
+def _value(term: bytes, bits: int) -> int:
+    try:
+        return int(term, 16) & ((1 << bits) - 1)
+    except ValueError:
+        return 0
+
+
+@contextmanager
+def hexadecimal_stores() -> Iterator[None]:
+    """Let stores of this scheme be opened."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(schemes._BY_LABEL, "hex/1", HexScheme.from_record)
+        yield
+
+
+def create_hexadecimal(path: Path, bits: int, fingerprints: Sequence[int]) -> Store:
+    """Make a store in which document ``n`` has the n-th fingerprint."""
+    database = Database(path, synchronous="normal")
+    create_store(database, HexScheme(bits))
+    database.close()
+    store = Store.open(path, synchronous="normal")
+    store.add_many([(str(n), f"{value:x}") for n, value in enumerate(fingerprints)], threads=1)
+    return store

@@ -1,0 +1,368 @@
+"""However documents come into a store, it ends in the same state."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import oracle
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from simstore.model import IngestSummary
+from simstore.reports.simtool import render
+from simstore.services.choose import SchemeChoice
+from simstore.services.ingest import IngestOptions, Observer
+from simstore.store import Store
+
+from .state import PROBES, State, assert_sound, state_of
+from .strategies import article_file, cuts_of, page_lists, parts_of
+
+Pages = list[tuple[str, str]]
+
+# Ranks of few features tie and change with every page.
+SIMTOOL = SchemeChoice("simtool", bits=24, features=4)
+WEB = SchemeChoice("web")
+SCHEMES = st.sampled_from([SIMTOOL, SchemeChoice("simtool", bits=100, features=50), WEB])
+
+
+# An example with stores takes a tenth of a second and more.
+few = settings(max_examples=settings.default.max_examples * 2 // 5)
+
+
+@cache
+def empty_store(scheme: SchemeChoice) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.db"
+        Store.create(path, scheme=scheme, synchronous="normal").close()
+        return path.read_bytes()
+
+
+@contextmanager
+def new_store(scheme: SchemeChoice = SIMTOOL) -> Iterator[tuple[Path, Store]]:
+    """Yield a folder and a store in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "s.db").write_bytes(empty_store(scheme))
+        with Store.open(place / "s.db", synchronous="normal") as store:
+            yield place, store
+
+
+def reopened(store: Store, place: Path) -> Store:
+    store.close()
+    return Store.open(place / "s.db", synchronous="normal")
+
+
+def ingest(store: Store, path: Path, data: bytes, **options: object) -> IngestSummary:
+    path.write_bytes(data)
+    return store.ingest([str(path)], options=IngestOptions(**options))  # type: ignore[arg-type]
+
+
+def counts_of(summaries: Sequence[IngestSummary]) -> tuple[int, ...]:
+    names = ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count")
+    return tuple(sum(getattr(one, name) for one in summaries) for name in names)
+
+
+def state_after_one_batch(pages: Pages, scheme: SchemeChoice) -> tuple[State, tuple[int, ...]]:
+    with new_store(scheme) as (place, store):
+        summary = ingest(store, place / "article.txt", article_file(pages))
+        assert_sound(store)
+        return state_of(store), counts_of([summary])
+
+
+@few
+@given(page_lists(repeats=True), st.data())
+def test_any_split_into_files_equals_one_batch(pages: Pages, data: st.DataObject) -> None:
+    whole = state_after_one_batch(pages, SIMTOOL)
+    parts = parts_of(pages, data.draw(cuts_of(len(pages))))
+    with new_store() as (place, store):
+        names = []
+        for number, part in enumerate(parts):
+            names.append(str(place / f"article-{number}.txt"))
+            Path(names[-1]).write_bytes(article_file(part))
+        summary = store.ingest(names)
+        assert_sound(store)
+        assert (state_of(store), counts_of([summary])) == whole
+
+
+@few
+@given(page_lists(repeats=True), st.data())
+def test_any_split_into_sessions_equals_one_batch(pages: Pages, data: st.DataObject) -> None:
+    whole = state_after_one_batch(pages, SIMTOOL)
+    parts = parts_of(pages, data.draw(cuts_of(len(pages))))
+    refreshes = [*(data.draw(st.booleans()) for _ in parts[1:]), True]
+    with new_store() as (place, store):
+        summaries = []
+        for number, (part, refresh) in enumerate(zip(parts, refreshes, strict=True)):
+            path = place / f"article-{number}.txt"
+            summaries.append(ingest(store, path, article_file(part), refresh=refresh))
+            store = reopened(store, place)
+        store.refresh()
+        assert_sound(store)
+        assert (state_of(store), counts_of(summaries)) == whole
+        store.close()
+
+
+@few
+@given(page_lists(repeats=True), st.integers(1, 13), st.sampled_from([1, 2, 3]), SCHEMES)
+def test_batch_size_and_threads_change_nothing(
+    pages: Pages, batch_documents: int, threads: int, scheme: SchemeChoice
+) -> None:
+    whole = state_after_one_batch(pages, scheme)
+    with new_store(scheme) as (place, store):
+        summary = ingest(
+            store,
+            place / "article.txt",
+            article_file(pages),
+            batch_documents=batch_documents,
+            threads=threads,
+        )
+        assert_sound(store)
+        assert (state_of(store), counts_of([summary])) == whole
+
+
+@few
+@given(page_lists(repeats=True), SCHEMES)
+def test_documents_from_a_caller_equal_documents_from_a_file(
+    pages: Pages, scheme: SchemeChoice
+) -> None:
+    whole = state_after_one_batch(pages, scheme)
+    with new_store(scheme) as (_, store):
+        store.add_many([(key, f"{text}\n") for key, text in pages], threads=1, batch_documents=5)
+        assert state_of(store) == whole[0]
+
+
+@few
+@given(page_lists(repeats=False, min_size=1), st.sampled_from([3, 24, 100]), st.data())
+def test_answer_equals_the_course_tool_over_the_stored_documents(
+    pages: Pages, bits: int, data: st.DataObject
+) -> None:
+    generator = data.draw(st.randoms(use_true_random=False))
+    rows = b"".join(b"%s\n" % f"{generator.getrandbits(bits):0{bits}b}".encode() for _ in range(9))
+    samples = article_file([(f"sample {n}", text) for n, text in enumerate(PROBES)])
+    features = data.draw(st.integers(1, 9))
+    expected, _ = oracle.simtool(article_file(pages), samples, b"the of", rows, features, bits)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "rows").write_bytes(rows)
+        (place / "stop").write_bytes(b"the of")
+        (place / "sample.txt").write_bytes(samples)
+        scheme = SchemeChoice(
+            "simtool", bits, features, str(place / "rows"), stopwords=str(place / "stop")
+        )
+        with Store.create(place / "s.db", scheme=scheme, synchronous="normal") as store:
+            for number, part in enumerate(parts_of(pages, data.draw(cuts_of(len(pages))))):
+                ingest(store, place / f"article-{number}.txt", article_file(part))
+            run = store.query_sources([str(place / "sample.txt")], record=False)
+            assert b"".join(render(run.samples)) == expected
+
+
+@few
+@given(page_lists(repeats=False), page_lists(repeats=False, min_size=1), SCHEMES)
+def test_adding_and_removing_is_the_identity(
+    pages: Pages, more: Pages, scheme: SchemeChoice
+) -> None:
+    known = {key for key, _ in pages}
+    more = [(key, text) for key, text in more if key not in known]
+    with new_store(scheme) as (_, store):
+        store.add_many(pages, threads=1)
+        before = state_of(store)
+        store.add_many(more, threads=1)
+        assert store.remove(*(key for key, _ in more)) == len(more)
+        assert_sound(store)
+        assert state_of(store) == before
+
+
+@few
+@given(page_lists(repeats=False, min_size=1), st.data(), SCHEMES)
+def test_update_and_its_reversal_is_the_identity(
+    pages: Pages, data: st.DataObject, scheme: SchemeChoice
+) -> None:
+    key, text = data.draw(st.sampled_from(pages))
+    with new_store(scheme) as (_, store):
+        store.add_many(pages, threads=1)
+        before = state_of(store)
+        assert store.add(key, text + " lamp bridge") == "updated"
+        changed = state_of(store)
+        assert changed != before
+        assert [one[0] for one in changed.documents] == [one[0] for one in before.documents]
+        assert store.add(key, text) == "updated"
+        assert_sound(store)
+        assert state_of(store) == before
+
+
+@few
+@given(page_lists(repeats=True, min_size=1), st.integers(1, 5), SCHEMES)
+@example([("page 0", "lamp"), ("page 0", "stone"), ("page 0", "lamp")], 1, SIMTOOL)
+def test_file_ingested_again_is_all_unchanged(
+    pages: Pages, batch_documents: int, scheme: SchemeChoice
+) -> None:
+    with new_store(scheme) as (place, store):
+        ingest(store, place / "article.txt", article_file(pages), batch_documents=batch_documents)
+        before = state_of(store)
+        for _ in range(2):
+            again = store.ingest([str(place / "article.txt")])
+            assert counts_of([again])[:5] == (0, 0, len(pages), 0, 0)
+            assert state_of(store) == before
+        assert_sound(store)
+
+
+@few
+@given(page_lists(repeats=True, min_size=1), page_lists(repeats=True, min_size=1))
+@example([("page 0", "")], [("page 0", ""), ("page 0", "river")])
+@example([("page 0", "lamp")], [("page 0", "river"), ("page 0", "lamp")])
+def test_two_files_that_share_keys_ingested_again_are_all_unchanged(
+    first: Pages, second: Pages
+) -> None:
+    with new_store() as (place, store):
+        names = [str(place / "article-1.txt"), str(place / "article-2.txt")]
+        for name, pages in zip(names, (first, second), strict=True):
+            Path(name).write_bytes(article_file(pages))
+        store.ingest(names)
+        before = state_of(store)
+        again = store.ingest(names)
+        assert counts_of([again])[:3] == (0, 0, len(first) + len(second))
+        assert state_of(store) == before
+
+
+@few
+@given(page_lists(repeats=False, min_size=1), st.data(), SCHEMES)
+def test_file_edited_and_restored_is_updated_both_times(
+    pages: Pages, data: st.DataObject, scheme: SchemeChoice
+) -> None:
+    place_of_edit = data.draw(st.integers(0, len(pages) - 1))
+    edited = list(pages)
+    edited[place_of_edit] = (pages[place_of_edit][0], "bridge " + pages[place_of_edit][1])
+    with new_store(scheme) as (place, store):
+        path = place / "article.txt"
+        ingest(store, path, article_file(pages))
+        before = state_of(store)
+        changed = ingest(store, path, article_file(edited))
+        assert counts_of([changed])[:3] == (0, 1, len(pages) - 1)
+        assert state_of(store) != before
+        restored = ingest(store, path, article_file(pages))
+        assert counts_of([restored])[:3] == (0, 1, len(pages) - 1)
+        assert_sound(store)
+        assert state_of(store) == before
+
+
+def edited_in(pages: Pages, edits: dict[int, str]) -> Pages:
+    return [(key, edits.get(number, text)) for number, (key, text) in enumerate(pages)]
+
+
+@few
+@given(
+    page_lists(repeats=True, min_size=1, max_size=6),
+    st.dictionaries(st.integers(0, 5), st.sampled_from(["harbour", "lamp lamp"]), max_size=3),
+    st.sampled_from([1, 2, 3]),
+)
+@example([("page 0", "river"), ("page 0", "stone")], {0: "harbour"}, 1)
+def test_file_edited_where_pages_share_an_id_gives_the_same_in_any_batches(
+    pages: Pages, edits: dict[int, str], batch_documents: int
+) -> None:
+    states = []
+    for most in (1_000, batch_documents):
+        with new_store() as (place, store):
+            path = place / "article.txt"
+            first = ingest(store, path, article_file(pages), batch_documents=most)
+            second = ingest(
+                store, path, article_file(edited_in(pages, edits)), batch_documents=most
+            )
+            assert_sound(store)
+            states.append((state_of(store), counts_of([first, second])))
+    assert states[0] == states[1]
+
+
+@few
+@given(page_lists(repeats=True, min_size=1, max_size=8), st.sampled_from([1, 2, 3]))
+@example(
+    [("a", "X"), ("b", "X"), ("a", "Y"), ("a", "X"), ("c", "X")],
+    1,
+)
+def test_duplicates_are_named_alike_in_any_batches(pages: Pages, batch_documents: int) -> None:
+    named = []
+    for most in (1_000, batch_documents):
+        with new_store(WEB) as (_, store):
+            heard: list[tuple[str, str]] = []
+            observer = Observer(
+                on_duplicate=lambda key, original, heard=heard: heard.append((key, original))
+            )
+            store.add_many(pages, batch_documents=most, threads=1, observer=observer)
+            named.append(heard)
+    assert named[0] == named[1]
+
+
+@few
+@given(page_lists(repeats=False, min_size=2), st.data())
+def test_order_of_ingest_is_the_order_of_first_sight(pages: Pages, data: st.DataObject) -> None:
+    parts = parts_of(pages, data.draw(cuts_of(len(pages))))
+    again = data.draw(st.permutations(pages))
+    with new_store() as (place, store):
+        for number, part in enumerate(parts):
+            ingest(store, place / f"article-{number}.txt", article_file(part))
+            store = reopened(store, place)
+        store.add_many([(key, text + " lamp") for key, text in again], threads=1)
+        assert [one.key for one in store] == [key for key, _ in pages]
+        ids = [one.document_id for one in store]
+        assert ids == sorted(ids)
+        (result,) = store.query_many([("", "")])
+        assert [m.document_id for m in result.matches] == sorted(
+            m.document_id for m in result.matches
+        )
+        store.close()
+
+
+@few
+@given(page_lists(repeats=True, min_size=3), st.data())
+def test_interrupted_ingest_goes_on_where_it_stopped(pages: Pages, data: st.DataObject) -> None:
+    whole, _ = state_after_one_batch(pages, SIMTOOL)
+    stop_after = data.draw(st.integers(1, 3))
+    with new_store() as (place, store):
+        path = place / "article.txt"
+        path.write_bytes(article_file(pages))
+        options = IngestOptions(batch_documents=1, threads=1)
+        asked: list[int] = []
+
+        def should_stop() -> bool:
+            asked.append(1)
+            return len(asked) >= stop_after
+
+        first = store.ingest(
+            [str(path)], options=options, observer=Observer(should_stop=should_stop)
+        )
+        done = counts_of([first])
+        assert sum(done[:3]) <= stop_after
+        store = reopened(store, place)
+        second = store.ingest([str(path)], options=options)
+        if first.interrupted:
+            assert second.resumed_at == {str(path): sum(done[:3])}
+            assert sum(counts_of([second])[:3]) == len(pages) - sum(done[:3])
+        assert_sound(store)
+        assert state_of(store) == whole
+        store.close()
+
+
+def test_cuts_that_the_tests_make_lose_nothing() -> None:
+    parts = parts_of(list(range(9)), [0, 3, 3, 9])
+    assert parts == [[], [0, 1, 2], [], [3, 4, 5, 6, 7, 8], []]
+
+
+@pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
+def test_states_of_different_stores_differ(scheme: SchemeChoice) -> None:
+    """The comparison that all the tests above rest on can tell states apart."""
+    with new_store(scheme) as (_, store):
+        seen = [state_of(store)]
+        for change in (
+            lambda: store.add("a", "river stone"),
+            lambda: store.add("b", "river stone"),
+            lambda: store.add("a", "lamp"),
+            lambda: store.add("a", "lamp", title="A"),
+            lambda: store.remove("b"),
+        ):
+            change()
+            seen.append(state_of(store))
+    assert all(a != b for place, a in enumerate(seen) for b in seen[:place])

@@ -1,0 +1,181 @@
+"""Any history of a live store: it holds what was put in, and answers as a batch run would."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import oracle
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from simstore.fingerprint.feature_hash import generated_rows
+from simstore.model import QueryOptions
+from simstore.reports.simtool import render
+from simstore.services.choose import SchemeChoice
+from simstore.services.ingest import IngestOptions
+from simstore.store import Store
+
+from .state import PROBES
+from .strategies import article_file, keys, page_lists, texts
+
+FEATURES = 5
+TABLE = b"\n".join(bytes(row + ord("0")) for row in generated_rows(FEATURES))
+SAMPLES = article_file([(f"sample {n}", text) for n, text in enumerate(PROBES)])
+
+
+class Interrupted(Exception):
+    """Stands for a process that ends in the middle."""
+
+
+class History(RuleBasedStateMachine):
+    """Changes a store and a plain dict alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        (self.folder / "sample.txt").write_bytes(SAMPLES)
+        (self.folder / "rows").write_bytes(TABLE)
+        (self.folder / "stop").write_bytes(b"the of")
+        self.texts: dict[str, str] = {}
+        self.bits = 16
+        self.files = 0
+        self.reindexing = False
+        self.store = Store.create(self.folder / "s.db", scheme=self.scheme(), synchronous="normal")
+
+    def scheme(self) -> SchemeChoice:
+        return SchemeChoice(
+            "simtool",
+            self.bits,
+            FEATURES,
+            hash_table=str(self.folder / "rows"),
+            stopwords=str(self.folder / "stop"),
+        )
+
+    @initialize(pages=page_lists(repeats=True, min_size=1, max_size=4))
+    def begin(self, pages: list[tuple[str, str]]) -> None:
+        self.ingest(pages, batch_documents=2, refresh=True)
+
+    @precondition(lambda self: not self.reindexing)
+    @rule(
+        pages=page_lists(repeats=True, max_size=4),
+        batch_documents=st.integers(1, 3),
+        refresh=st.booleans(),
+    )
+    def ingest(self, pages: list[tuple[str, str]], batch_documents: int, refresh: bool) -> None:
+        path = self.folder / f"article-{self.files}.txt"
+        self.files += 1
+        path.write_bytes(article_file(pages))
+        options = IngestOptions(batch_documents=batch_documents, refresh=refresh)
+        summary = self.store.ingest([str(path)], options=options)
+        assert summary.added == len({key for key, _ in pages} - set(self.texts))
+        self.texts.update((key, f"{text}\n") for key, text in pages)
+
+    @precondition(lambda self: not self.reindexing)
+    @rule(key=keys, text=texts)
+    def add(self, key: str, text: str) -> None:
+        known = self.texts.get(key)
+        expected = "added" if known is None else "unchanged" if known == text else "updated"
+        assert self.store.add(key, text) == expected
+        self.texts[key] = text
+
+    @precondition(lambda self: self.texts and not self.reindexing)
+    @rule(data=st.data(), refresh=st.booleans())
+    def remove(self, data: st.DataObject, refresh: bool) -> None:
+        some = st.lists(st.sampled_from(sorted(self.texts)), min_size=1, max_size=3)
+        chosen = set(data.draw(some))
+        assert self.store.remove(*sorted(chosen), refresh=refresh) == len(chosen)
+        for key in chosen:
+            del self.texts[key]
+
+    @rule()
+    def refresh(self) -> None:
+        self.store.refresh()
+        assert self.store.statistics().fresh
+
+    @rule()
+    def refresh_is_interrupted(self) -> None:
+        def interrupt(_done: int, _total: int) -> None:
+            raise Interrupted
+
+        try:
+            self.store.refresh(force=True, on_progress=interrupt)
+        except Interrupted:
+            self.reopen()
+
+    @precondition(lambda self: not self.reindexing)
+    @rule(bits=st.sampled_from([16, 24, 100]), interrupted=st.booleans())
+    def reindex(self, bits: int, interrupted: bool) -> None:
+        def interrupt(_done: int, _total: int) -> None:
+            if interrupted:
+                raise Interrupted
+
+        before, self.bits = self.bits, bits
+        try:
+            self.store.reindex(self.scheme(), on_progress=interrupt)
+        except Interrupted:
+            self.reindexing = True
+            self.new_bits, self.bits = bits, before
+
+    @precondition(lambda self: self.reindexing)
+    @rule(resume=st.booleans())
+    def end_reindex(self, resume: bool) -> None:
+        if resume:
+            self.store.reindex(resume=True)
+            self.bits = self.new_bits
+        else:
+            self.store.abort_reindex()
+        self.reindexing = False
+
+    @rule()
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = Store.open(self.folder / "s.db", synchronous="normal")
+
+    @rule()
+    def compact(self) -> None:
+        self.store.compact()
+
+    @invariant()
+    def store_holds_what_was_put_in(self) -> None:
+        held = {one.key: one.text for one in self.store.documents(with_text=True)}
+        assert held == self.texts
+
+    @invariant()
+    def fresh_store_answers_as_the_course_tool(self) -> None:
+        if not self.store.statistics().fresh:
+            return
+        pages = article_file([(one.key, self.texts[one.key]) for one in self.store])
+        expected, _ = oracle.simtool(pages, SAMPLES, b"the of", TABLE, FEATURES, self.bits)
+        for plan in ("scan", "segments"):
+            run = self.store.query_sources(
+                [str(self.folder / "sample.txt")], QueryOptions(plan=plan), record=False
+            )
+            assert run.stale is None
+            assert b"".join(render(run.samples)) == expected
+
+    def teardown(self) -> None:
+        try:
+            assert self.store.fsck() == []
+            if not self.reindexing:
+                self.store.refresh()
+                assert self.store.statistics().fresh
+                assert self.store.fsck() == []
+        finally:
+            self.store.close()
+            shutil.rmtree(self.folder)
+
+
+TestHistory = pytest.mark.filterwarnings("error")(History.TestCase)
+TestHistory.settings = settings(
+    max_examples=settings.default.max_examples // 3, stateful_step_count=10
+)

@@ -1,0 +1,102 @@
+"""Terms and words of texts of any kind."""
+
+from __future__ import annotations
+
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstore.fingerprint.features import count_features
+from simstore.fingerprint.simhash import to_integers
+from simstore.fingerprint.web import WebScheme
+from simstore.text import words
+from simstore.text.normalization import normalize
+from simstore.text.words import letter_words, terms
+
+from .strategies import any_text
+
+
+@given(any_text)
+def test_no_text_but_white_space_has_no_terms(text: str) -> None:
+    assert bool(terms(text)) == bool(text.split())
+
+
+@given(any_text)
+def test_normalization_is_stable(text: str) -> None:
+    assert normalize(normalize(text)) == normalize(text)
+
+
+@given(st.text(st.characters(max_codepoint=127)), st.sampled_from(["é", "字", "\u0378"]))
+def test_ascii_has_the_same_terms_alone_and_beside_other_text(text: str, other: str) -> None:
+    together = terms(f"{text}\n{other}")
+    assert together[:-1] == [term for term in terms(text) if term.isascii() and term.isalnum()]
+    assert together[-1] == other
+
+
+@given(any_text, any_text)
+def test_terms_do_not_reach_over_a_line_break(first: str, second: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        whole = terms(f"{first}\n{second}")
+        patch.setattr(words, "_PIECE", 1)
+        assert terms(f"{first}\n{second}") == whole
+
+
+@given(st.lists(any_text, max_size=6), st.integers(1, 9))
+def test_long_texts_cut_into_pieces_have_the_same_terms(parts: list[str], piece: int) -> None:
+    text = "\n".join(parts)
+    whole = terms(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "_PIECE", piece)
+        assert terms(text) == whole
+
+
+@given(st.binary(max_size=80), st.integers(1, 9))
+def test_letter_words_are_those_of_the_oracle_in_pieces_of_any_size(
+    data: bytes, piece: int
+) -> None:
+    whole = [word for part in letter_words(data) for word in part]
+    assert whole == oracle.words(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "_PIECE", piece)
+        assert [word for part in letter_words(data) for word in part] == whole
+
+
+@given(st.lists(st.lists(st.sampled_from([b"a", b"b", b"cc", b"d"]), max_size=6), max_size=5))
+def test_feature_counts_are_those_of_a_plain_count(documents: list[list[bytes]]) -> None:
+    excluded = frozenset([b"d"])
+    counts = count_features((iter((one[:2], one[2:])) for one in documents), excluded)
+    assert len(counts) == len(documents)
+    for number, document in enumerate(documents):
+        columns, amounts = counts.row(number)
+        made = {counts.terms[c]: n for c, n in zip(columns.tolist(), amounts.tolist(), strict=True)}
+        assert made == {w: document.count(w) for w in document if w != b"d"}
+        assert columns.tolist() == sorted(set(columns.tolist()))
+    kept = [len([word for word in one if word != b"d"]) for one in documents]
+    assert counts.token_counts().tolist() == kept
+    assert b"d" not in counts.terms
+    assert len(set(counts.terms)) == len(counts.terms)
+
+
+@given(st.lists(any_text, min_size=1, max_size=5), st.sampled_from(["zero", "one"]))
+def test_fingerprint_of_a_text_does_not_depend_on_its_batch(texts: list[str], tie: str) -> None:
+    scheme = WebScheme(64, tie=tie)
+    together = to_integers(scheme.fingerprints(scheme.count(texts)))
+    alone = [to_integers(scheme.fingerprints(scheme.count([text])))[0] for text in texts]
+    assert together == alone
+
+
+@given(st.permutations(["river stone", "lamp", "灯 灯", "river"]))
+def test_fingerprint_does_not_depend_on_the_order_of_the_batch(texts: list[str]) -> None:
+    scheme = WebScheme(64)
+    made = to_integers(scheme.fingerprints(scheme.count(texts)))
+    usual = sorted(texts)
+    assert dict(zip(texts, made, strict=True)) == dict(
+        zip(usual, to_integers(scheme.fingerprints(scheme.count(usual))), strict=True)
+    )
+
+
+def test_words_of_a_long_text_come_in_lists_of_bounded_size() -> None:
+    sizes = [len(piece) for piece in letter_words(b"ab " * (1 << 20))]
+    assert sum(sizes) == 1 << 20
+    assert max(sizes) <= (1 << 20) // 3 + 1

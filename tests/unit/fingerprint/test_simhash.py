@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simstore.fingerprint.simhash import (
+    fingerprints,
+    pack,
+    signs_of_bits,
+    signs_of_hashes,
+    to_hex,
+    to_integers,
+    to_words,
+    word_count,
+)
+
+
+def one_document(weights: list[int], signs: list[list[int]], tie: int = 0) -> int:
+    count = len(weights)
+    (value,) = to_integers(
+        fingerprints(
+            np.array([0, count], np.int64),
+            np.arange(count, dtype=np.int64),
+            np.array(weights, np.int64),
+            np.array(signs, np.int8),
+            tie,
+        )
+    )
+    return value
+
+
+def test_bit_is_one_where_the_weighted_sum_is_positive() -> None:
+    signs = [[1, -1, 1, -1], [-1, -1, 1, 1], [-1, 1, 1, -1]]
+    assert one_document([3, 1, 1], signs) == 0b1010
+    assert one_document([1, 1, 3], signs) == 0b0110
+
+
+@pytest.mark.parametrize(("tie", "expected"), [(0, 0b001), (1, 0b111)])
+def test_zero_sum_gives_the_tie(tie: int, expected: int) -> None:
+    assert one_document([2, 2], [[1, -1, 1], [-1, 1, 1]], tie) == expected
+
+
+@pytest.mark.parametrize(("tie", "expected"), [(0, 0), (1, 0b111)])
+def test_document_without_features_has_only_zero_sums(tie: int, expected: int) -> None:
+    signs = np.array([[1, -1, 1]], np.int8)
+    empty = np.empty(0, np.int64)
+    made = fingerprints(np.array([0, 0, 0], np.int64), empty, empty, signs, tie)
+    assert to_integers(made) == [expected, expected]
+
+
+@pytest.mark.parametrize("bits", [1, 64, 65, 128])
+def test_no_documents_give_no_fingerprints(bits: int) -> None:
+    empty = np.empty(0, np.int64)
+    signs = np.ones((1, bits), np.int8)
+    made = fingerprints(np.array([0], np.int64), empty, empty, signs)
+    assert made.shape == (0, word_count(bits))
+    assert to_integers(made) == []
+
+
+@pytest.mark.parametrize("weight", [1 << 23, 1 << 24, (1 << 24) + 1, 1 << 30, 1 << 51])
+def test_sums_are_exact_however_large_the_weights(weight: int) -> None:
+    assert one_document([weight, weight, 1], [[1], [-1], [1]]) == 1
+    assert one_document([weight, weight, 1], [[1], [-1], [-1]]) == 0
+    assert one_document([weight, weight - 1], [[1], [-1]]) == 1
+
+
+@pytest.mark.parametrize(("bits", "words"), [(1, 1), (63, 1), (64, 1), (65, 2), (127, 2), (128, 2)])
+def test_words_are_as_many_as_the_bits_need(bits: int, words: int) -> None:
+    assert word_count(bits) == words
+    assert to_words([0, 1], bits).shape == (2, words)
+
+
+def test_most_significant_word_comes_first() -> None:
+    assert to_words([(5 << 64) | 7], 128).tolist() == [[5, 7]]
+    assert to_words([1 << 64], 65).tolist() == [[1, 0]]
+
+
+def test_first_bit_of_a_row_is_the_most_significant() -> None:
+    rows = np.zeros((2, 70), bool)
+    rows[0, 0] = rows[1, 69] = True
+    assert to_integers(pack(rows)) == [1 << 69, 1]
+
+
+def test_hexadecimal_is_padded_to_the_bits() -> None:
+    assert to_hex(0, 1) == "0"
+    assert to_hex(5, 16) == "0005"
+    assert to_hex(5, 17) == "00005"
+    assert to_hex((1 << 128) - 1, 128) == "f" * 32
+
+
+def test_signs_of_a_table_and_of_hashes_agree() -> None:
+    rows = np.array([[1, 0, 1] + [0] * 61 + [1, 0]], np.uint8)
+    assert signs_of_bits(rows).tolist() == [[1, -1, 1] + [-1] * 61 + [1, -1]]
+    hashes = np.array([[0xA000000000000000, 0x8000000000000000]], np.uint64)
+    assert signs_of_hashes(hashes, 66).tolist() == signs_of_bits(rows).tolist()

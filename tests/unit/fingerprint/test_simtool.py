@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.feature_hash import generated_rows
+from simstore.fingerprint.scheme import rank_array
+from simstore.fingerprint.schemes import open_scheme
+from simstore.fingerprint.simhash import to_integers
+from simstore.fingerprint.simtool import SimtoolScheme
+
+ROWS = np.array([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0]], np.uint8)
+
+
+def made(scheme: SimtoolScheme, texts: list[str], ranks: dict[bytes, int]) -> list[int]:
+    counts = scheme.count(texts)
+    array = np.array([ranks.get(term, -1) for term in counts.terms], np.int64)
+    return to_integers(scheme.fingerprints(counts, array))
+
+
+def test_feature_of_rank_i_has_row_i() -> None:
+    scheme = SimtoolScheme(3, 4, hash_rows=ROWS, stopwords=frozenset())
+    ranks = {b"lamp": 0, b"stone": 1, b"river": 2}
+    texts = ["lamp", "stone", "river", "lamp lamp stone", "bridge", ""]
+    assert made(scheme, texts, ranks) == [0b1010, 0b0110, 0b1100, 0b1010, 0, 0]
+
+
+def test_words_without_a_rank_count_for_nothing() -> None:
+    scheme = SimtoolScheme(3, 4, hash_rows=ROWS, stopwords=frozenset())
+    assert made(scheme, ["bridge lamp bridge harbour"], {b"lamp": 0}) == [0b1010]
+    assert made(scheme, ["bridge"], {}) == [0]
+
+
+def test_ranks_are_needed() -> None:
+    scheme = SimtoolScheme(3, 4, hash_rows=ROWS)
+    with pytest.raises(InvalidParameter, match="ranks"):
+        scheme.fingerprints(scheme.count(["lamp"]))
+
+
+def test_stop_words_and_other_bytes_are_no_features() -> None:
+    scheme = SimtoolScheme(3, 4, hash_rows=ROWS, stopwords=frozenset([b"the"]))
+    counts = scheme.count(["The LAMP's caf\udce9 42"])
+    assert sorted(counts.terms) == [b"caf", b"lamp", b"s"]
+
+
+def test_generated_table_is_the_same_whatever_its_length() -> None:
+    assert (generated_rows(5) == generated_rows(300)[:5]).all()
+    assert generated_rows(300).shape == (300, 128)
+    assert 0.45 < generated_rows(300).mean() < 0.55
+
+
+@pytest.mark.parametrize(
+    ("features", "bits"), [(0, 16), (-5, 16), (3, 0), (3, 129), (4, 4), (3, 5)]
+)
+def test_more_than_the_table_holds_is_refused(features: int, bits: int) -> None:
+    with pytest.raises(InvalidParameter):
+        SimtoolScheme(features, bits, hash_rows=ROWS)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 64, 100, 128])
+def test_scheme_comes_back_from_its_record(bits: int) -> None:
+    scheme = SimtoolScheme(20, bits, stopwords=frozenset([b"the", b"\xff"]))
+    opened = open_scheme(scheme.record())
+    assert opened.record() == scheme.record()
+    assert opened.ranked_features == 20
+    assert opened.depends_on_corpus
+
+
+def test_rank_array_has_minus_one_where_there_is_no_rank() -> None:
+    assert rank_array([(3, 9), (0, 4)], 5).tolist() == [1, -1, -1, 0, -1]
+    assert rank_array([], 2).tolist() == [-1, -1]

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+import xxhash
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.scheme import KNOWN_TEXTS
+from simstore.fingerprint.schemes import open_scheme
+from simstore.fingerprint.simhash import to_integers
+from simstore.fingerprint.web import WebScheme
+from simstore.text.words import terms
+
+
+def made(scheme: WebScheme, *texts: str) -> list[int]:
+    return to_integers(scheme.fingerprints(scheme.count(texts)))
+
+
+def hash_of(term: str, bits: int) -> int:
+    data = term.encode()
+    if bits <= 64:
+        return xxhash.xxh3_64_intdigest(data) >> (64 - bits)
+    return xxhash.xxh3_128_intdigest(data) >> (128 - bits)
+
+
+def weight_of(term: str, count: int, weights: str) -> int:
+    if weights == "uniform":
+        return 1
+    if weights == "tf":
+        return count
+    if "\u4e00" <= term[0] <= "\u9fff":
+        return 1024 * count
+    return round(1024 * (1 + math.log(count)))
+
+
+def by_plain_loop(text: str, bits: int, weights: str, tie: int) -> int:
+    value = 0
+    weighted = [
+        (hash_of(t, bits), weight_of(t, n, weights)) for t, n in Counter(terms(text)).items()
+    ]
+    for bit in reversed(range(bits)):
+        total = sum(weight if hashed >> bit & 1 else -weight for hashed, weight in weighted)
+        value = 2 * value + (1 if total > 0 or (total == 0 and tie) else 0)
+    return value
+
+
+TEXTS = [
+    "The harbour was quiet at dawn; the boats, the boats came in with the tide.",
+    "搜索引擎需要判断抓取的网页是否已经收录，引擎引擎",
+    "one two two three three three",
+    "mixed 语言 text 语言 text text",
+    "word",
+    "",
+]
+
+
+@pytest.mark.parametrize("weights", ["log-tf", "tf", "uniform"])
+@pytest.mark.parametrize("bits", [1, 17, 64, 65, 128])
+def test_fingerprint_is_the_weighted_sum_of_the_hashes(bits: int, weights: str) -> None:
+    for tie, name in enumerate(("zero", "one")):
+        scheme = WebScheme(bits, weights=weights, tie=name)
+        assert made(scheme, *TEXTS) == [by_plain_loop(t, bits, weights, tie) for t in TEXTS]
+
+
+@pytest.mark.parametrize(("tie", "expected"), [("zero", 0), ("one", 2**64 - 1)])
+def test_text_without_terms_has_the_same_fingerprint_alone_and_beside_others(
+    tie: str, expected: int
+) -> None:
+    scheme = WebScheme(tie=tie)
+    assert made(scheme, "") == [expected]
+    assert made(scheme, "", "boats")[0] == expected
+
+
+def test_stop_words_do_not_count() -> None:
+    scheme = WebScheme(stopwords=frozenset([b"the", "über".encode()]))
+    assert made(scheme, "The boats ÜBER the sea") == made(WebScheme(), "boats sea")
+    assert scheme.count(["the über"]).terms == ()
+
+
+def test_bytes_that_are_no_text_have_a_fingerprint() -> None:
+    scheme = WebScheme()
+    first, second = made(scheme, "\udcff\udcfe", "\udcfe")
+    assert 0 not in (first, second)
+    assert first != second
+
+
+def test_no_texts_give_no_fingerprints() -> None:
+    assert made(WebScheme()) == []
+    assert made(WebScheme(128)) == []
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        WebScheme(),
+        WebScheme(100, weights="tf", tie="one"),
+        WebScheme(stopwords=frozenset([b"the", "灯".encode(), b"with-blank and more"])),
+    ],
+)
+def test_scheme_comes_back_from_its_record(scheme: WebScheme) -> None:
+    opened = open_scheme(scheme.record())
+    assert isinstance(opened, WebScheme)
+    assert (opened.bits, opened.weights, opened.tie, opened.stopwords) == (
+        scheme.bits,
+        scheme.weights,
+        scheme.tie,
+        scheme.stopwords,
+    )
+    assert opened.record() == scheme.record()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"bits": 0}, {"bits": 129}, {"bits": -1}, {"weights": "idf"}, {"tie": "two"}],
+)
+def test_option_out_of_range_is_refused(options: dict[str, object]) -> None:
+    with pytest.raises(InvalidParameter):
+        WebScheme(**options)  # type: ignore[arg-type]
+
+
+def test_known_texts_have_different_fingerprints() -> None:
+    values = made(WebScheme(), *KNOWN_TEXTS)
+    assert len(set(values)) == len(values)

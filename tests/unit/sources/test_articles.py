@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import io
+
+import oracle
+import pytest
+
+from simstore.model import Document, Rejection
+from simstore.sources import articles
+from simstore.sources.articles import read_articles, split_page
+
+from .reading import documents, read, reasons, rejections
+
+PAGES = b"\n\n one \nriver\n\f\r\ntwo\r\nstone\r\n\r\n\f \f\f three\n\fcaf\xe9\t \nlamp\n"
+
+
+def test_pages_have_key_text_place_and_extent() -> None:
+    records = read(read_articles, PAGES)
+    assert documents(records) == [
+        ("one", "river\n"),
+        ("two", "stone\r\n\r\n"),
+        ("three", ""),
+        ("caf\udce9", "lamp\n"),
+    ]
+    places = [(one.position, one.byte_offset, one.end_offset) for one in records]
+    assert places == [(0, 3, 15), (1, 17, 32), (2, 36, 43), (3, 43, 55)]
+    for one in records:
+        assert isinstance(one, Document)
+        assert PAGES[one.byte_offset :].startswith(one.key.encode("utf-8", "surrogateescape"))
+
+
+def test_reading_on_from_any_page_gives_the_rest() -> None:
+    whole = read(read_articles, PAGES)
+    for count, record in enumerate(whole, start=1):
+        offset = record.end_offset
+        assert offset is not None
+        rest = read(read_articles, PAGES[offset:], position=count, byte_offset=offset)
+        assert rest == whole[count:]
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 20])
+def test_size_of_a_read_changes_nothing(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    whole = read(read_articles, PAGES)
+    monkeypatch.setattr(articles, "_CHUNK", chunk)
+    assert read(read_articles, PAGES) == whole
+    buffered = io.BufferedReader(io.BytesIO(PAGES), chunk)  # type: ignore[arg-type]
+    assert list(read_articles(buffered, "name")) == whole
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_line_end_after_the_key_belongs_to_neither(end: bytes) -> None:
+    assert split_page(b"key  " + end + b"body" + end) == (b"key", b"body" + end)
+    assert split_page(b"key") == (b"key", b"")
+    assert split_page(b"key" + end) == (b"key", b"")
+    assert split_page(b"key" + end + end + b"x") == (b"key", end + b"x")
+
+
+def test_page_longer_than_the_limit_is_rejected_and_the_rest_is_read() -> None:
+    data = b"one\nriver\n\ftwo\n" + b"x" * 100 + b"\n\fthree\nlamp\n\f"
+    records = read(read_articles, data, max_document_bytes=50)
+    assert documents(records) == [("one", "river\n"), ("three", "lamp\n")]
+    (rejected,) = [one for one in records if isinstance(one, Rejection)]
+    assert (rejected.position, rejected.byte_offset, rejected.end_offset) == (1, 11, 117)
+    assert "105 bytes" in rejected.reason
+    assert "50" in rejected.reason
+    assert rejected.head.startswith(b"two\nxxx")
+    assert [one.position for one in records] == [0, 1, 2]
+
+
+def test_page_of_exactly_the_limit_is_read() -> None:
+    page = b"one\n" + b"x" * 46
+    assert rejections(read(read_articles, page + b"\f", max_document_bytes=50)) == []
+    assert rejections(read(read_articles, page, max_document_bytes=50)) == []
+    assert rejections(read(read_articles, page + b"x\f", max_document_bytes=50)) == [(0, 0)]
+
+
+def test_white_space_before_a_page_does_not_count_toward_the_limit() -> None:
+    records = read(read_articles, b"\n" * 300 + b"one\nriver\f", max_document_bytes=50)
+    assert documents(records) == [("one", "river")]
+
+
+def test_white_space_alone_is_no_page_however_long() -> None:
+    data = b"one\nriver\f" + b" \n" * 300 + b"\ftwo\nlamp\f"
+    records = read(read_articles, data, max_document_bytes=50)
+    assert documents(records) == [("one", "river"), ("two", "lamp")]
+    assert [one.position for one in records] == [0, 1]
+
+
+def test_head_of_a_rejected_page_is_short() -> None:
+    (rejected,) = read(read_articles, b"k\n" + b"x" * 5_000, max_document_bytes=1_000)
+    assert isinstance(rejected, Rejection)
+    assert len(rejected.head) == 200
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\f", b"a", b"a\f", b"\fa\f\f", b"\x00\n\x00\f", b"\xef\xbb\xbfa\nb\f", b"a\rb\fc\r\nd"],
+)
+def test_pages_are_those_of_the_oracle(data: bytes) -> None:
+    found = [
+        (
+            key.encode("utf-8", "surrogateescape"),
+            oracle.words(text.encode(errors="surrogateescape")),
+        )
+        for key, text in documents(read(read_articles, data))
+    ]
+    assert found == [(key, oracle.words(body)) for key, body in oracle.pages(data)]
+
+
+def test_rejections_say_why() -> None:
+    assert reasons(read(read_articles, b"k\nabc", max_document_bytes=2)) == [
+        "the page has 5 bytes, more than the limit of 2"
+    ]

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from simstore.model import Document, Rejection
+from simstore.sources.jsonl import read_jsonl
+
+from .reading import documents, read, reasons, rejections
+
+
+def one(line: str | bytes) -> Document | Rejection:
+    data = line if isinstance(line, bytes) else line.encode()
+    (record,) = read(read_jsonl, data + b"\n")
+    return record
+
+
+def test_fields_become_key_text_title_collection_and_metadata() -> None:
+    record = one(
+        '{"url": "u", "id": "i", "body": "b", "text": "t", "title": "T", "collection": "C",'
+        ' "n": [1, {"x": null}]}'
+    )
+    assert isinstance(record, Document)
+    assert (record.key, record.text, record.title, record.collection) == ("i", "t", "T", "C")
+    assert record.metadata == {"url": "u", "body": "b", "n": [1, {"x": None}]}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "not JSON"),
+        ('{"text": "t"} x', "not JSON"),
+        ("[1, 2]", "a JSON list, not an object"),
+        ('"text"', "a JSON str, not an object"),
+        ("3", "a JSON int, not an object"),
+        ("null", "a JSON NoneType, not an object"),
+        ('{"key": "k"}', "no text"),
+        ('{"key": "k", "text": null}', "not a string"),
+        ('{"key": "k", "text": 3}', "not a string"),
+        ('{"key": "", "text": "t"}', "no key"),
+        ('{"key": true, "text": "t"}', "no key"),
+        ('{"key": ["k"], "text": "t"}', "no key"),
+        (b'{"key": "\xff", "text": "t"}', "not UTF-8 at byte 9"),
+        ('{"key": "k", "text": "t", "n": ' + "1" * 5_000 + "}", "not usable"),
+        ('{"key": "k", "text": "t", "n": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested"),
+    ],
+)
+def test_line_that_is_no_record_is_rejected_with_the_reason(line: str | bytes, reason: str) -> None:
+    record = one(line)
+    assert isinstance(record, Rejection)
+    assert reason in record.reason
+    assert "\n" not in record.reason
+
+
+@pytest.mark.parametrize("depth", [10, 200, 400, 600, 800, 950, 2_000])
+def test_nested_record_is_read_or_rejected_at_any_depth(depth: int) -> None:
+    nested = '{"key": "k", "text": "t", "n": ' + "[" * depth + "]" * depth + "}"
+    records = read(read_jsonl, f'{nested}\n{{"key": "after", "text": "t"}}\n'.encode())
+    assert len(records) == 2
+    assert records[1] == Document(
+        "after", "t", None, None, {}, 1, len(nested) + 1, len(nested) + 1 + 30
+    )
+    if depth == 10:
+        assert isinstance(records[0], Document)
+    if isinstance(records[0], Rejection):
+        assert "nested" in records[0].reason
+
+
+def test_lone_surrogates_become_replacement_characters() -> None:
+    record = one(
+        r'{"key": "a\ud800", "text": "\udcff t \ud83d\ude00", "title": "\ude00\u0000",'
+        r' "m": {"\ud800": ["\udfff"]}}'
+    )
+    assert isinstance(record, Document)
+    assert (record.key, record.text, record.title) == (
+        "a\ufffd",
+        "\ufffd t \U0001f600",
+        "\ufffd\ufffd",
+    )
+    assert record.metadata == {"m": {"\ufffd": ["\ufffd"]}}
+
+
+def test_byte_order_mark_is_passed_over() -> None:
+    records = read(read_jsonl, b'\xef\xbb\xbf{"key": "k", "text": "t"}\n')
+    assert documents(records) == [("k", "t")]
+
+
+@pytest.mark.parametrize(
+    ("value", "key"), [("7", "7"), ("0", "0"), ("1.5", "1.5"), ('" "', " "), ('"\\u0000"', "\x00")]
+)
+def test_key_may_be_a_number_or_any_text(value: str, key: str) -> None:
+    record = one(f'{{"key": {value}, "text": "t"}}')
+    assert isinstance(record, Document)
+    assert record.key == key
+
+
+def test_record_without_key_is_named_by_its_line() -> None:
+    data = b'\n{"text": "a"}\n\n{"key": null, "text": "b"}\n'
+    assert documents(read(read_jsonl, data)) == [("name:2", "a"), ("name:4", "b")]
+
+
+def test_named_fields_are_the_only_ones_looked_at() -> None:
+    data = b'{"key": "k", "text": "t", "k": "mine", "t": "my text"}\n{"key": "k", "t": "x"}\n'
+    records = read(read_jsonl, data, key_field="k", text_field="t")
+    assert documents(records) == [("mine", "my text")]
+    assert reasons(records) == ["no key: the field k is missing"]
+
+
+def test_positions_and_offsets_count_lines_and_bytes() -> None:
+    data = b'{"key": "a", "text": "x"}\r\n\n{bad\n{"key": "b", "text": "y"}'
+    records = read(read_jsonl, data)
+    assert [(r.position, r.byte_offset, r.end_offset) for r in records] == [
+        (0, 0, 27),
+        (2, 28, 33),
+        (3, 33, 58),
+    ]
+    for record in records:
+        rest = read(
+            read_jsonl,
+            data[record.end_offset :],
+            position=(record.position or 0) + 1,
+            byte_offset=record.end_offset,
+        )
+        assert rest == records[records.index(record) + 1 :]
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+def test_limit_is_that_of_the_line_without_its_end(end: bytes) -> None:
+    line = json.dumps({"key": "k", "text": "t" * 80}).encode()
+    assert rejections(read(read_jsonl, line + end, max_document_bytes=len(line))) == []
+    assert rejections(read(read_jsonl, line + end, max_document_bytes=len(line) - 1)) == [(0, 0)]
+
+
+def test_line_longer_than_the_limit_is_rejected_and_the_rest_is_read() -> None:
+    long = json.dumps({"key": "long", "text": "t" * 3_000_000}).encode()
+    data = b'{"key": "a", "text": "x"}\n' + long + b'\n{"key": "b", "text": "y"}\n'
+    records = read(read_jsonl, data, max_document_bytes=1_000)
+    assert documents(records) == [("a", "x"), ("b", "y")]
+    (rejected,) = [r for r in records if isinstance(r, Rejection)]
+    assert (rejected.position, rejected.byte_offset) == (1, 26)
+    assert rejected.end_offset == 26 + len(long) + 1
+    assert "more than the limit of 1,000" in rejected.reason
+    assert len(rejected.head) == 200
+
+
+def test_blank_lines_and_no_lines_are_no_records() -> None:
+    assert read(read_jsonl, b"") == []
+    assert read(read_jsonl, b"\n \r\n\t\n") == []

