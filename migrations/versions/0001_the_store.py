@@ -386,9 +386,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("source_id", "position", name=op.f("pk_seen_record")),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_seen_record_document_id", "seen_record", ["document_id"], unique=False
-    )
+    op.create_index("ix_seen_record_document_id", "seen_record", ["document_id"], unique=False)
 
 
 def downgrade() -> None:

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from simstore import Store, __version__
 
 from . import corpora

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from simstore import Store
 from simstore.errors import DatabaseBusy
 from simstore.services.choose import SchemeChoice

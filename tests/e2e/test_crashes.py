@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from simstore import Store
 from simstore.errors import SchemaOutOfDate
 from simstore.services.choose import SchemeChoice

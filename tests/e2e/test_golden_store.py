@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from simstore import Store
 from simstore.storage import migrate
 

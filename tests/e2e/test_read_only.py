@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from simstore import Store
 from simstore.services.choose import SchemeChoice
 from simstore.services.ingest import IngestOptions

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from simstore import Store
 from simstore.services.choose import SchemeChoice
 from simstore.services.ingest import IngestOptions

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+
 from simstore import Store
 from simstore.model import QueryOptions
 from simstore.services.choose import SchemeChoice
