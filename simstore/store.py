@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -275,6 +275,7 @@ class Store:
         read: ReadOptions | None = None,
         record: bool = True,
         require_fresh: bool = False,
+        on_progress: Callable[[int, int | None], None] | None = None,
     ) -> QueryRun:
         """Query with the documents of files, folders, patterns, or standard input as samples.
 
@@ -284,11 +285,19 @@ class Store:
             read: How to read the sources.
             record: Keep the run for :meth:`report`.
             require_fresh: Refresh a stale generation first.
+            on_progress: Called with bytes read, and bytes in all where that is known.
         """
         sources, _ = open_sources(names, self._read_options(read))
         samples: Iterator[Document | Rejection] = (
             sample for source in sources for sample in source.records()
         )
+
+        def tell() -> None:
+            sizes = [source.total_bytes for source in sources]
+            total = None if None in sizes else sum(size or 0 for size in sizes)
+            if on_progress is not None:
+                on_progress(sum(source.bytes_read for source in sources), total)
+
         return query_samples(
             self._opened,
             samples,
@@ -296,6 +305,7 @@ class Store:
             sources=names,
             record=record,
             require_fresh=require_fresh,
+            on_progress=tell,
         )
 
     def report(self, run_id: int | None = None) -> QueryRun:
@@ -402,9 +412,21 @@ class Store:
         """Return the scheme's name, version, bits and options."""
         return show.scheme_record(self._opened)
 
-    def backup(self, target: str | os.PathLike[str], *, replace: bool = False) -> int:
-        """Copy the store while it is used, check the copy; return its size in bytes."""
-        return maintain.backup(self._opened, Path(target), replace=replace)
+    def backup(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        on_progress: Progress | None = None,
+    ) -> int:
+        """Copy the store while it is used, check the copy; return its size in bytes.
+
+        Args:
+            target: The copy.
+            replace: Put it in the place of a file that is there.
+            on_progress: Called with pages copied and in all.
+        """
+        return maintain.backup(self._opened, Path(target), replace=replace, on_progress=on_progress)
 
     def compact(self) -> tuple[int, int]:
         """Give unused space back; return the file's bytes before and after."""

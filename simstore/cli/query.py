@@ -17,7 +17,7 @@ from simstore.cli.options import (
     reading_options,
     store_place,
 )
-from simstore.cli.output import print_table, time_text, write_file
+from simstore.cli.output import print_table, progress, time_text, write_file
 from simstore.errors import InvalidParameter, printable
 
 if TYPE_CHECKING:
@@ -108,9 +108,14 @@ def query(
         reading["key_field"],
         reading["text_field"],
     )
-    with open_store() as store:
+    with open_store() as store, progress("query", in_bytes=True) as show:
         run = store.query_sources(
-            sources, options, read=read, record=not no_record, require_fresh=require_fresh
+            sources,
+            options,
+            read=read,
+            record=not no_record,
+            require_fresh=require_fresh,
+            on_progress=show,
         )
     if run.stale:
         log.warning(

@@ -115,8 +115,8 @@ def reindex(resume: bool, abort: bool, **scheme: Any) -> None:
 @common_options
 def backup(target: str, force: bool) -> None:
     """Copy the store, while others use it, and check the copy."""
-    with open_store() as store:
-        size = store.backup(target, replace=force)
+    with open_store() as store, progress("backup") as show:
+        size = store.backup(target, replace=force, on_progress=show)
     click.echo(f"{printable(target)}: {size:,} bytes, checked")
 
 
@@ -124,7 +124,7 @@ def backup(target: str, force: bool) -> None:
 @common_options
 def compact() -> None:
     """Give unused space back to the file system."""
-    with open_store() as store:
+    with open_store() as store, progress("compact"):
         before, after = store.compact()
     click.echo(f"{before:,} bytes before, {after:,} after")
 
@@ -135,7 +135,8 @@ def upgrade() -> None:
     """Bring a store of an older simstore to the present schema; a backup is made first."""
     from simstore.store import upgrade as upgrade_store
 
-    before, after, kept = upgrade_store(store_place())
+    with progress("upgrade"):
+        before, after, kept = upgrade_store(store_place())
     if kept is None:
         click.echo(f"schema {after}: up to date")
     else:

@@ -10,7 +10,7 @@ from simstore.errors import CorruptStore, InvalidParameter, StorageError, StoreE
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Policy
 from simstore.services.opened import OpenStore, State, now
-from simstore.services.refresh import drop_retired, freeze
+from simstore.services.refresh import Progress, drop_retired, freeze
 from simstore.storage import copies, generations, migrate, vocabularies
 from simstore.storage.engine import Database
 from simstore.storage.generations import Settings
@@ -70,7 +70,13 @@ def _fill(database: Database, scheme: Scheme, settings: Settings) -> None:
             generations.set_generation_status(connection, row.generation_id, "standing", now())
 
 
-def backup(opened: OpenStore, target: Path, *, replace: bool = False) -> int:
+def backup(
+    opened: OpenStore,
+    target: Path,
+    *,
+    replace: bool = False,
+    on_progress: Progress | None = None,
+) -> int:
     """Copy the store while others use it, check the copy; return its size in bytes.
 
     Raises:
@@ -92,7 +98,7 @@ def backup(opened: OpenStore, target: Path, *, replace: bool = False) -> int:
     with translated_files(str(target)):
         draft = copies.draft_beside(target)
         try:
-            copies.copy(database, draft)
+            copies.copy(database, draft, on_progress)
             problem = copies.check(draft)
             if problem is not None:
                 raise CorruptStore(str(draft), f"the backup is not sound ({problem})")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 
 from simstore.errors import InvalidParameter, StaleGeneration, StorageError, printable
@@ -25,6 +25,7 @@ from simstore.storage import documents, fingerprints, queries
 from simstore.storage.engine import Connection
 
 BATCH_SAMPLES = 256
+BATCH_CHARACTERS = 4 << 20
 PLANS = ("auto", "scan", "segments")
 
 
@@ -36,6 +37,7 @@ def query_samples(
     sources: Sequence[str] = (),
     record: bool = True,
     require_fresh: bool = False,
+    on_progress: Callable[[], None] | None = None,
 ) -> QueryRun:
     """Find the stored documents near each sample.
 
@@ -46,6 +48,7 @@ def query_samples(
         sources: Where the samples come from, for the record.
         record: Keep the run for reports.
         require_fresh: Refresh a stale generation first.
+        on_progress: Called after each batch of samples.
 
     Raises:
         InvalidParameter: The radius is larger than the fingerprints.
@@ -67,14 +70,18 @@ def query_samples(
         check_radius(radius, bits)
         search = NeighbourSearch(opened, connection, state, replace(options, radius=radius))
         batch: list[Document] = []
+        size = 0
         for sample in samples:
             if isinstance(sample, Rejection):
                 rejections.append(sample)
                 continue
             batch.append(sample)
-            if len(batch) >= BATCH_SAMPLES:
+            size += len(sample.text)
+            if len(batch) >= BATCH_SAMPLES or size >= BATCH_CHARACTERS:
                 results += search.answer(batch)
-                batch = []
+                batch, size = [], 0
+                if on_progress is not None:
+                    on_progress()
         results += search.answer(batch)
         stale = stale_reason(connection, state)
     run = QueryRun(

@@ -6,7 +6,7 @@ import fcntl
 import glob
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -14,15 +14,32 @@ from simstore.errors import StorageError
 from simstore.storage.engine import APPLICATION_ID, Database
 from simstore.storage.translate import translated
 
+_COPIED_PAGES = 4_096
 
-def copy(database: Database, target: Path) -> None:
-    """Copy a store into a new file, as it is at one moment, while others read and write it."""
+
+def copy(
+    database: Database, target: Path, on_progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Copy a store into a new file, as it is at one moment, while others read and write it.
+
+    Args:
+        database: The store.
+        target: The new file.
+        on_progress: Called with pages copied and in all.
+    """
+
+    def tell(_status: int, remaining: int, total: int) -> None:
+        if on_progress is not None:
+            on_progress(total - remaining, total)
+
     with database.read() as connection, translated(str(target)):
         driver = connection.connection.driver_connection
         if not isinstance(driver, sqlite3.Connection):
             raise TypeError("only SQLite stores can be copied so")
         with closing(sqlite3.connect(os.fsencode(target))) as copied:
-            driver.backup(copied)
+            # The snapshot of this connection is copied, whatever is written meanwhile.
+            driver.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            driver.backup(copied, pages=_COPIED_PAGES, progress=tell)
     descriptor = os.open(target, os.O_RDONLY)
     try:
         os.fsync(descriptor)
