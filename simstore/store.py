@@ -255,7 +255,7 @@ class Store:
             collection: Only documents of this collection.
         """
         options = QueryOptions(radius=radius, first=first, limit=limit, collection=collection)
-        run = query_samples(self._opened, [Document("", text)], options, record=False)
+        run = query_samples(self._opened, [_document(("", text))], options, record=False)
         return list(run.samples[0].matches)
 
     def query_many(
@@ -481,17 +481,26 @@ def create_for_folder(
 
 def _document(given: Addable) -> Document:
     if isinstance(given, Document):
-        return given
-    if isinstance(given, Mapping):
-        try:
-            key, text = given["key"], given["text"]
-        except KeyError as error:
-            raise InvalidParameter(f"a mapping without {error}: it needs key and text") from None
+        made = given
+    elif isinstance(given, Mapping):
+        missing = [name for name in ("key", "text") if name not in given]
+        if missing:
+            raise InvalidParameter(f"a mapping without {missing[0]!r}: it needs key and text")
         unknown = set(given) - {"key", "text", *_DOCUMENT_FIELDS}
         if unknown:
             raise InvalidParameter(f"unknown fields {sorted(unknown)}; put them into metadata")
-        return Document(
-            key, text, given.get("title"), given.get("collection"), given.get("metadata") or {}
+        made = Document(
+            given["key"],
+            given["text"],
+            given.get("title"),
+            given.get("collection"),
+            given.get("metadata") or {},
         )
-    key, text = given
-    return Document(key, text)
+    else:
+        made = Document(*given)
+    for name in ("key", "text"):
+        value = getattr(made, name)
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise InvalidParameter(f"the {name} of a document is a string, not {kind}")
+    return made

@@ -13,8 +13,9 @@ Frozen, so that an upgrade of Python (whose tables know more code points each ye
 a token. Unicode Character Database, version 14.0.0, general categories.
 """
 
-# (start of the run, class): "w" letters, marks and numbers; "u" unassigned or private use;
-# "s" everything else. A run ends where the next begins; the last ends at U+10FFFF.
+# (start of the run, class): "m" marks with a combining class other than 0; "w" letters, other marks
+# and numbers; "u" unassigned or private use; "s" everything else. A run ends where the next
+# begins; the last ends at U+10FFFF.
 '''
 
 
@@ -22,6 +23,8 @@ def class_of(code_point: int) -> str:
     category = unicodedata.category(chr(code_point))
     if category in ("Cn", "Co"):
         return "u"
+    if unicodedata.combining(chr(code_point)):
+        return "m"
     return "w" if category[0] in "LMN" else "s"
 
 

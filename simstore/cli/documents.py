@@ -93,6 +93,6 @@ def _record(document: Any) -> dict[str, Any]:
 @common_options
 def remove(keys: tuple[str, ...], no_refresh: bool) -> None:
     """Remove documents: all that are named, or none where one is not there."""
-    with open_store() as store, progress("refresh") as show_refresh:
+    with open_store() as store, progress("refresh", at_once=False) as show_refresh:
         count = store.remove(*keys, refresh=not no_refresh, on_refresh=show_refresh)
     click.echo(f"{count:,} removed")

@@ -157,7 +157,10 @@ def _ingest(
     def on_duplicate(key: str, original: str) -> None:
         log.debug("%s: exact duplicate of %s", printable(key), printable(original))
 
-    with progress("ingest", in_bytes=True) as show, progress("refresh") as show_refresh:
+    with (
+        progress("ingest", in_bytes=True) as show,
+        progress("refresh", at_once=False) as show_refresh,
+    ):
 
         def on_progress(state: IngestProgress) -> None:
             show(state.byte_count, state.total_bytes)

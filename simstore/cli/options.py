@@ -243,7 +243,7 @@ def reading_options(command: Command) -> Command:
             click.option(
                 "--max-document-bytes",
                 type=click.IntRange(min=1),
-                default=32 << 20,
+                default=8 << 20,
                 show_default=True,
                 metavar="BYTES",
                 help="Reject longer documents.",

@@ -76,8 +76,14 @@ def time_text(seconds: int | None) -> str | None:
 
 
 @contextmanager
-def progress(description: str, *, in_bytes: bool = False) -> Iterator[Update]:
-    """Yield a function that shows how much is done, of how much; silent unless on a terminal."""
+def progress(description: str, *, in_bytes: bool = False, at_once: bool = True) -> Iterator[Update]:
+    """Yield a function that shows how much is done, of how much; silent unless on a terminal.
+
+    Args:
+        description: What is done, in a word.
+        in_bytes: Amounts are bytes.
+        at_once: Show a bar before the first amount is known.
+    """
     if is_quiet() or not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
@@ -100,8 +106,14 @@ def progress(description: str, *, in_bytes: bool = False) -> Iterator[Update]:
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task(description, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        tasks = [bar.add_task(description, total=None)] if at_once else []
+
+        def update(done: int, total: int | None) -> None:
+            if not tasks:
+                tasks.append(bar.add_task(description, total=None))
+            bar.update(tasks[0], completed=done, total=total)
+
+        yield update
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -63,9 +63,14 @@ class SimtoolScheme(Scheme):
 
     @classmethod
     def from_record(cls, record: SchemeRecord) -> SimtoolScheme:
-        """Return the scheme that a store keeps."""
+        """Return the scheme that a store keeps.
+
+        Raises:
+            ValueError: The hash table is not of the size that the options say.
+        """
         features = int(record.parameters["features"])
-        packed = np.frombuffer(record.hash_table or b"", np.uint8).reshape(features, -1)
+        table = np.frombuffer(record.hash_table or b"", np.uint8)
+        packed = table.reshape(features, (record.bits + 7) // 8)
         return cls(
             features,
             record.bits,

@@ -35,6 +35,7 @@ from simstore.services.pipeline import in_order, with_last
 from simstore.services.prepare import PreparedBatch, prepare
 from simstore.services.refresh import Progress, refresh
 from simstore.services.source_batches import (
+    BATCH_CHARACTERS,
     Batch,
     batches_of_documents,
     batches_of_sources,
@@ -237,7 +238,13 @@ def _prepared(
         return batch, prepare(documents, state.scheme, keep_text=keep_text), state
 
     threads = options.threads or min(os.cpu_count() or 1, 4)
-    return in_order(prepared, batches, threads)
+    return in_order(
+        prepared,
+        batches,
+        threads,
+        weight=lambda batch: batch.size,
+        most_weight=(threads + 1) * BATCH_CHARACTERS,
+    )
 
 
 def _commit(

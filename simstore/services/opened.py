@@ -120,8 +120,7 @@ class OpenStore:
         if unknown:
             known.update(vocabularies.feature_ids(connection, scheme_id, unknown))
             new = [term for term in unknown if term not in known]
-            vocabularies.add_terms(connection, scheme_id, new)
-            known.update(vocabularies.feature_ids(connection, scheme_id, new))
+            known.update(vocabularies.add_terms(connection, scheme_id, new))
         return np.fromiter((known[term] for term in terms), np.int64, len(terms))
 
     def forget_terms(self) -> None:

@@ -13,14 +13,21 @@ Result = TypeVar("Result")
 
 
 def in_order(
-    work: Callable[[Item], Result], items: Iterable[Item], threads: int
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    threads: int,
+    *,
+    weight: Callable[[Item], int],
+    most_weight: int,
 ) -> Iterator[Result]:
     """Yield the result of each item in the order of the items.
 
     Args:
         work: What the threads do.
-        items: Taken one by one, a few more than there are threads ahead of the last result.
+        items: Taken one by one, one more than there are threads ahead of the last result.
         threads: How many; with 1, or a single item, all is done in the caller's thread.
+        weight: What an item weighs in memory.
+        most_weight: Fewer items are ahead where they weigh more together.
     """
     items = iter(items)
     few = list(islice(items, 2))
@@ -28,16 +35,16 @@ def in_order(
         yield from map(work, chain(few, items))
         return
     with ThreadPoolExecutor(threads, thread_name_prefix="prepare") as pool:
-        ahead: deque[Future[Result]] = deque()
+        ahead: deque[tuple[int, Future[Result]]] = deque()
         try:
             for item in chain(few, items):
-                ahead.append(pool.submit(work, item))
-                if len(ahead) > threads:
-                    yield ahead.popleft().result()
+                ahead.append((weight(item), pool.submit(work, item)))
+                while len(ahead) > threads or sum(w for w, _ in ahead) > most_weight:
+                    yield ahead.popleft()[1].result()
             while ahead:
-                yield ahead.popleft().result()
+                yield ahead.popleft()[1].result()
         finally:
-            for future in ahead:
+            for _, future in ahead:
                 future.cancel()
 
 

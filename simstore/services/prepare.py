@@ -46,8 +46,6 @@ class PreparedBatch:
 def prepare(batch: Sequence[Document], scheme: Scheme, *, keep_text: bool) -> PreparedBatch:
     """Compute what needs no database: digests, feature counts, fingerprints, compressed texts."""
     for document in batch:
-        if not isinstance(document.key, str) or not isinstance(document.text, str):
-            raise InvalidParameter(f"key and text of a document are strings, not {document.key!r}")
         if not document.key:
             raise InvalidParameter("a document has an empty key; give each its own key")
     batch = [_with_json_metadata(document) for document in batch]

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from simstore.model import Document, Rejection, SourceState
 
-MAX_DOCUMENT_BYTES = 32 << 20
+MAX_DOCUMENT_BYTES = 8 << 20
 HEAD_BYTES = 200
 
 Record = Document | Rejection

@@ -65,7 +65,7 @@ class Database:
         if "://" in text:
             try:
                 self.url = make_url(text)
-            except ArgumentError as error:
+            except (ArgumentError, ValueError) as error:
                 raise InvalidParameter(f"{printable(text)} is no database URL ({error})") from None
             if self.url.get_backend_name() == "sqlite":
                 self.path = Path(self.url.database or "")

@@ -30,16 +30,22 @@ def feature_ids(connection: Connection, scheme_id: int, terms: Sequence[bytes]) 
     return found
 
 
-def add_terms(connection: Connection, scheme_id: int, terms: Sequence[bytes]) -> None:
-    """Add terms that the vocabulary does not know."""
-    if terms:
-        connection.execute(
-            insert(feature),
-            [
-                {"scheme_id": scheme_id, "term": term, "document_count": 0, "total_count": 0}
-                for term in terms
-            ],
-        )
+def add_terms(connection: Connection, scheme_id: int, terms: Sequence[bytes]) -> dict[bytes, int]:
+    """Add terms that the vocabulary does not know; return their numbers."""
+    if not terms:
+        return {}
+    c = feature.c
+    largest = connection.execute(select(func.max(c.feature_id))).scalar_one() or 0
+    connection.execute(
+        insert(feature),
+        [
+            {"scheme_id": scheme_id, "term": term, "document_count": 0, "total_count": 0}
+            for term in terms
+        ],
+    )
+    # Writers take turns: what is above the largest number of before is ours.
+    rows = connection.execute(select(c.term, c.feature_id).where(c.feature_id > largest))
+    return {row[0]: row[1] for row in rows}
 
 
 def add_delta(

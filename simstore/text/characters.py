@@ -45,7 +45,7 @@ _CHARACTER_BLOCKS = (
 def class_table() -> NDArray[np.uint8]:
     """Return the class of each code point, shape (0x110000,), values of the constants above."""
     starts = np.array((*unicode14.STARTS, 0x110000), np.int64)
-    codes = {"s": SEPARATOR, "w": WORD, "u": CHARACTER}
+    codes = {"s": SEPARATOR, "w": WORD, "m": WORD, "u": CHARACTER}
     kinds = np.array([codes[kind] for kind in unicode14.CLASSES], np.uint8)
     table = np.repeat(kinds, np.diff(starts))
     for first, last in _CHARACTER_BLOCKS:
@@ -57,11 +57,20 @@ def class_table() -> NDArray[np.uint8]:
     return table
 
 
-@cache
 def unknown_table() -> NDArray[np.bool_]:
     """Return whether each code point is unassigned (or private) in 14.0, shape (0x110000,)."""
+    return _table_of("u")
+
+
+def mark_table() -> NDArray[np.bool_]:
+    """Return whether each code point is a mark that may be reordered, shape (0x110000,)."""
+    return _table_of("m")
+
+
+@cache
+def _table_of(wanted: str) -> NDArray[np.bool_]:
     starts = np.array((*unicode14.STARTS, 0x110000), np.int64)
-    kinds = np.array([kind == "u" for kind in unicode14.CLASSES])
+    kinds = np.array([kind == wanted for kind in unicode14.CLASSES])
     table = np.repeat(kinds, np.diff(starts))
     table.flags.writeable = False
     return table

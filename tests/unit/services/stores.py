@@ -1,0 +1,68 @@
+"""What the tests of the services share: stores, raw access to their files."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from simstore.services.choose import SchemeChoice
+from simstore.services.ingest import IngestOptions
+from simstore.sources.registry import ReadOptions
+from simstore.store import Store
+
+SIMTOOL = SchemeChoice("simtool", bits=32, features=5)
+WEB = SchemeChoice("web")
+TEXTS = {
+    "harbour": "The harbour was quiet; the boats, the boats came in.",
+    "harbour copy": "The harbour was quiet; the boats, the boats came in.",
+    "bread": "Mix flour, water and salt; let the dough rest.",
+    "café": "Der Hafen schläft, das Brot ruht über Nacht.",
+    "han": "船在黎明时进港，面包在夜里醒发。",
+    "empty": "",
+    "stone": "stone stone stone lamp lamp bridge",
+}
+
+
+def create(folder: Path, scheme: SchemeChoice = WEB, **options: Any) -> Store:
+    return Store.create(folder / "s.db", scheme=scheme, synchronous="normal", **options)
+
+
+def filled(folder: Path, scheme: SchemeChoice = WEB, **options: Any) -> Store:
+    """Open a store that holds the texts above."""
+    (folder / "s.db").write_bytes(_filled_file(scheme, tuple(sorted(options.items()))))
+    return Store.open(folder / "s.db", synchronous="normal")
+
+
+@cache
+def _filled_file(scheme: SchemeChoice, options: tuple[tuple[str, Any], ...]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        with create(Path(folder), scheme, **dict(options)) as store:
+            store.add_many(TEXTS.items(), threads=1)
+        return (Path(folder) / "s.db").read_bytes()
+
+
+def ingest(store: Store, path: Path, data: bytes | None = None, **options: Any) -> Any:
+    """Write a file and ingest it."""
+    if data is not None:
+        path.write_bytes(data)
+    reading = {"format", "max_document_bytes", "key_field", "text_field"}
+    read = ReadOptions(**{name: options.pop(name) for name in reading & set(options)})
+    return store.ingest([str(path)], read=read, options=IngestOptions(**options))
+
+
+@contextmanager
+def raw(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Yield the store's file as plain SQLite; the store must be closed."""
+    with closing(sqlite3.connect(folder / "s.db")) as connection:
+        yield connection
+        connection.commit()
+
+
+def rows(folder: Path, statement: str, *parameters: Any) -> list[Any]:
+    with raw(folder) as connection:
+        return connection.execute(statement, parameters).fetchall()

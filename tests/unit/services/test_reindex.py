@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
+from simstore.services.choose import SchemeChoice
+from simstore.store import Store
+
+from .stores import SIMTOOL, TEXTS, WEB, create, filled, rows
+
+WIDE = SchemeChoice("web", bits=128)
+CHOICES = {
+    "simtool": SIMTOOL,
+    "wide simtool": SchemeChoice("simtool", bits=100, features=3),
+    "web": WEB,
+    "wide web": WIDE,
+}
+
+
+class Interrupted(Exception):
+    """Stands for a process that ends in the middle."""
+
+
+def interrupt(_done: int, _total: int) -> None:
+    raise Interrupted
+
+
+def fingerprints(store: Store) -> dict[str, str | None]:
+    return {one.key: one.fingerprint for one in store}
+
+
+def terms(store: Store) -> list[tuple[object, ...]]:
+    return [(one.rank, one.term, one.document_count, one.total_count) for one in store.vocabulary()]
+
+
+@pytest.mark.parametrize("after", CHOICES)
+@pytest.mark.parametrize("before", ["simtool", "web"])
+def test_reindexed_store_is_that_of_the_new_scheme_from_the_start(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    (tmp_path / "new").mkdir()
+    with (
+        filled(tmp_path, CHOICES[before]) as store,
+        create(tmp_path / "new", CHOICES[after]) as new,
+    ):
+        new.add_many(TEXTS.items(), threads=1)
+        label = store.reindex(CHOICES[after])
+        assert label == new.statistics().scheme
+        assert store.scheme() == new.scheme()
+        assert fingerprints(store) == fingerprints(new)
+        assert terms(store) == terms(new)
+        assert store.fsck() == []
+        for text in TEXTS.values():
+            assert store.query(text) == new.query(text)
+    for table in ("scheme", "generation"):
+        statement = f"SELECT status FROM {table}"  # noqa: S608 - constants
+        assert rows(tmp_path, statement) == [("standing",)]
+
+
+@pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
+def test_reindex_by_the_same_scheme_changes_nothing(tmp_path: Path, scheme: SchemeChoice) -> None:
+    with filled(tmp_path, scheme) as store:
+        before = (fingerprints(store), terms(store), store.scheme())
+        store.reindex()
+        assert (fingerprints(store), terms(store), store.scheme()) == before
+        assert store.fsck() == []
+
+
+@pytest.mark.parametrize("new", CHOICES)
+def test_interrupted_reindex_is_gone_on_with(tmp_path: Path, new: str) -> None:
+    with filled(tmp_path) as store:
+        before = fingerprints(store)
+        with pytest.raises(Interrupted):
+            store.reindex(CHOICES[new], on_progress=interrupt)
+        assert fingerprints(store) == before
+        assert [m.key for m in store.query(TEXTS["bread"])] == ["bread"]
+    with Store.open(tmp_path / "s.db") as store:
+        store.reindex(resume=True)
+        assert store.fsck() == []
+        assert [m.key for m in store.query(TEXTS["bread"], radius=0)] == ["bread"]
+        for key, text in TEXTS.items():
+            assert key in [m.key for m in store.query(text, radius=0)]
+
+
+@pytest.mark.parametrize("again", CHOICES)
+@pytest.mark.parametrize("new", CHOICES)
+def test_reindex_given_up_leaves_nothing_behind(tmp_path: Path, new: str, again: str) -> None:
+    with filled(tmp_path) as store:
+        before = (fingerprints(store), terms(store))
+        with pytest.raises(Interrupted):
+            store.reindex(CHOICES[new], on_progress=interrupt)
+        store.abort_reindex()
+        assert (fingerprints(store), terms(store)) == before
+        assert store.fsck() == []
+        store.add("later", "river stone")
+        store.reindex(CHOICES[again])
+        assert store.fsck() == []
+        assert len(store) == len(TEXTS) + 1
+
+
+def test_store_takes_no_documents_while_a_reindex_is_under_way(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(Interrupted):
+            store.reindex(WIDE, on_progress=interrupt)
+        with pytest.raises(ReindexInProgress, match="--resume"):
+            store.add("new", "text")
+        with pytest.raises(ReindexInProgress):
+            store.remove("bread")
+        with pytest.raises(ReindexInProgress):
+            store.reindex(SIMTOOL)
+        assert "new" not in store
+        assert "bread" in store
+        store.reindex(resume=True)
+        assert store.add("new", "text") == "added"
+
+
+def test_nothing_to_resume_or_give_up_is_a_conflict(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(Conflict, match="no reindex"):
+            store.reindex(resume=True)
+        with pytest.raises(Conflict, match="no reindex"):
+            store.abort_reindex()
+
+
+def test_store_without_texts_cannot_be_reindexed(tmp_path: Path) -> None:
+    with filled(tmp_path, text=False) as store, pytest.raises(InvalidParameter, match="no text"):
+        store.reindex(WIDE)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simstore.errors import DocumentNotFound
+from simstore.services.choose import SchemeChoice
+
+from .stores import SIMTOOL, TEXTS, WEB, filled, rows
+
+TABLES = (
+    "document",
+    "document_text",
+    "document_features",
+    "document_fingerprint_64",
+    "fingerprint_64",
+)
+
+
+@pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
+def test_removed_documents_leave_no_rows(tmp_path: Path, scheme: SchemeChoice) -> None:
+    with filled(tmp_path, scheme) as store:
+        assert store.remove(*TEXTS) == len(TEXTS)
+        assert len(store) == 0
+        assert store.vocabulary() == []
+        assert store.query("harbour") == []
+        assert store.fsck() == []
+    for table in TABLES:
+        assert rows(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608 - names
+
+
+def test_unknown_key_removes_nothing(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(DocumentNotFound) as raised:
+            store.remove("bread", "nobody", "stone")
+        assert raised.value.key == "nobody"
+        assert len(store) == len(TEXTS)
+
+
+def test_key_named_twice_counts_once(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        assert store.remove("bread", "bread") == 1
+        assert store.remove() == 0
+
+
+def test_fingerprint_shared_with_another_document_stays(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        store.remove("harbour")
+        assert [m.key for m in store.query(TEXTS["harbour"])] == ["harbour copy"]
+        assert store.show("harbour copy").duplicate_of is None
+
+
+def test_number_of_a_removed_document_is_not_given_out_again(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        last = max(one.document_id for one in store)
+        store.remove("stone")
+        store.add("stone", TEXTS["stone"])
+        assert store.show("stone").document_id > last
+
+
+def test_removal_without_refresh_leaves_a_live_store_stale(tmp_path: Path) -> None:
+    with filled(tmp_path, SIMTOOL) as store:
+        store.remove("stone", refresh=False)
+        assert not store.statistics().fresh
+        store.refresh()
+        assert store.statistics().fresh
+        assert store.fsck() == []
+
+
+def test_more_documents_than_a_statement_takes_are_removed(tmp_path: Path) -> None:
+    keys = [f"k{n}" for n in range(1_200)]
+    with filled(tmp_path) as store:
+        store.add_many([(key, "text") for key in keys], threads=1)
+        assert store.remove(*keys) == len(keys)
+        assert [one.key for one in store] == list(TEXTS)
+        assert store.fsck() == []

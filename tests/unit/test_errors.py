@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from simstore import errors
+from simstore.errors import SimstoreError, printable
+
+# As the tree in the docstring of the module has it.
+TREE = {
+    "InvalidParameter": (2, 400, ValueError),
+    "MissingExtra": (2, 501, ImportError),
+    "NotFound": (3, 404, LookupError),
+    "DocumentNotFound": (3, 404, LookupError),
+    "StoreNotFound": (3, 404, LookupError),
+    "SourceNotFound": (3, 404, LookupError),
+    "RunNotFound": (3, 404, LookupError),
+    "Conflict": (4, 409, Exception),
+    "StoreExists": (4, 409, Exception),
+    "StaleGeneration": (4, 409, Exception),
+    "ReindexInProgress": (4, 409, Exception),
+    "ForkedStore": (4, 409, Exception),
+    "BadInput": (5, 422, ValueError),
+    "MalformedRecord": (5, 422, ValueError),
+    "UnreadableSource": (5, 422, ValueError),
+    "StorageError": (6, 500, Exception),
+    "DatabaseBusy": (6, 503, Exception),
+    "DiskFull": (6, 507, Exception),
+    "ReadOnlyStore": (6, 500, Exception),
+    "NotAStore": (6, 500, Exception),
+    "SchemaOutOfDate": (6, 500, Exception),
+    "SchemaTooNew": (6, 500, Exception),
+    "SchemeMismatch": (6, 500, Exception),
+    "CorruptStore": (6, 500, Exception),
+}
+CLASSES = {
+    name: kind
+    for name, kind in vars(errors).items()
+    if inspect.isclass(kind) and issubclass(kind, SimstoreError)
+}
+AWKWARD = "a\nb\x1b[31m\udcff\u202e"
+VALUES: dict[str, Any] = {
+    "key": AWKWARD,
+    "path": AWKWARD,
+    "name": AWKWARD,
+    "feature": AWKWARD,
+    "extra": AWKWARD,
+    "position": 7,
+    "run_id": 7,
+    "reason": "a reason",
+    "scheme": "web/1",
+    "revision": "0001",
+    "expected": "0002",
+    "detail": "a detail",
+}
+
+
+def made(kind: type[SimstoreError]) -> SimstoreError:
+    if "__init__" not in vars(kind):
+        return kind("a message")
+    names = [name for name in inspect.signature(kind).parameters if name != "self"]
+    return kind(*(VALUES[name] for name in names))
+
+
+def test_tree_is_complete() -> None:
+    assert set(CLASSES) - set(TREE) == {"SimstoreError"}
+    assert set(TREE) - set(CLASSES) == set()
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_error_has_exit_code_status_and_builtin(name: str) -> None:
+    exit_code, status, builtin = TREE[name]
+    kind = CLASSES[name]
+    assert (kind.exit_code, kind.http_status) == (exit_code, status)
+    assert issubclass(kind, builtin)
+    assert name in (errors.__doc__ or "")
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_message_is_one_printable_line_and_facts_are_attributes(name: str) -> None:
+    error = made(CLASSES[name])
+    message = str(error)
+    assert message
+    assert message.isprintable()
+    message.encode("utf-8")
+    if "__init__" in vars(CLASSES[name]):
+        for parameter in inspect.signature(CLASSES[name]).parameters:
+            assert getattr(error, parameter) == VALUES[parameter]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain é字", "plain é字"),
+        ("caf\udce9", "caf\\xe9"),
+        ("a\nb\t", "a\\nb\\t"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("\u202e", "\\u202e"),
+        ("\u00ad\u200b", "\\xad\\u200b"),
+        ("a b", "a b"),
+        ("", ""),
+        ("\x00", "\\x00"),
+    ],
+)
+def test_what_cannot_be_printed_is_escaped(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\udcff\ud800"])
+def test_any_string_can_be_shown(text: str) -> None:
+    shown = printable(text)
+    assert shown.isprintable()
+    shown.encode("utf-8")
