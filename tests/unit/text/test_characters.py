@@ -51,7 +51,7 @@ def test_runs_of_the_table_are_ascending_and_change_class() -> None:
     assert (np.diff(starts) > 0).all()
     assert starts[-1] <= 0x10FFFF
     assert len(starts) == len(unicode14.CLASSES)
-    assert set(unicode14.CLASSES) == {"s", "w", "u"}
+    assert set(unicode14.CLASSES) == {"s", "w", "m", "u"}
     assert all(a != b for a, b in zip(unicode14.CLASSES, unicode14.CLASSES[1:], strict=False))
 
 
