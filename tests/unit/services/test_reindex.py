@@ -79,7 +79,6 @@ def test_interrupted_reindex_is_gone_on_with(tmp_path: Path, new: str) -> None:
     with Store.open(tmp_path / "s.db") as store:
         store.reindex(resume=True)
         assert store.fsck() == []
-        assert [m.key for m in store.query(TEXTS["bread"], radius=0)] == ["bread"]
         for key, text in TEXTS.items():
             assert key in [m.key for m in store.query(text, radius=0)]
 
