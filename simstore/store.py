@@ -436,6 +436,11 @@ class Store:
         """Return every broken invariant; an empty list for a sound store."""
         return fsck.check_store(self._opened, on_progress)
 
+    def ingest_runs(self, limit: int = 20) -> list[dict[str, Any]]:
+        """Return the latest ingest runs, the newest first."""
+        with self._opened.database.read() as connection:
+            return runs.recent_runs(connection, limit)
+
     def rejections(self, reject_id: int | None = None) -> list[StoredRejection]:
         """Return the records that could not be stored, or the one with this number."""
         with self._opened.database.read() as connection:

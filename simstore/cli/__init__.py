@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from simstore import __version__
-from simstore.cli import completion, documents, ingest, query, rejects, store, vocabulary
+from simstore.cli import completion, documents, ingest, query, rejects, runs, store, vocabulary
 from simstore.cli.options import common_options
 from simstore.cli.output import fail
 from simstore.errors import SimstoreError
@@ -64,6 +64,7 @@ for _command in (
     store.stats,
     vocabulary.vocabulary,
     store.reindex,
+    runs.runs,
     rejects.rejects,
     store.backup,
     store.compact,

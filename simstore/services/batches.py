@@ -157,7 +157,7 @@ def _columns(
         "position": final.position,
         "byte_offset": batch.documents[place].byte_offset,
         "byte_count": batch.sizes[place],
-        "token_count": int(batch.counts.row(place)[1].sum()),
+        "token_count": batch.token_counts[place],
         "last_seen": seen_at,
         "revision": final.revision,
     }

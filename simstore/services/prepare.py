@@ -29,6 +29,7 @@ class PreparedBatch:
         keys: Their keys as bytes.
         digests: BLAKE2b-128 of their texts.
         sizes: Bytes of their texts.
+        token_counts: Occurrences of features in them.
         packed_texts: Their compressed texts; empty where the store keeps none.
         counts: Their feature counts.
         words: Their fingerprints, where these depend on the document alone.
@@ -38,6 +39,7 @@ class PreparedBatch:
     keys: tuple[bytes, ...]
     digests: tuple[bytes, ...]
     sizes: tuple[int, ...]
+    token_counts: tuple[int, ...]
     packed_texts: tuple[bytes, ...]
     counts: FeatureCounts
     words: NDArray[np.uint64] | None
@@ -56,6 +58,7 @@ def prepare(batch: Sequence[Document], scheme: Scheme, *, keep_text: bool) -> Pr
         tuple(encode(document.key) for document in batch),
         tuple(hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest() for data in encoded),
         tuple(map(len, encoded)),
+        tuple(counts.token_counts().tolist()),
         tuple(codecs.compress(data) for data in encoded) if keep_text else (),
         counts,
         None if scheme.depends_on_corpus else scheme.fingerprints(counts),

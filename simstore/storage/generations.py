@@ -187,13 +187,6 @@ def set_generation_status(
     )
 
 
-def set_basis(connection: Connection, generation_id: int, basis: int) -> None:
-    """Say that a generation covers the store's changes up to ``basis``."""
-    connection.execute(
-        update(generation).where(generation.c.generation_id == generation_id).values(basis=basis)
-    )
-
-
 def delete_generation(connection: Connection, generation_id: int) -> None:
     """Delete a generation whose fingerprints are gone."""
     connection.execute(delete(generation).where(generation.c.generation_id == generation_id))

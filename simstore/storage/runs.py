@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from simstore.model import Rejection, SourceState, StoredRejection
 from simstore.storage.documents import chunks
-from simstore.storage.schema import document, ingest_run, reject, seen_record, source
+from simstore.storage.schema import ingest_run, reject, seen_record, source
 
 # A source and the number of a record in it; None: from no source.
 Origin = tuple[int | None, int | None]
@@ -207,13 +207,6 @@ def clear_rejections(connection: Connection) -> int:
 def reject_count(connection: Connection) -> int:
     """Return the number of kept rejects."""
     return connection.execute(select(func.count()).select_from(reject)).scalar_one()
-
-
-def sources_without_documents(connection: Connection) -> list[bytes]:
-    """Return the names of sources that no document comes from."""
-    held = select(document.c.document_id).where(document.c.source_id == source.c.source_id)
-    statement = select(source.c.name).where(~held.exists())
-    return list(connection.execute(statement).scalars())
 
 
 def _bytes(name: str) -> bytes:

@@ -67,7 +67,10 @@ def state_of(
                  one.rejection.reason, one.rejection.head)
                 for one in store.rejections()
             ),
-            [(one.rank, one.term, one.document_count, one.total_count) for one in store.vocabulary()],
+            [
+                (one.rank, one.term, one.document_count, one.total_count)
+                for one in store.vocabulary()
+            ],
             store.scheme(),
             store.statistics().fresh,
             [

@@ -1,4 +1,4 @@
-"""Several processes at once: writers take turns, readers see whole batches, nobody is in the way."""
+"""Several processes at once: writers take turns, readers see whole batches."""
 
 from __future__ import annotations
 

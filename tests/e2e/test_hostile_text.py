@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from simstore import Store
 
 LENGTH = 60_000

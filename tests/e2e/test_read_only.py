@@ -1,4 +1,4 @@
-"""Stores that may only be read: questions are answered, and what cannot be done is said in a line."""
+"""Stores that may only be read: questions are answered; what cannot be done is said in a line."""
 
 from __future__ import annotations
 

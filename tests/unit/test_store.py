@@ -400,6 +400,24 @@ def test_many_threads_may_query_at_once(store: Store) -> None:
     assert answers == [["7"]] * 24
 
 
+def test_readers_are_not_limited_in_number(store: Store) -> None:
+    store.add("a", "river")
+
+    def ask(depth: int) -> int:
+        """Hold a snapshot while as many others are taken."""
+        deeper: list[int] = []
+
+        def samples() -> Any:
+            if depth:
+                deeper.append(ask(depth - 1))
+            yield ("sample", "river")
+
+        (result,) = store.query_many(samples())
+        return sum(deeper) + len(result.matches)
+
+    assert ask(24) == 25
+
+
 def test_reader_keeps_its_snapshot_while_another_thread_writes(store: Store) -> None:
     store.add_many([(f"k{n}", "river") for n in range(5)])
     asked: list[str] = []

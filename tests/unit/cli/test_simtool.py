@@ -1,0 +1,122 @@
+"""What the course tool says where it cannot do its work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from simstore.cli.simtool import main
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "article.txt").write_bytes(b"one\nriver\n\ftwo\nstone\n\f")
+    (tmp_path / "sample.txt").write_bytes(b"asked\nriver\n\f")
+    (tmp_path / "stopwords.txt").write_bytes(b"the of")
+    (tmp_path / "hashvalue.txt").write_bytes(b"1010\n0110\n1100\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def simtool(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+def test_result_is_written_and_the_first_block_printed(folder: Path) -> None:
+    done = simtool(3, 4)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "asked\n0:one \n2:two \n", "")
+    assert (folder / "result.txt").read_bytes() == b"asked\n0:one \n2:two \n"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "article.txt",
+        "hashvalue.txt",
+        "result.txt",
+        "sample.txt",
+        "stopwords.txt",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((4, 4), "hashvalue.txt, line 4"),
+        ((3, 5), "hashvalue.txt, line 1"),
+        ((10**6, 4), "hashvalue.txt, line 4"),
+        ((10**15, 4), "N = 1000000000000000"),
+        ((0, 4), "N = 0"),
+        ((3, 0), "M = 0"),
+        ((3, 129), "M = 129"),
+        (("--", -1, 4), "N = -1"),
+        (("three", 4), "not a valid integer"),
+        ((3,), "Missing argument"),
+        ((3, 4, 5), "unexpected extra argument"),
+        ((), "Missing argument"),
+    ],
+)
+def test_bad_parameters_are_exit_code_two(
+    folder: Path, arguments: tuple[object, ...], said: str
+) -> None:
+    done = simtool(*arguments)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+    assert not (folder / "result.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (b"1010\n01\n1100\n", "line 2"),
+        (b"1010\n0110\n1x00\n", "line 3, column 2"),
+        (b"", "line 1"),
+    ],
+)
+def test_bad_hash_table_is_exit_code_two_and_names_the_line(
+    folder: Path, table: bytes, said: str
+) -> None:
+    (folder / "hashvalue.txt").write_bytes(table)
+    done = simtool(3, 4)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: hashvalue.txt, " + said)
+    assert done.stderr.count("\n") == 1
+    assert not (folder / "result.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["article.txt", "sample.txt", "stopwords.txt", "hashvalue.txt"])
+def test_missing_file_is_exit_code_three_and_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    done = simtool(3, 4)
+    assert done.exit_code == 3
+    assert done.stderr == f"Error: {name}: no such file or folder\n"
+    assert not (folder / "result.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["article.txt", "sample.txt"])
+def test_folder_in_the_place_of_a_file_is_exit_code_five(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    done = simtool(3, 4)
+    assert done.exit_code == 5
+    assert done.stderr.startswith(f"Error: {name}: ")
+
+
+def test_older_result_is_replaced_and_kept_on_failure(folder: Path) -> None:
+    (folder / "result.txt").write_bytes(b"older")
+    assert simtool(4, 4).exit_code == 2
+    assert (folder / "result.txt").read_bytes() == b"older"
+    assert simtool(3, 4).exit_code == 0
+    assert (folder / "result.txt").read_bytes() == b"asked\n0:one \n2:two \n"
+
+
+def test_result_that_cannot_be_written_is_exit_code_six(folder: Path) -> None:
+    (folder / "result.txt").mkdir()
+    done = simtool(3, 4)
+    assert done.exit_code == 6
+    assert "result.txt" in done.stderr
+    assert done.stdout == ""
+
+
+def test_no_page_is_too_long_for_the_tool(folder: Path) -> None:
+    (folder / "article.txt").write_bytes(b"one\nriver" + b" " * (33 << 20) + b"\ftwo\nstone\n\f")
+    assert simtool(3, 4).stdout == "asked\n0:one \n2:two \n"
