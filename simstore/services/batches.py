@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from simstore.errors import ReindexInProgress
 from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.fingerprint.simhash import to_integers
 from simstore.model import Outcome
@@ -57,9 +56,7 @@ def store_batch(
     Raises:
         ReindexInProgress: The store is between two schemes.
     """
-    building = generations.scheme_with_status(connection, "building")
-    if building is not None:
-        raise ReindexInProgress(building[1].label)
+    generations.refuse_during_reindex(connection)
     decisions = decide(connection, batch, source_ids or {})
     documents.touch_many(
         connection,

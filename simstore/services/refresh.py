@@ -40,10 +40,14 @@ def refresh(
         opened: The store.
         force: Build a new generation even where the standing one is up to date.
         on_progress: Called with documents done and documents in all.
+
+    Raises:
+        ReindexInProgress: The store is between two schemes.
     """
     switched = False
     while True:
         with opened.write() as connection:
+            generations.refuse_during_reindex(connection)
             state = opened.state(connection)
             if not state.scheme.depends_on_corpus or (state.is_fresh and not force):
                 # A corpus-independent scheme has nothing to refresh; missing links are mended.

@@ -81,7 +81,10 @@ def _begin(opened: OpenStore, scheme: Scheme | None, *, resume: bool) -> State:
                 raise ReindexInProgress(found[1].label)
             scheme_id, record = found
             building = generations.generation_with_status(connection, "building")
-            return State(settings, scheme_id, open_scheme(record), building)
+            state = State(settings, scheme_id, open_scheme(record), building)
+            if building is None and not state.scheme.depends_on_corpus:
+                state = replace(state, generation=freeze(connection, state))
+            return state
         if resume:
             raise Conflict("no reindex is under way; begin one with `simstore reindex`")
         if not settings.text_kept:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simstore.errors import DocumentNotFound, ReindexInProgress
+from simstore.errors import DocumentNotFound
 from simstore.services import counting
 from simstore.services.opened import OpenStore
 from simstore.services.refresh import Progress, refresh
@@ -43,9 +43,7 @@ def remove_documents(
     removed = 0
     for part in documents.chunks(wanted, BATCH_DOCUMENTS):
         with opened.write() as connection:
-            building = generations.scheme_with_status(connection, "building")
-            if building is not None:
-                raise ReindexInProgress(building[1].label)
+            generations.refuse_during_reindex(connection)
             state = opened.state(connection)
             rows = documents.by_keys(connection, part)
             ids = sorted(row.document_id for row in rows.values())

@@ -8,6 +8,7 @@ from typing import cast
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from simstore.errors import ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import Policy
 from simstore.storage.schema import generation, scheme, store
@@ -128,6 +129,13 @@ def scheme_with_status(connection: Connection, status: str) -> tuple[int, Scheme
     if row is None:
         return None
     return row[0], SchemeRecord(*row[1:7], known_answers=tuple(row[7]))
+
+
+def refuse_during_reindex(connection: Connection) -> None:
+    """Raise ReindexInProgress where the store is between two schemes."""
+    building = scheme_with_status(connection, "building")
+    if building is not None:
+        raise ReindexInProgress(building[1].label)
 
 
 def set_scheme_status(connection: Connection, scheme_id: int, status: str) -> None:

@@ -5,8 +5,12 @@ Everything else is the product's: documents, segment tables, planner, queries, f
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +70,24 @@ def hexadecimal_stores() -> Iterator[None]:
         yield
 
 
+@cache
+def _empty_file() -> bytes:
+    """Return the file of a store of 1 bit; one of M bits differs in its scheme's row alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.db"
+        database = Database(path, synchronous="normal")
+        create_store(database, HexScheme(1))
+        database.close()
+        return path.read_bytes()
+
+
 def create_hexadecimal(path: Path, bits: int, fingerprints: Sequence[int]) -> Store:
     """Make a store in which document ``n`` has the n-th fingerprint."""
-    database = Database(path, synchronous="normal")
-    create_store(database, HexScheme(bits))
-    database.close()
+    path.write_bytes(_empty_file())
+    answers = json.dumps(HexScheme(bits).record().known_answers)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE scheme SET bits = ?, known_answers = ?", (bits, answers))
+        connection.commit()
     store = Store.open(path, synchronous="normal")
     store.add_many([(str(n), f"{value:x}") for n, value in enumerate(fingerprints)], threads=1)
     return store

@@ -31,7 +31,7 @@ SCHEMES = st.sampled_from([SIMTOOL, SchemeChoice("simtool", bits=100, features=5
 
 
 # An example with stores takes a tenth of a second and more.
-few = settings(max_examples=settings.default.max_examples * 2 // 5)
+few = settings(max_examples=max(settings.default.max_examples * 3 // 10, 1))
 
 
 @cache

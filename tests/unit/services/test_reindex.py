@@ -126,3 +126,17 @@ def test_nothing_to_resume_or_give_up_is_a_conflict(tmp_path: Path) -> None:
 def test_store_without_texts_cannot_be_reindexed(tmp_path: Path) -> None:
     with filled(tmp_path, text=False) as store, pytest.raises(InvalidParameter, match="no text"):
         store.reindex(WIDE)
+
+
+@pytest.mark.parametrize("new", ["simtool", "web"])
+@pytest.mark.parametrize("old", ["simtool", "web"])
+def test_refresh_is_refused_while_a_reindex_is_under_way_and_harms_nothing(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    with filled(tmp_path, CHOICES[old]) as store:
+        with pytest.raises(Interrupted):
+            store.reindex(CHOICES["wide " + new], on_progress=interrupt)
+        with pytest.raises(ReindexInProgress):
+            store.refresh(force=True)
+        assert store.reindex(resume=True) == store.statistics().scheme
+        assert store.fsck() == []
