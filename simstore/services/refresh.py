@@ -127,18 +127,19 @@ def _build(opened: OpenStore, building: GenerationRow, on_progress: Progress | N
     after = 0
     with opened.database.read() as connection:
         state = opened.state(connection)
+        bits, number = state.scheme.bits, building.generation_id
         if building.status == "building":
-            after = fingerprints.last_linked_document(
-                connection, state.scheme.bits, building.generation_id
-            )
+            after = fingerprints.last_linked_document(connection, bits, number)
+        done = fingerprints.link_count(connection, bits, number)
+        total = documents.count(connection)
     while True:
         with opened.write() as connection:
             state = opened.state(connection)
-            standing = generations.generation_with_status(connection, building.status)
-            if standing is None or standing.generation_id != building.generation_id:
+            found = generations.generation_with_status(connection, building.status)
+            if found is None or found.generation_id != number:
                 return False
             batch = fingerprints.unlinked_documents(
-                connection, state.scheme.bits, building.generation_id, BATCH_DOCUMENTS, after
+                connection, bits, number, BATCH_DOCUMENTS, after
             )
             if not batch and after:
                 # Documents before it may have changed meanwhile.
@@ -146,10 +147,11 @@ def _build(opened: OpenStore, building: GenerationRow, on_progress: Progress | N
                 continue
             if not batch:
                 return True
-            link_batch(opened, connection, state, building.generation_id, batch)
+            link_batch(opened, connection, state, number, batch)
             after = batch[-1]
+        done += len(batch)
         if on_progress is not None:
-            _report(opened, building, on_progress)
+            on_progress(min(done, total), total)
 
 
 def link_batch(
@@ -178,13 +180,6 @@ def link_batch(
         generation_id,
         dict(zip(document_ids, to_integers(words), strict=True)),
     )
-
-
-def _report(opened: OpenStore, building: GenerationRow, on_progress: Progress) -> None:
-    with opened.database.read() as connection:
-        state = opened.state(connection)
-        done = fingerprints.link_count(connection, state.scheme.bits, building.generation_id)
-        on_progress(done, documents.count(connection))
 
 
 def _switch(connection: Connection, state: State, building: GenerationRow) -> None:

@@ -47,8 +47,10 @@ def reindex(
     if state.generation is None:
         _count(opened, state, on_progress)
         with opened.write() as connection:
+            _check_building(connection, state)
+            building = generations.generation_with_status(connection, "building")
             state = replace(state, settings=generations.settings(connection))
-            state = replace(state, generation=freeze(connection, state))
+            state = replace(state, generation=building or freeze(connection, state))
     _link(opened, state, on_progress)
     with opened.write() as connection:
         _switch(connection, state)
@@ -115,17 +117,23 @@ def _retire_building(connection: Connection, scheme_id: int) -> None:
 
 def _count(opened: OpenStore, state: State, on_progress: Progress | None) -> None:
     """Count the features of every document by the new scheme."""
+    with opened.database.read() as connection:
+        after = vocabularies.last_counted_document(connection, state.scheme_id)
+        done = documents.count_up_to(connection, after)
+        total = documents.count(connection)
     while True:
         with opened.write() as connection:
             _check_building(connection, state)
-            after = vocabularies.last_counted_document(connection, state.scheme_id)
             batch = documents.ids_after(connection, after, BATCH_DOCUMENTS)
             if not batch:
                 return
-            _count_batch(opened, connection, state, batch)
-            total = documents.count(connection)
+            # Another process may go on with the same reindex.
+            if not vocabularies.packed_features_of(connection, state.scheme_id, batch[:1]):
+                _count_batch(opened, connection, state, batch)
+            after = batch[-1]
+        done += len(batch)
         if on_progress is not None:
-            on_progress(documents_before(opened, batch[-1]), total)
+            on_progress(done, total)
 
 
 def _count_batch(opened: OpenStore, connection: Connection, state: State, batch: list[int]) -> None:
@@ -149,6 +157,10 @@ def _link(opened: OpenStore, state: State, on_progress: Progress | None) -> None
     """Give every document its fingerprint by the new scheme."""
     generation_id = state.generation.generation_id if state.generation else 0
     bits = state.scheme.bits
+    with opened.database.read() as connection:
+        after = fingerprints.last_linked_document(connection, bits, generation_id)
+        done = documents.count_up_to(connection, after)
+        total = documents.count(connection)
     while True:
         with opened.write() as connection:
             _check_building(connection, state)
@@ -160,15 +172,9 @@ def _link(opened: OpenStore, state: State, on_progress: Progress | None) -> None
                 link_batch(opened, connection, state, generation_id, batch)
             else:
                 _count_batch(opened, connection, state, batch)
-            total = documents.count(connection)
+        done += len(batch)
         if on_progress is not None:
-            on_progress(documents_before(opened, batch[-1]), total)
-
-
-def documents_before(opened: OpenStore, document_id: int) -> int:
-    """Return how many documents have a number up to this one."""
-    with opened.database.read() as connection:
-        return documents.count_up_to(connection, document_id)
+            on_progress(min(done, total), total)
 
 
 def _check_building(connection: Connection, state: State) -> None:

@@ -16,6 +16,7 @@ from simstore.storage.schema import (
     FAMILIES,
     document,
     fingerprint_tables,
+    generation,
 )
 
 # Rows of a scan that are held in memory at a time.
@@ -77,9 +78,9 @@ def unlink_many(connection: Connection, document_ids: Sequence[int]) -> None:
 
     Fingerprints that no document has any more are deleted.
     """
+    present = connection.execute(select(generation.c.generation_id)).scalars().all()
     for tables in FAMILIES:
         links, tail = tables.links.c, tables.tail.c
-        present = connection.execute(select(links.generation_id).distinct()).scalars().all()
         for generation_id in present:
             values: set[int | bytes] = set()
             for part in chunks(document_ids):

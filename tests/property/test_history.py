@@ -97,11 +97,13 @@ class History(RuleBasedStateMachine):
         for key in chosen:
             del self.texts[key]
 
+    @precondition(lambda self: not self.reindexing)
     @rule()
     def refresh(self) -> None:
         self.store.refresh()
         assert self.store.statistics().fresh
 
+    @precondition(lambda self: not self.reindexing)
     @rule()
     def refresh_is_interrupted(self) -> None:
         def interrupt(_done: int, _total: int) -> None:
