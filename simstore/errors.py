@@ -82,8 +82,8 @@ class StoreNotFound(NotFound):
     def __init__(self, path: str) -> None:
         self.path = path
         super().__init__(
-            f"no store at {path}; make one with `simstore init` or `simstore ingest SOURCE`, "
-            "or name another with --db"
+            f"no store at {printable(path)}; make one with `simstore init` or "
+            "`simstore ingest SOURCE`, or name another with --db"
         )
 
 
@@ -197,7 +197,7 @@ class DatabaseBusy(StorageError):
     def __init__(self, path: str) -> None:
         self.path = path
         super().__init__(
-            f"{path} is locked by another writer; nothing was changed, try again later"
+            f"{printable(path)} is locked by another writer; nothing was changed, try again later"
         )
 
 
@@ -209,7 +209,7 @@ class DiskFull(StorageError):
     def __init__(self, path: str) -> None:
         self.path = path
         super().__init__(
-            f"no space left to write {path}; everything committed so far is safe: "
+            f"no space left to write {printable(path)}; everything committed so far is safe: "
             "free some space and run the same command again"
         )
 
@@ -219,7 +219,9 @@ class ReadOnlyStore(StorageError):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        super().__init__(f"{path} is read-only; make the file and its folder writable, or copy it")
+        super().__init__(
+            f"{printable(path)} is read-only; make the file and its folder writable, or copy it"
+        )
 
 
 class NotAStore(StorageError):
@@ -228,7 +230,7 @@ class NotAStore(StorageError):
     def __init__(self, path: str, reason: str = "it is not a simstore database") -> None:
         self.path = path
         self.reason = reason
-        super().__init__(f"{path} cannot be opened: {reason}; name a store with --db")
+        super().__init__(f"{printable(path)} cannot be opened: {reason}; name a store with --db")
 
 
 class SchemaOutOfDate(StorageError):
@@ -239,7 +241,7 @@ class SchemaOutOfDate(StorageError):
         self.revision = revision
         self.expected = expected
         super().__init__(
-            f"{path} has the older schema {revision} (this simstore: {expected}); "
+            f"{printable(path)} has the older schema {revision} (this simstore: {expected}); "
             "run `simstore upgrade` (it makes a backup first)"
         )
 
@@ -251,7 +253,7 @@ class SchemaTooNew(StorageError):
         self.path = path
         self.revision = revision
         super().__init__(
-            f"{path} has the schema {revision}, which this simstore does not know; "
+            f"{printable(path)} has the schema {revision}, which this simstore does not know; "
             "install a newer simstore: pip install --upgrade simstore"
         )
 
@@ -275,7 +277,8 @@ class CorruptStore(StorageError):
         self.path = path
         self.reason = reason
         super().__init__(
-            f"{path}: {reason}; run `simstore fsck`, or restore a copy made by `simstore backup`"
+            f"{printable(path)}: {reason}; run `simstore fsck`, "
+            "or restore a copy made by `simstore backup`"
         )
 
 

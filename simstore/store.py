@@ -28,6 +28,7 @@ from simstore.model import (
     VocabularyTerm,
 )
 from simstore.services import fsck, maintain, refresh, reindex, remove, show
+from simstore.services.accept import Addable, accept
 from simstore.services.choose import SchemeChoice, choice_for_folder, make_scheme
 from simstore.services.ingest import IngestOptions, Observer, ingest_documents, ingest_sources
 from simstore.services.opened import OpenStore
@@ -37,9 +38,6 @@ from simstore.sources.registry import ReadOptions, open_sources
 from simstore.storage import documents, generations, migrate, queries, runs
 from simstore.storage.engine import Database, Synchronous
 from simstore.text.decoding import encode
-
-Addable = Document | tuple[str, str] | Mapping[str, Any]
-_DOCUMENT_FIELDS = ("title", "collection", "metadata")
 
 
 class Store:
@@ -201,9 +199,7 @@ class Store:
             options = IngestOptions(
                 refresh=refresh, threads=threads, batch_documents=batch_documents
             )
-        return ingest_documents(
-            self._opened, map(_document, given), options, observer or Observer()
-        )
+        return ingest_documents(self._opened, map(accept, given), options, observer or Observer())
 
     def ingest(
         self,
@@ -255,7 +251,7 @@ class Store:
             collection: Only documents of this collection.
         """
         options = QueryOptions(radius=radius, first=first, limit=limit, collection=collection)
-        run = query_samples(self._opened, [_document(("", text))], options, record=False)
+        run = query_samples(self._opened, [accept(("", text))], options, record=False)
         return list(run.samples[0].matches)
 
     def query_many(
@@ -263,7 +259,7 @@ class Store:
     ) -> list[SampleResult]:
         """Return the matches of each sample, in the order of the samples."""
         run = query_samples(
-            self._opened, map(_document, samples), options or QueryOptions(), record=False
+            self._opened, map(accept, samples), options or QueryOptions(), record=False
         )
         return list(run.samples)
 
@@ -355,8 +351,12 @@ class Store:
     def __contains__(self, key: object) -> bool:
         if not isinstance(key, str):
             return False
+        try:
+            wanted = encode(key)
+        except InvalidParameter:
+            return False
         with self._opened.database.read() as connection:
-            return bool(documents.by_keys(connection, [encode(key)]))
+            return bool(documents.by_keys(connection, [wanted]))
 
     # The vocabulary and its generations.
 
@@ -482,30 +482,3 @@ def create_for_folder(
     """Make a store for what lies in a folder: ``simtool`` for the course's files, else ``web``."""
     choice = choice_for_folder(folder)
     return Store.create(place, scheme=choice, text=text, exist_ok=True), choice
-
-
-def _document(given: Addable) -> Document:
-    if isinstance(given, Document):
-        made = given
-    elif isinstance(given, Mapping):
-        missing = [name for name in ("key", "text") if name not in given]
-        if missing:
-            raise InvalidParameter(f"a mapping without {missing[0]!r}: it needs key and text")
-        unknown = set(given) - {"key", "text", *_DOCUMENT_FIELDS}
-        if unknown:
-            raise InvalidParameter(f"unknown fields {sorted(unknown)}; put them into metadata")
-        made = Document(
-            given["key"],
-            given["text"],
-            given.get("title"),
-            given.get("collection"),
-            given.get("metadata") or {},
-        )
-    else:
-        made = Document(*given)
-    for name in ("key", "text"):
-        value = getattr(made, name)
-        if not isinstance(value, str):
-            kind = type(value).__name__
-            raise InvalidParameter(f"the {name} of a document is a string, not {kind}")
-    return made

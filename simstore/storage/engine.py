@@ -200,14 +200,15 @@ class Database:
         if self.path is None:
             level: Any = "REPEATABLE READ" if mode == "ro" else "READ COMMITTED"
             try:
-                return create_engine(self.url, isolation_level=level)
+                return create_engine(self.url, isolation_level=level, max_overflow=-1)
             except NoSuchModuleError:
                 raise InvalidParameter(
                     f"{self.label}: simstore speaks sqlite:// and postgresql+psycopg://"
                 ) from None
             except ImportError:
                 raise MissingExtra(f"the store {self.label}", "postgres") from None
-        engine = create_engine(self.url, creator=self._connector(mode))
+        # As many connections as there are threads that ask.
+        engine = create_engine(self.url, creator=self._connector(mode), max_overflow=-1)
 
         @event.listens_for(engine, "begin")
         def _begin(connection: Connection) -> None:

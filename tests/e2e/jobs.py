@@ -64,6 +64,14 @@ def simstore_into_closed_pipe(words: list[str]) -> None:
     simstore(words)
 
 
+def simstore_into(words: list[str], output: str) -> None:
+    """Run a command line whose standard output is a file."""
+    descriptor = os.open(output, os.O_WRONLY)
+    os.dup2(descriptor, 1)
+    os.close(descriptor)
+    simstore(words)
+
+
 def simtool(words: list[str]) -> None:
     """Run the course tool."""
     sys.argv = ["simtool", *words]

@@ -77,7 +77,8 @@ def _import_everything() -> Any:
     for module in pkgutil.walk_packages(simstore.__path__, "simstore."):
         if "migrations" not in module.name:
             importlib.import_module(module.name)
-    for name in ("alembic.command", "rich.console", "rich.table", "click.shell_completion", "jobs"):
+    late = ("alembic.command", "numpy.ma", "rich.console", "rich.table", "click.shell_completion")
+    for name in (*late, "jobs"):
         importlib.import_module(name)
     return sys.modules["jobs"]
 

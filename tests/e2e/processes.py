@@ -227,17 +227,20 @@ def _readable(data: bytes) -> int:
         return os.dup(file.fileno())
 
 
-def launch(folder: Path, *words: str | Path, launcher: str = "cli.py", **options: Any) -> Finished:
-    """Run ``python cli.py ...`` in a new interpreter."""
+def launch(
+    folder: Path, *words: str | Path, launcher: str | None = "cli.py", **options: Any
+) -> Finished:
+    """Run ``python cli.py ...`` in a new interpreter; with no launcher, ``python ...``."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SIMSTORE_")}
+    program = [] if launcher is None else [str(REPOSITORY / launcher)]
+    defaults = {"input": b"", "env": environment}
     done = subprocess.run(
-        [sys.executable, str(REPOSITORY / launcher), *map(str, words)],
+        [sys.executable, *program, *map(str, words)],
         cwd=folder,
-        env=environment,
         capture_output=True,
         timeout=PATIENCE_SECONDS,
         check=False,
-        **({"input": b""} | options),
+        **(defaults | options),
     )
     return Finished(done.returncode, done.stdout, done.stderr)
 

@@ -28,7 +28,7 @@ PAGES = [
 SAMPLE = [("asked", PAGES[0][1]), ("bread", PAGES[2][1]), ("far", "Nothing of this kind is known.")]
 COMMANDS = [
     "ingest", "query", "report", "init", "list", "show", "remove", "stats", "vocabulary",
-    "reindex", "rejects", "backup", "compact", "upgrade", "fsck", "completion",
+    "reindex", "runs", "rejects", "backup", "compact", "upgrade", "fsck", "completion",
 ]  # fmt: skip
 
 

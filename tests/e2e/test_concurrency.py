@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import shutil
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from simstore.services.choose import SchemeChoice
 from simstore.services.ingest import IngestOptions
 from simstore.storage.engine import Database
 
-from . import corpora
+from . import corpora, golden
 from .processes import Child, Finished, Nursery
 from .states import assert_sound, state_of
 
@@ -219,6 +221,54 @@ def test_refresh_beside_an_ingest_into_a_frozen_store_loses_no_document(
         assert store.vocabulary_status().waiting == 0
         store.refresh()
     assert state_of(path, samples).unordered == clean.unordered
+
+
+def test_two_upgrades_at_once_both_succeed_and_the_copy_is_the_older_store(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    path = golden.copy_to(tmp_path, "store-0001")
+    before = path.read_bytes()
+    words = ["upgrade", "--db", str(path)]
+    for _ in range(4):
+        path.write_bytes(before)
+        children = [nursery.start("simstore", tmp_path, words=words) for _ in range(2)]
+        for child in children:
+            done = child.wait()
+            assert done.code == 0, done.errors
+        assert_sound(path)
+        (copy,) = tmp_path.glob("*.backup")
+        with closing(sqlite3.connect(copy)) as connection:
+            found = connection.execute("SELECT version_num FROM alembic_version").fetchone()[0]
+        assert found == golden.REVISION
+        copy.unlink()
+
+
+def test_two_processes_that_resume_a_reindex_leave_a_sound_store(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    source = article(tmp_path, 1, 200, "page")
+    scheme = {"name": "simtool", "features": 70}
+    path = make(tmp_path / "store.db", "web", source)
+    clean = make(tmp_path / "clean.db", "web", source)
+    samples = corpora.samples(1, corpora.pages(1, 200))
+    with Store.open(clean) as store:
+        store.reindex(SchemeChoice("simtool", features=70))
+    begun = nursery.start("reindex", tmp_path, place=str(path), scheme=scheme)
+    for _ in range(6):
+        begun.message()
+    begun.kill()
+    both = [nursery.start("reindex", tmp_path, place=str(path), resume=True) for _ in range(2)]
+    done = [child.wait() for child in both]
+    assert 0 in [one.code for one in done]
+    # The other one may find the work done; it says so and changes nothing.
+    for one in done:
+        assert one.code == 0 or "Conflict" in one.errors, one.errors
+    assert_sound(path)
+    assert state_of(path, samples) == state_of(clean, samples)
+    with Store.open(path) as store:
+        assert store.add("new", "a new page") == "added"
+        assert store.refresh(force=True).switched
+    assert_sound(path)
 
 
 def test_backups_during_an_ingest_are_sound_and_hold_whole_batches(

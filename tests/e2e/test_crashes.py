@@ -12,10 +12,11 @@ import os
 import random
 import shutil
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,11 @@ from simstore.services.ingest import IngestOptions
 from . import corpora, golden
 from .processes import Child, Nursery, until
 from .states import State, assert_sound, committed, drafts, integrity, state_of
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 BATCH = 5
 PAGES = 110
@@ -97,7 +103,14 @@ def web_trial(folder: Path, seed: int, count: int = PAGES) -> Trial:
     return Trial(folder, source, records, corpora.samples(seed, made), Store.create)
 
 
-TRIALS = {"simtool": simtool_trial, "web": web_trial}
+def packed_trial(folder: Path, seed: int, count: int = PAGES) -> Trial:
+    trial = web_trial(folder, seed, count)
+    packed = folder / "crawl.jsonl.zst"
+    packed.write_bytes(zstd.compress(trial.source.read_bytes()))
+    return replace(trial, source=packed)
+
+
+TRIALS = {"simtool": simtool_trial, "web": web_trial, "packed": packed_trial}
 
 
 def kill_at_random(child: Child, chance: random.Random, most_messages: int) -> list[str]:
@@ -125,7 +138,7 @@ def acknowledged(said: list[str]) -> int:
 
 
 @seeds(3)
-@pytest.mark.parametrize("scheme", ["simtool", "web"])
+@pytest.mark.parametrize("scheme", TRIALS)
 def test_killed_ingest_keeps_what_it_acknowledged_and_is_finished_by_the_same_command(
     nursery: Nursery, tmp_path: Path, scheme: str, seed: int
 ) -> None:
@@ -153,6 +166,41 @@ def test_killed_ingest_keeps_what_it_acknowledged_and_is_finished_by_the_same_co
     assert trial.state(path) == expected
     # Once more changes nothing.
     assert nursery.run("ingest", tmp_path, **command).code == 0
+    assert trial.state(path) == expected
+
+
+@seeds(2)
+def test_killed_ingest_of_many_small_files_is_finished_by_the_same_command(
+    nursery: Nursery, tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(f"files {seed}")
+    made = corpora.pages(seed, PAGES)
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    rest = list(made)
+    for number in range(PAGES):
+        part, rest = rest[: (size := chance.randint(0, 7))], rest[size:]
+        corpora.article_file(folder / f"article-{number:03d}.txt", part)
+    assert not rest
+    trial = Trial(tmp_path, folder, list(made), corpora.samples(seed, made), Store.create)
+    expected = trial.state(trial.clean())
+    path = tmp_path / "store.db"
+    trial.make(path).close()
+    command = {"place": str(path), "names": [str(folder)], "batch_documents": 20}
+    prefixes = {frozenset(dict(made[:end]).items()): end for end in range(PAGES + 1)}
+    reached = 0
+    for _ in range(3):
+        kill_at_random(nursery.start("ingest", tmp_path, **command), chance, 10)
+        assert_sound(path)
+        with Store.open(path) as store:
+            held = frozenset((one.key, one.text) for one in store.documents(with_text=True))
+        # A prefix of all pages; what was there before is read again, and stays.
+        assert held in prefixes
+        assert prefixes[held] >= reached
+        reached = prefixes[held]
+    finished = nursery.run("ingest", tmp_path, **command)
+    assert (finished.code, finished.errors) == (0, "")
+    assert_sound(path)
     assert trial.state(path) == expected
 
 
@@ -290,7 +338,8 @@ def test_killed_reindex_that_is_given_up_leaves_the_store_as_it_was(
     old = trial.state(path)
     scheme = {"name": "simtool", "features": 100}
     child = nursery.start("reindex", tmp_path, place=str(path), scheme=scheme)
-    kill_at_random(child, chance, 12)
+    assert [child.message(), child.message()] == ["open", "10"]
+    kill_at_random(child, chance, 8)
     assert _is_reindexing(path)
     given_up = nursery.simstore(tmp_path, "reindex", "--abort", "--db", path)
     assert given_up.code == 0
@@ -357,6 +406,21 @@ def test_killed_removal_removes_all_or_nothing_of_a_batch(
     assert nursery.simstore(tmp_path, *words).code == 0
     assert trial.state(path) == expected
     assert_sound(path)
+
+
+@seeds(1)
+def test_killed_compaction_loses_nothing(nursery: Nursery, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(f"compact {seed}")
+    trial = simtool_trial(tmp_path, seed)
+    path = trial.clean("store.db")
+    expected = trial.state(path)
+    for _ in range(2):
+        child = nursery.start("simstore", tmp_path, words=["compact", "--db", str(path)])
+        time.sleep(chance.random() * 0.08)
+        child.kill()
+        assert_sound(path)
+    assert nursery.simstore(tmp_path, "compact", "--db", path).code == 0
+    assert trial.state(path) == expected
 
 
 def test_store_that_replaces_a_killed_ones_file_takes_nothing_from_its_journal(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import oracle
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -178,6 +178,9 @@ class History(RuleBasedStateMachine):
 
 
 TestHistory = pytest.mark.filterwarnings("error")(History.TestCase)
+# An example is short; to shrink one takes minutes, for every try makes a store.
 TestHistory.settings = settings(
-    max_examples=settings.default.max_examples // 3, stateful_step_count=10
+    max_examples=max(settings.default.max_examples // 4, 1),
+    stateful_step_count=10,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )

@@ -1,0 +1,65 @@
+"""What callers may give as documents: documents, pairs, mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simstore.errors import InvalidParameter
+from simstore.model import Document
+from simstore.text.decoding import encode
+
+Addable = Document | tuple[str, str] | Mapping[str, Any]
+
+_FIELDS = frozenset(("key", "text", "title", "collection", "metadata"))
+
+
+def accept(given: Addable) -> Document:
+    """Return a document.
+
+    Args:
+        given: A document, a (key, text) pair, or a mapping with ``key`` and ``text`` and perhaps
+            ``title``, ``collection`` and ``metadata``.
+
+    Raises:
+        InvalidParameter: It is none of these, or a field has another type or holds half a
+            character (a lone surrogate).
+    """
+    document = _as_document(given)
+    for name in ("key", "text", "title", "collection"):
+        value = getattr(document, name)
+        if value is None and name in ("title", "collection"):
+            continue
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise InvalidParameter(f"the {name} of a document is a string, not {kind}")
+        if not value.isascii():
+            encode(value)
+    if not isinstance(document.metadata, Mapping):
+        kind = type(document.metadata).__name__
+        raise InvalidParameter(f"the metadata of a document are a mapping, not {kind}")
+    return document
+
+
+def _as_document(given: Addable) -> Document:
+    if isinstance(given, Document):
+        return given
+    if isinstance(given, Mapping):
+        for name in ("key", "text"):
+            if name not in given:
+                raise InvalidParameter(f"a mapping without {name!r}: it needs key and text")
+        unknown = sorted(map(str, set(given) - _FIELDS))
+        if unknown:
+            raise InvalidParameter(f"unknown fields {unknown}; put them into metadata")
+        return Document(
+            given["key"],
+            given["text"],
+            given.get("title"),
+            given.get("collection"),
+            given.get("metadata") or {},
+        )
+    if isinstance(given, tuple | list) and len(given) == 2:
+        return Document(*given)
+    raise InvalidParameter(
+        f"{type(given).__name__} is no document; give (key, text), a mapping or a Document"
+    )
