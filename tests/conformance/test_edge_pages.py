@@ -29,7 +29,7 @@ ARTICLES = {
     "every byte": b"one\n" + bytes(b for b in range(256) if b != 0x0C) + b"\n\ftwo\nriver\n\f",
     "no blank in a million bytes": b"one\n" + b"ab-" * 400_000 + b"river\n\ftwo\nriver\n\f",
     "id with blanks": b"the first  page, 1\nriver\n\f\t second page \t \nstone\n\f",
-    "id that ends in other signs": b"one.\nriver\n\ftwo -\nstone\n\f(three)\\\nlamp\n\f",
+    "id that ends in other signs": b"one.\nriver\n\ftwo -\nstone\n\f(three)\\\nlamp\n\fend.",
     "id of one character": b"1\nriver\n\f2\nstone\n\f",
     "id that looks like a distance": b"0:\nriver\n\f1: 2\nstone\n\f",
     "id not UTF-8": b"\xff\xfe\x80\nriver\n\fcaf\xe9\nstone\n\fcaf\xc3\xa9\nstone\n\f",

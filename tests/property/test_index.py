@@ -175,3 +175,17 @@ def test_limit_keeps_the_nearest_and_first_ingested(tmp_path: Path) -> None:
             (result,) = store.query_many([("", "0")], QueryOptions(radius=3, limit=limit))
             nearest = [(3, 0), (2, 1), (4, 1), (1, 2), (0, 3)][:limit]
             assert [(int(m.key), m.distance) for m in result.matches] == nearest
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("first", [True, False])
+def test_filter_does_not_end_the_search_at_a_segment_whose_matches_it_leaves_out(
+    tmp_path: Path, plan: str, first: bool
+) -> None:
+    # Document 0 shares the first segment with the sample, document 1 the second one.
+    stored = [0x0000_0001_0001_0001, 0x0001_0000_0001_0001]
+    with create_hexadecimal(tmp_path / "s.db", 64, stored) as store:
+        options = QueryOptions(exclude_self=True, first=first, plan=plan)  # type: ignore[arg-type]
+        for own, other in (("0", "1"), ("1", "0")):
+            (result,) = store.query_many([(own, "0")], options)
+            assert [(match.key, match.distance) for match in result.matches] == [(other, 3)]

@@ -104,6 +104,17 @@ def test_top_of_the_vocabulary_is_that_of_all_counts_however_they_lie_about(
             assert found == ordered[:limit]
 
 
+def test_top_of_the_vocabulary_reaches_below_terms_that_have_gone(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add_many([(word, f"{word} " * (9 - n)) for n, word in enumerate("abcdef")])
+        store.compact()
+        store.remove("a", "b", "d")
+    with Store.open(tmp_path / "s.db", read_only=True) as store:
+        assert [(one.term, one.total_count) for one in store.vocabulary(1)] == [("c", 7)]
+        assert [one.term for one in store.vocabulary(2)] == ["c", "e"]
+        assert [one.term for one in store.vocabulary(9)] == ["c", "e", "f"]
+
+
 def test_status_says_how_far_the_generation_has_drifted(tmp_path: Path) -> None:
     with filled(tmp_path, SIMTOOL, policy="frozen") as store:
         store.refresh()
