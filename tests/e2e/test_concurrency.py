@@ -50,8 +50,8 @@ def finish(*children: Child) -> list[Finished]:
 def test_two_ingests_of_different_files_at_once_end_as_one_after_the_other(
     nursery: Nursery, tmp_path: Path, scheme: str
 ) -> None:
-    one, two = article(tmp_path, 1, 200, "one"), article(tmp_path, 2, 200, "two")
-    samples = corpora.samples(1, corpora.pages(1, 200) + corpora.pages(2, 200))
+    one, two = article(tmp_path, 1, 120, "one"), article(tmp_path, 2, 120, "two")
+    samples = corpora.samples(1, corpora.pages(1, 120) + corpora.pages(2, 120))
     clean = state_of(make(tmp_path / "clean.db", scheme, one, two), samples)
     path = make(tmp_path / "store.db", scheme)
     finish(
@@ -68,8 +68,8 @@ def test_two_ingests_of_different_files_at_once_end_as_one_after_the_other(
 def test_two_ingests_of_the_same_file_at_once_store_each_page_once(
     nursery: Nursery, tmp_path: Path, scheme: str
 ) -> None:
-    source = article(tmp_path, 3, 150, "page")
-    samples = corpora.samples(3, corpora.pages(3, 150))
+    source = article(tmp_path, 3, 100, "page")
+    samples = corpora.samples(3, corpora.pages(3, 100))
     clean = state_of(make(tmp_path / "clean.db", scheme, source), samples)
     path = make(tmp_path / "store.db", scheme)
     finish(
@@ -119,7 +119,7 @@ def prefix_of(
 def test_queries_during_an_ingest_answer_from_whole_batches_and_never_fail(
     nursery: Nursery, tmp_path: Path, scheme: str
 ) -> None:
-    pages = corpora.pages(6, 1_200, repeats=False)
+    pages = corpora.pages(6, 1_000, repeats=False)
     place = {key: number for number, (key, _) in enumerate(pages)}
     first = corpora.article_file(tmp_path / "article-first.txt", pages[:200])
     rest = corpora.article_file(tmp_path / "article-rest.txt", pages[200:])
@@ -170,10 +170,10 @@ def answers(store: Store, samples: list[tuple[str, str]]) -> list[list[tuple[int
 def test_removals_during_an_ingest_end_as_one_after_the_other(
     nursery: Nursery, tmp_path: Path, scheme: str
 ) -> None:
-    old = article(tmp_path, 7, 100, "old", repeats=False)
-    new = article(tmp_path, 8, 300, "new")
-    gone = [key for key, _ in corpora.pages(7, 100, prefix="old", repeats=False)][::7]
-    samples = corpora.samples(7, corpora.pages(7, 100) + corpora.pages(8, 300))
+    old = article(tmp_path, 7, 60, "old", repeats=False)
+    new = article(tmp_path, 8, 150, "new")
+    gone = [key for key, _ in corpora.pages(7, 60, prefix="old", repeats=False)][::7]
+    samples = corpora.samples(7, corpora.pages(7, 60) + corpora.pages(8, 150))
     clean = make(tmp_path / "clean.db", scheme, old, new)
     with Store.open(clean) as store:
         store.remove(*gone)
@@ -189,8 +189,8 @@ def test_removals_during_an_ingest_end_as_one_after_the_other(
 def test_two_refreshes_at_once_build_one_generation_together(
     nursery: Nursery, tmp_path: Path
 ) -> None:
-    one, two = article(tmp_path, 1, 150, "one"), article(tmp_path, 2, 150, "two")
-    samples = corpora.samples(1, corpora.pages(1, 150))
+    one, two = article(tmp_path, 1, 100, "one"), article(tmp_path, 2, 100, "two")
+    samples = corpora.samples(1, corpora.pages(1, 100))
     clean = state_of(make(tmp_path / "clean.db", "simtool", one, two), samples)
     path = make(tmp_path / "store.db", "simtool", one)
     with Store.open(path) as store:
@@ -204,8 +204,8 @@ def test_two_refreshes_at_once_build_one_generation_together(
 def test_refresh_beside_an_ingest_into_a_frozen_store_loses_no_document(
     nursery: Nursery, tmp_path: Path
 ) -> None:
-    one, two = article(tmp_path, 1, 150, "one"), article(tmp_path, 2, 150, "two")
-    samples = corpora.samples(1, corpora.pages(1, 150))
+    one, two = article(tmp_path, 1, 100, "one"), article(tmp_path, 2, 100, "two")
+    samples = corpora.samples(1, corpora.pages(1, 100))
     clean = state_of(make(tmp_path / "clean.db", "simtool", one, two), samples)
     path = make(tmp_path / "store.db", "simtool", one)
     with Store.open(path) as store:
@@ -274,7 +274,7 @@ def test_two_processes_that_resume_a_reindex_leave_a_sound_store(
 def test_backups_during_an_ingest_are_sound_and_hold_whole_batches(
     nursery: Nursery, tmp_path: Path
 ) -> None:
-    source = article(tmp_path, 9, 600, "page", repeats=False)
+    source = article(tmp_path, 9, 400, "page", repeats=False)
     path = make(tmp_path / "store.db", "web")
     copier = nursery.start("back_up_without_end", tmp_path, place=str(path))
     assert copier.message() == "open"
@@ -286,7 +286,7 @@ def test_backups_during_an_ingest_are_sound_and_hold_whole_batches(
     (tmp_path / "stop").touch()
     copies = int(list(copier.messages())[-1]) + 1
     finish(copier)
-    order = [key for key, _ in corpora.pages(9, 600, repeats=False)]
+    order = [key for key, _ in corpora.pages(9, 400, repeats=False)]
     for number in {0, copies // 2, copies - 1}:
         copy = tmp_path / f"copy-{number}.db"
         assert_sound(copy)
@@ -297,8 +297,8 @@ def test_backups_during_an_ingest_are_sound_and_hold_whole_batches(
 
 
 def test_compacting_during_an_ingest_loses_nothing(nursery: Nursery, tmp_path: Path) -> None:
-    source = article(tmp_path, 10, 300, "page")
-    samples = corpora.samples(10, corpora.pages(10, 300))
+    source = article(tmp_path, 10, 150, "page")
+    samples = corpora.samples(10, corpora.pages(10, 150))
     clean = state_of(make(tmp_path / "clean.db", "simtool", source), samples)
     path = make(tmp_path / "store.db", "simtool")
     packer = nursery.start("compact_without_end", tmp_path, place=str(path))

@@ -18,7 +18,7 @@ from . import corpora
 from .processes import Finished, Nursery, small_disk
 from .states import State, assert_sound, committed, drafts, integrity, state_of
 
-LIMIT_BYTES = 700_000
+LIMIT_BYTES = 500_000
 DISK_BYTES = 3 << 20
 
 
@@ -48,7 +48,7 @@ class Corpus:
     """Some thousand pages outside of the disk that fills up, and the state they lead to."""
 
     def __init__(self, folder: Path, scheme: str) -> None:
-        self.made = corpora.pages(4, 2_500)
+        self.made = corpora.pages(4, 1_300)
         self.samples = corpora.samples(4, self.made)
         self.source = corpora.article_file(folder / "article.txt", self.made)
         self._scheme = scheme
@@ -117,7 +117,7 @@ def test_ingest_on_a_full_disk_keeps_what_is_committed_and_finishes_when_there_i
     path = disk / "store.db"
     corpus.make(path)
     words = ["ingest", "--db", path, corpus.source]
-    ballast = fill(disk, leave=600_000)
+    ballast = fill(disk, leave=400_000)
     done = nursery.simstore(tmp_path, *words)
     assert_says_that_the_disk_is_full(done)
     assert integrity(path) == "ok"

@@ -31,7 +31,7 @@ signals = pytest.mark.parametrize(
 def test_signal_stops_an_ingest_at_a_batch_and_the_same_command_finishes(
     nursery: Nursery, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    pages = corpora.pages(11, 5_500)
+    pages = corpora.pages(11, 4_000)
     source = corpora.article_file(tmp_path / "article.txt", pages)
     samples = corpora.samples(11, pages)
     with Store.create(tmp_path / "clean.db") as store:
@@ -117,7 +117,7 @@ def test_interrupted_query_exits_with_130_and_no_traceback(
 def test_interrupted_rebuild_exits_with_130_and_is_finished_later(
     nursery: Nursery, tmp_path: Path, words: list[str], again: list[str], table: str
 ) -> None:
-    pages = corpora.pages(12, 400)
+    pages = corpora.pages(12, 200)
     source = corpora.article_file(tmp_path / "article.txt", pages)
     path = tmp_path / "simstore.db"
     with Store.create(path, scheme=SchemeChoice("simtool", features=80)) as store:
@@ -147,7 +147,7 @@ def test_interrupted_rebuild_exits_with_130_and_is_finished_later(
 def test_interrupted_refresh_at_the_end_of_an_ingest_says_that_all_is_committed(
     nursery: Nursery, tmp_path: Path
 ) -> None:
-    source = corpora.article_file(tmp_path / "article.txt", corpora.pages(13, 400))
+    source = corpora.article_file(tmp_path / "article.txt", corpora.pages(13, 250))
     path = tmp_path / "simstore.db"
     Store.create(path, scheme=SchemeChoice("simtool", features=80)).close()
     words = ["ingest", str(source)]
