@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ import click
 from simstore import __version__
 from simstore.cli import completion, documents, ingest, query, rejects, runs, store, vocabulary
 from simstore.cli.options import common_options
-from simstore.cli.output import fail
+from simstore.cli.output import NO_SPACE, drop_output, fail, settle_streams
 from simstore.errors import SimstoreError
 
 
@@ -21,8 +22,10 @@ class _Commands(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
+        settle_streams()
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
         except SimstoreError as error:
             fail(str(error), error.exit_code)
         except KeyboardInterrupt as error:
@@ -32,6 +35,12 @@ class _Commands(click.Group):
             )
         except MemoryError:
             fail("out of memory; nothing committed is lost", 1)
+        except OSError as error:
+            if error.errno not in NO_SPACE:
+                raise
+            drop_output()
+            fail("no space left to write the results; nothing committed is lost", 6)
+        return result
 
 
 @click.group(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +16,8 @@ import click
 
 from simstore.cli.options import is_quiet, log, logs_json
 from simstore.errors import StorageError, printable
+
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 Update = Callable[[int, int | None], None]
 
@@ -133,10 +137,35 @@ def write_file(path: Path, data: bytes) -> None:
         raise StorageError(f"{shown} cannot be written: {error.strerror}; try -o FILE") from error
 
 
+def settle_streams() -> None:
+    """Make the standard streams safe to use.
+
+    A stream that is closed is opened to nothing, so that no file of the store gets its number;
+    what the terminal's encoding cannot show is escaped.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def drop_output() -> None:
+    """Send what is left of the output nowhere, so that the interpreter's end does not try again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
 def fail(message: str, exit_code: int) -> NoReturn:
     """Show an error in one line, as click does or as JSON where that is wanted, and exit."""
     if logs_json():
         log.error(message, extra={"facts": {"exit_code": exit_code}})
     else:
-        click.ClickException(message).show()
+        click.echo(f"Error: {message}", file=sys.stderr)
     raise SystemExit(exit_code)

@@ -43,7 +43,7 @@ def create_store(
         _fill(database, scheme, settings)
         return
     if os.path.lexists(database.path):
-        raise StoreExists(str(database.path))
+        raise StoreExists(database.label)
     if not database.path.absolute().parent.is_dir():
         raise StorageError(f"{database.label}: its folder does not exist; make it first")
     with translated_files(str(database.path)):
@@ -140,8 +140,8 @@ def upgrade(database: Database) -> tuple[str, str, Path | None]:
     if before == migrate.HEAD:
         return before, before, None
     kept = None
-    if database.path is not None:
-        kept = database.path.with_name(f"{database.path.name}.{before}.backup")
+    if database.given is not None:
+        kept = database.given.with_name(f"{database.given.name}.{before}.backup")
         backup(OpenStore(database), kept, replace=True)
     migrate.upgrade(database)
     return before, migrate.HEAD, kept

@@ -61,18 +61,20 @@ class Database:
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         text = os.fspath(place)
-        self.path: Path | None = None
+        self.given: Path | None = None
         if "://" in text:
             try:
                 self.url = make_url(text)
             except (ArgumentError, ValueError) as error:
                 raise InvalidParameter(f"{printable(text)} is no database URL ({error})") from None
             if self.url.get_backend_name() == "sqlite":
-                self.path = Path(self.url.database or "")
+                self.given = Path(self.url.database or "")
         else:
-            self.path = Path(text)
+            self.given = Path(text)
             self.url = URL.create("sqlite", database=printable(text))
-        self.label = printable(str(self.path)) if self.path else self.url.render_as_string()
+        # The file itself, wherever the process goes and whatever links lead to it.
+        self.path = Path(os.path.realpath(self.given)) if self.given else None
+        self.label = printable(str(self.given)) if self.path else self.url.render_as_string()
         self._synchronous = synchronous
         self._busy_seconds = busy_seconds
         self._process = os.getpid()
@@ -85,7 +87,7 @@ class Database:
                     f"SQLite {sqlite3.sqlite_version} is too old: simstore needs "
                     f"{'.'.join(map(str, MINIMUM_SQLITE))} or newer; use a newer Python"
                 )
-            if not text or str(self.path) == ".":
+            if not text or str(self.given) == ".":
                 raise InvalidParameter("the path of the store is empty; name one with --db")
 
     @property

@@ -13,7 +13,8 @@ import pytest
 
 import simstore
 from simstore.errors import InvalidParameter, MalformedRecord, SourceNotFound
-from simstore.model import IngestProgress, Rejection
+from simstore.model import IngestProgress, QueryOptions, Rejection
+from simstore.services import ingest as services_ingest
 from simstore.services.ingest import IngestOptions, Observer
 from simstore.sources.registry import ReadOptions
 from simstore.sources.streams import zstd
@@ -323,3 +324,26 @@ def test_large_metadata_and_titles_come_back(tmp_path: Path) -> None:
         assert stored.title == "T" * 5_000
         assert stored.metadata == {"n": metadata}
         assert counts(ingest(store, tmp_path / "a.jsonl")) == (0, 0, 1, 0, 0)
+
+
+def test_times_of_sight_are_the_first_and_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def seen() -> tuple[int, int]:
+        found = store.show("k")
+        return found.first_seen, found.last_seen
+
+    with create(tmp_path) as store:
+        # The clock may go back.
+        for time, text, expected in (
+            (1_000, "river", (1_000, 1_000)),
+            (2_000, "river", (1_000, 2_000)),
+            (500, "river", (1_000, 2_000)),
+            (3_000, "stone", (1_000, 3_000)),
+        ):
+            monkeypatch.setattr(services_ingest, "now", lambda time=time: time)
+            store.add("k", text)
+            assert seen() == expected
+        for since, found in ((1_000, ["k"]), (1_001, [])):
+            (result,) = store.query_many([("", "stone")], QueryOptions(since=since))
+            assert [match.key for match in result.matches] == found
