@@ -61,6 +61,8 @@ class Database:
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         text = os.fspath(place)
+        if "\0" in text:
+            raise InvalidParameter("the path of the store holds a NUL; name another with --db")
         self.given: Path | None = None
         if "://" in text:
             try:

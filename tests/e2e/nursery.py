@@ -8,6 +8,7 @@ spawn, four descriptors: standard input, output, error, and a pipe for messages 
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -17,8 +18,9 @@ import signal
 import socket
 import struct
 import sys
+import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 HERE = Path(__file__).resolve().parent
 LENGTH = struct.Struct(">I")
@@ -46,7 +48,7 @@ def main() -> int:
         pid = os.fork()
         if not pid:
             connection.close()
-            return _work(jobs, request, list(descriptors))
+            _end(_work(jobs, request, list(descriptors)))
         for descriptor in descriptors:
             os.close(descriptor)
         _send(connection, {"pid": pid})
@@ -61,8 +63,26 @@ def _work(jobs: Any, request: dict[str, Any], descriptors: list[int]) -> int:
     os.environ.clear()
     os.environ.update(request["environment"])
     jobs.messages = descriptors[3]
-    code = getattr(jobs, request["job"])(**request["arguments"])
-    return int(code or 0)
+    try:
+        getattr(jobs, request["job"])(**request["arguments"])
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _end(code: int) -> NoReturn:
+    """End a child as the interpreter does, but for taking down all that was imported."""
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        traceback.print_exc()
+        code = 120
+    os._exit(code)
 
 
 def _import_everything() -> Any:
