@@ -257,7 +257,8 @@ store was made, {peak / 1024:,.0f} MB was the peak of the whole run.
 
 simstore {simstore.__version__}, Python {platform.python_version()}, SQLite
 {sqlite3.sqlite_version}, NumPy {np.__version__}; {os.cpu_count()} processors
-({platform.machine()}), {platform.system()}.
+({platform.machine()}), {platform.system()}; load average {os.getloadavg()[2]:.1f} over the last
+15 minutes: above the number of processors, other work took part of them.
 
 """
     arguments.output.write_text(head + "\n".join(parts) + "\n")
