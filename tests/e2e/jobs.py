@@ -58,18 +58,22 @@ def simstore(
 def simstore_into_closed_pipe(words: list[str]) -> None:
     """Run a command line whose reader has gone, as in ``simstore list | head``."""
     reading, writing = os.pipe()
-    os.dup2(writing, 1)
-    os.close(writing)
     os.close(reading)
+    write_results_to(writing)
     simstore(words)
 
 
 def simstore_into(words: list[str], output: str) -> None:
     """Run a command line whose standard output is a file."""
-    descriptor = os.open(output, os.O_WRONLY)
+    write_results_to(os.open(output, os.O_WRONLY))
+    simstore(words)
+
+
+def write_results_to(descriptor: int) -> None:
+    """Make a descriptor the standard output."""
     os.dup2(descriptor, 1)
     os.close(descriptor)
-    simstore(words)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def simtool(words: list[str]) -> None:

@@ -203,12 +203,26 @@ def test_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(StoreExists):
         Store.create(path)
     Store.create(path, exist_ok=True).close()
-    path.unlink()
-    path.symlink_to(tmp_path / "nothing")
+    (tmp_path / "link.db").symlink_to(path)
     with pytest.raises(StoreExists):
-        Store.create(path)
+        Store.create(tmp_path / "link.db")
     with pytest.raises(StorageError, match="folder"):
         Store.create(tmp_path / "no folder" / "s.db")
+
+
+def test_link_is_followed_to_the_file_it_points_at(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    link = tmp_path / "s.db"
+    link.symlink_to(tmp_path / "far" / "real.db")
+    with Store.create(link) as store:
+        store.add("a", "river")
+    with Store.open(tmp_path / "far" / "real.db") as store:
+        assert "a" in store
+    with Store.open(link) as store:
+        store.add("b", "river")
+        assert len(store) == 2
+    assert link.is_symlink()
+    assert [path.name for path in (tmp_path / "far").iterdir()] == ["real.db"]
 
 
 @pytest.mark.parametrize(
