@@ -68,9 +68,15 @@ def waiting_for_input(nursery: Nursery, folder: Path, *words: str) -> tuple[Chil
     reading, writing = os.pipe()
     child = nursery.start("simstore", folder, words=list(words), stdin=reading)
     os.write(writing, b"one\nThe first words of a page that goes on")
-    until(lambda: not _unread(reading), "the command to read")
+    until(lambda: not _unread(reading) and _is_asleep(child), "the command to wait")
     os.close(reading)
     return child, writing
+
+
+def _is_asleep(child: Child) -> bool:
+    """Whether it waits in the kernel, where a signal wakes it; a moment earlier none would."""
+    status = Path(f"/proc/{child.pid}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "S"
 
 
 def _unread(descriptor: int) -> int:
@@ -83,7 +89,10 @@ def test_second_signal_stops_an_ingest_that_waits_for_its_input(
 ) -> None:
     child, writing = waiting_for_input(nursery, tmp_path, "ingest", "--as", "articles", "-")
     child.signal(signal.SIGINT)
-    until(lambda: "once more" in child.error_text(), "the first signal's message")
+    until(
+        lambda: "once more" in child.error_text() and _is_asleep(child),
+        "the first signal's message",
+    )
     child.signal(signal.SIGINT)
     done = child.wait()
     os.close(writing)
