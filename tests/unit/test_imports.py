@@ -14,18 +14,16 @@ import simstore
 HEAVY = ("sqlalchemy", "alembic", "numpy", "numba", "rich", "xxhash")
 PROGRAMS = {
     "import simstore": "import simstore; dir(simstore); simstore.__version__",
-    "simstore --help": "from simstore.cli import main; main(['--help'], standalone_mode=False)",
-    "simstore ingest --help": (
-        "from simstore.cli import main; main(['ingest', '--help'], standalone_mode=False)"
-    ),
-    "simstore query --help": (
-        "from simstore.cli import main; main(['query', '--help'], standalone_mode=False)"
+    "simstore --help": (
+        "from simstore.cli import main\n"
+        "for line in (['--help'], *([name, '--help'] for name in main.commands)):\n"
+        "    main(line, standalone_mode=False)"
     ),
     "simstore --version": "from simstore.cli import main; main(['-V'], standalone_mode=False)",
     "simtool --help": (
         "from simstore.cli.simtool import main; main(['--help'], standalone_mode=False)"
     ),
-    "errors": "from simstore.errors import SimstoreError; from simstore import Document",
+    "errors and values": "from simstore import Document, SimstoreError",
 }
 
 
