@@ -58,10 +58,10 @@ def split_page(page: bytes) -> tuple[bytes, bytes]:
     """
     ends = [place for place in (page.find(b"\n"), page.find(b"\r")) if place >= 0]
     if not ends:
-        return page.rstrip(b" \t\v"), b""
+        return page.rstrip(b" \t"), b""
     end = min(ends)
     after = end + (2 if page[end : end + 2] == b"\r\n" else 1)
-    return page[:end].rstrip(b" \t\v"), page[after:]
+    return page[:end].rstrip(b" \t"), page[after:]
 
 
 def _chunks(

@@ -111,3 +111,12 @@ def test_rejections_say_why() -> None:
     assert reasons(read(read_articles, b"k\nabc", max_document_bytes=2)) == [
         "the page has 5 bytes, more than the limit of 2"
     ]
+
+
+def test_trailing_blanks_of_an_id_are_spaces_and_tabs_as_the_course_tool_has_it() -> None:
+    page = b"one two \t \nbody"
+    assert split_page(page) == (b"one two", b"body")
+    assert oracle.pages(page)[0][0] == b"one two"
+    page = b"one\v\nbody"
+    assert split_page(page) == (b"one\v", b"body")
+    assert oracle.pages(page)[0][0] == b"one\v"
