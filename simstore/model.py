@@ -168,17 +168,31 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A stored document within the radius of a sample; verified.
+    """A stored document near a sample.
+
+    Resemblance and containment are of the sets of shingles; None where they were not asked for,
+    or the store keeps neither text nor sketch.
 
     Attributes:
         key: Key of the document.
-        distance: Hamming distance of the fingerprints, in bits.
+        distance: Hamming distance of the fingerprints, in bits; None without fingerprints.
         document_id: Its place in the order of ingest.
+        channels: What found it: ``simhash``: within the radius; ``minhash``: the sketches agree
+            in a band.
+        resemblance: |A∩B| / |A∪B|, 0 to 1.
+        containment: |A∩B| / |A|, how much of the sample is in the document, 0 to 1.
+        containment_reverse: |A∩B| / |B|, how much of the document is in the sample, 0 to 1.
+        basis: ``text``: the three are exact; ``sketch``: they are estimates.
     """
 
     key: str
-    distance: int
+    distance: int | None
     document_id: int
+    channels: tuple[str, ...] = ("simhash",)
+    resemblance: float | None = None
+    containment: float | None = None
+    containment_reverse: float | None = None
+    basis: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +209,13 @@ class QueryOptions:
         since: Only documents first seen at or after this time.
         where: Only documents whose metadata fields have these values, compared as text.
         plan: ``auto``, ``scan`` or ``segments``; all matches are the same.
+        channels: By which to look; none: all that the store has.
+        verify: Tell resemblance and containment of each match.
+        min_resemblance: Only matches of this resemblance, 0 to 1.
+        min_containment: Only matches of this containment of the sample in the document, 0 to 1.
+        min_features: Texts of fewer features are too short to judge by their likeness: they match
+            only where one wholly contains the other. None: 8 with the scheme ``web``, 0 with
+            ``simtool``.
     """
 
     radius: int | None = None
@@ -205,6 +226,11 @@ class QueryOptions:
     since: int | None = None
     where: tuple[tuple[str, str], ...] = ()
     plan: Literal["auto", "scan", "segments"] = "auto"
+    channels: tuple[str, ...] = ()
+    verify: bool = True
+    min_resemblance: float | None = None
+    min_containment: float | None = None
+    min_features: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +238,13 @@ class SampleExplanation:
     """What one sample cost.
 
     Attributes:
-        method: ``segments`` or ``scan``.
+        method: ``segments`` or ``scan``; ``none`` without fingerprints.
         thresholds: Bits flipped in each segment; -1: the segment is not looked at.
         probe_count: Segment values looked up.
         candidate_count: Distinct fingerprints that were verified.
         seconds: Wall time.
+        band_candidate_count: Sketches that agree in a band.
+        verified_count: Documents whose resemblance was computed.
     """
 
     method: str
@@ -224,16 +252,24 @@ class SampleExplanation:
     probe_count: int
     candidate_count: int
     seconds: float
+    band_candidate_count: int = 0
+    verified_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SampleResult:
-    """The matches of one sample, by distance, then order of ingest."""
+    """The matches of one sample, by distance, then order of ingest.
+
+    Attributes:
+        fingerprint: Zero-padded hexadecimal; empty without fingerprints.
+        too_short: The sample has too few features to be judged by its likeness.
+    """
 
     key: str
     fingerprint: str
     matches: tuple[Match, ...]
     explanation: SampleExplanation | None = None
+    too_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,12 +354,19 @@ class RefreshSummary:
 
 @dataclass(frozen=True, slots=True)
 class StoreStatistics:
-    """A store in numbers."""
+    """A store in numbers.
+
+    Attributes:
+        sketch_count: Documents that have a sketch.
+        sketch_bytes: Bytes of the sketches and of their pages.
+        unpacked_sketches: Sketches that are in no page yet.
+    """
 
     path: str
     revision: str
     scheme: str
     bits: int
+    channels: str
     policy: Policy
     text_kept: bool
     vocabulary_recorded: bool
@@ -331,6 +374,9 @@ class StoreStatistics:
     distinct_contents: int
     distinct_fingerprints: int
     waiting: int
+    sketch_count: int
+    sketch_bytes: int
+    unpacked_sketches: int
     text_bytes: int
     stored_text_bytes: int
     file_bytes: int
@@ -351,3 +397,72 @@ class Finding:
     invariant: str
     detail: str
     remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedText:
+    """One of two texts that were compared, in numbers.
+
+    Attributes:
+        name: Key, path, or ``-``.
+        byte_count: Bytes of the text in UTF-8.
+        character_count: Characters from which shingles are cut.
+        shingle_count: Shingles, with repetitions.
+        distinct_shingles: Distinct shingles.
+        feature_count: Features, with repetitions.
+        distinct_features: Distinct features.
+    """
+
+    name: str
+    byte_count: int
+    character_count: int
+    shingle_count: int
+    distinct_shingles: int
+    feature_count: int
+    distinct_features: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one algorithm says of two texts.
+
+    Attributes:
+        algorithm: Its name.
+        values: Its measures by name, in order; None where a measure is not defined for the texts.
+        detail: What the measures go by, in words.
+        seconds: Time from the texts to the measures, steps shared with other algorithms included.
+    """
+
+    algorithm: str
+    values: Mapping[str, float | int | bool | str | None]
+    detail: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two texts, and what every algorithm says of them.
+
+    Attributes:
+        first: The first text, A.
+        second: The second text, B.
+        measurements: One an algorithm, in a fixed order.
+        similar: The resemblance of the shingles reaches the threshold; None where neither text
+            has a shingle.
+    """
+
+    first: ComparedText
+    second: ComparedText
+    measurements: tuple[Measurement, ...]
+    similar: bool | None
+
+    def measurement(self, algorithm: str) -> Measurement:
+        """Return what an algorithm says.
+
+        Raises:
+            KeyError: There is none of this name.
+        """
+        for found in self.measurements:
+            if found.algorithm == algorithm:
+                return found
+        raise KeyError(algorithm)

@@ -9,7 +9,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from simstore.errors import InvalidParameter, RunNotFound, StoreExists, StoreNotFound
+from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
+from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
+    Comparison,
     Document,
     Finding,
     IngestSummary,
@@ -30,7 +33,9 @@ from simstore.model import (
 from simstore.services import fsck, maintain, refresh, reindex, remove, show
 from simstore.services.accept import Addable, accept
 from simstore.services.choose import SchemeChoice, choice_for_folder, make_scheme
+from simstore.services.compare import compare_in_store
 from simstore.services.ingest import IngestOptions, Observer, ingest_documents, ingest_sources
+from simstore.services.measures import CompareOptions
 from simstore.services.opened import OpenStore
 from simstore.services.query import query_samples
 from simstore.services.refresh import Progress
@@ -96,6 +101,7 @@ class Store:
         place: str | os.PathLike[str] = "simstore.db",
         *,
         scheme: SchemeChoice | str = "web",
+        channels: Sequence[str] = CHANNELS,
         policy: Policy = "live",
         text: bool = True,
         vocabulary: bool = True,
@@ -107,6 +113,7 @@ class Store:
         Args:
             place: Path of the file, or an SQLAlchemy URL.
             scheme: ``web``, ``simtool``, or a choice with options.
+            channels: ``simhash``, ``minhash`` or both: by which the store finds documents.
             policy: ``live``: each ingest and removal refreshes a corpus-dependent scheme at its
                 end; ``frozen``: only :meth:`refresh` does.
             text: Keep the texts.
@@ -118,11 +125,15 @@ class Store:
             StoreExists: There is something at this place.
         """
         choice = SchemeChoice(scheme) if isinstance(scheme, str) else scheme
+        simhash, minhash = parse_channels(channels)
+        made = make_scheme(choice)
+        sketching = Sketching(made.normalization)
         database = Database(place, synchronous=synchronous)
         try:
             maintain.create_store(
                 database,
-                make_scheme(choice),
+                made,
+                channels=Channels(simhash, minhash, sketching),
                 policy=policy,
                 text_kept=text,
                 vocabulary_recorded=vocabulary,
@@ -240,8 +251,12 @@ class Store:
         first: bool = False,
         limit: int | None = None,
         collection: str | None = None,
+        min_resemblance: float | None = None,
+        min_containment: float | None = None,
     ) -> list[Match]:
-        """Return the documents within the radius of a text, by distance, then order of ingest.
+        """Return the documents near a text, by distance, then order of ingest.
+
+        They are those within the radius, and those whose sketches agree in a band.
 
         Args:
             text: The sample.
@@ -249,8 +264,17 @@ class Store:
             first: Stop at the first match.
             limit: Most matches.
             collection: Only documents of this collection.
+            min_resemblance: Only documents of this resemblance, 0 to 1.
+            min_containment: Only documents that contain this much of the text, 0 to 1.
         """
-        options = QueryOptions(radius=radius, first=first, limit=limit, collection=collection)
+        options = QueryOptions(
+            radius=radius,
+            first=first,
+            limit=limit,
+            collection=collection,
+            min_resemblance=min_resemblance,
+            min_containment=min_containment,
+        )
         run = query_samples(self._opened, [accept(("", text))], options, record=False)
         return list(run.samples[0].matches)
 
@@ -303,6 +327,22 @@ class Store:
             require_fresh=require_fresh,
             on_progress=tell,
         )
+
+    def compare(
+        self, first: str | Document, second: str | Document, options: CompareOptions | None = None
+    ) -> Comparison:
+        """Compare two texts by every algorithm, side by side.
+
+        Args:
+            first: Key of a stored document, or a document whose text is given.
+            second: Another one.
+            options: How to compare.
+
+        Raises:
+            DocumentNotFound: No document has a key.
+            NotFound: The store keeps no texts.
+        """
+        return compare_in_store(self._opened, first, second, options)
 
     def report(self, run_id: int | None = None) -> QueryRun:
         """Return a recorded query run, the latest where none is named.
@@ -385,18 +425,21 @@ class Store:
         self,
         scheme: SchemeChoice | None = None,
         *,
+        channels: Sequence[str] | None = None,
         resume: bool = False,
         on_progress: Progress | None = None,
     ) -> str:
-        """Make all fingerprints anew from the kept texts; return the scheme that stands now.
+        """Make fingerprints and sketches anew from the kept texts; return the scheme's label.
 
         Args:
             scheme: The new scheme; None: the present one, as this installation computes it.
+            channels: ``simhash``, ``minhash`` or both; None: as before.
             resume: Go on with a reindex that was interrupted.
             on_progress: Called with documents done and in all.
         """
         made = None if scheme is None else make_scheme(scheme)
-        return reindex.reindex(self._opened, made, resume=resume, on_progress=on_progress)
+        wanted = None if channels is None else parse_channels(channels)
+        return reindex.reindex(self._opened, made, wanted, resume=resume, on_progress=on_progress)
 
     def abort_reindex(self) -> None:
         """Give up a reindex that was interrupted."""
@@ -428,9 +471,20 @@ class Store:
         """
         return maintain.backup(self._opened, Path(target), replace=replace, on_progress=on_progress)
 
-    def compact(self) -> tuple[int, int]:
-        """Give unused space back; return the file's bytes before and after."""
-        return maintain.compact(self._opened)
+    def compact(
+        self, bands: tuple[int, int] | None = None, *, on_progress: Progress | None = None
+    ) -> tuple[int, int]:
+        """Pack the sketches, give unused space back; return the file's bytes before and after.
+
+        Args:
+            bands: Number of bands and values a band to pack by from now on; None: as before.
+            on_progress: Called with bands done and in all.
+
+        Raises:
+            InvalidParameter: The sketch has not so many values, or the store no sketches.
+        """
+        layout = None if bands is None else BandLayout(*bands)
+        return maintain.compact(self._opened, layout, on_progress)
 
     def fsck(self, on_progress: Progress | None = None) -> list[Finding]:
         """Return every broken invariant; an empty list for a sound store."""

@@ -9,7 +9,17 @@ from typing import Any
 import click
 
 from simstore import __version__
-from simstore.cli import completion, documents, ingest, query, rejects, runs, store, vocabulary
+from simstore.cli import (
+    compare,
+    completion,
+    documents,
+    ingest,
+    query,
+    rejects,
+    runs,
+    store,
+    vocabulary,
+)
 from simstore.cli.options import common_options
 from simstore.cli.output import NO_SPACE, drop_output, fail, settle_streams
 from simstore.errors import SimstoreError
@@ -67,6 +77,7 @@ for _command in (
     query.query,
     query.report,
     store.init,
+    compare.compare,
     documents.list_documents,
     documents.show,
     documents.remove,

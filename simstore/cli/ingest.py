@@ -15,11 +15,10 @@ from simstore.cli.options import (
     log,
     open_store,
     reading_options,
-    scheme_choice,
-    scheme_options,
     store_place,
 )
 from simstore.cli.output import progress
+from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.errors import StoreNotFound, printable
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from simstore.reports.lines import to_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simstore.services.choose import SchemeChoice
     from simstore.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -135,6 +134,11 @@ def store_place() -> str:
     return str(click.get_current_context().meta.get(_STORE, DEFAULT_STORE))
 
 
+def store_is_named() -> bool:
+    """Return whether ``--db`` or ``SIMSTORE_DB`` names the store."""
+    return _STORE in click.get_current_context().meta
+
+
 @contextmanager
 def open_store(*, read_only: bool = False, **options: Any) -> Iterator[Store]:
     """Open the store that was named, and close it at the end."""
@@ -144,70 +148,21 @@ def open_store(*, read_only: bool = False, **options: Any) -> Iterator[Store]:
         yield store
 
 
-def scheme_options(command: Command) -> Command:
-    """Add the options that choose a scheme; the command takes them as ``**scheme``."""
-    for option in reversed(
-        (
-            click.option(
-                "--scheme",
-                "scheme_name",
-                type=click.Choice(["web", "simtool"]),
-                help="web: any language, no corpus needed. simtool: the course tool's, words of "
-                "ASCII letters ranked over the whole store.",
-            ),
-            click.option(
-                "--bits", "-M", type=int, metavar="M", help="Fingerprint length.  [default: 64]"
-            ),
-            click.option(
-                "--features",
-                "-N",
-                type=int,
-                metavar="N",
-                help="simtool: size of the feature vector.  [default: 1000]",
-            ),
-            click.option(
-                "--hash-table",
-                type=click.Path(),
-                metavar="FILE",
-                help="simtool: a row of 0 and 1 a feature.  [default: a built-in table]",
-            ),
-            click.option(
-                "--stopwords",
-                metavar="FILE|builtin|none",
-                help="Words that do not count.  [default: simtool builtin, web none]",
-            ),
-            click.option(
-                "--weights",
-                type=click.Choice(["log-tf", "tf", "uniform"]),
-                help="web: what a word's count weighs.  [default: log-tf]",
-            ),
-            click.option(
-                "--tie",
-                type=click.Choice(["zero", "one"]),
-                help="web: the bit that a zero sum gives.  [default: zero]",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+def channels_option(default: str | None) -> Callable[[Command], Command]:
+    """Return the option ``--channels``."""
+    return click.option(
+        "--channels",
+        type=click.Choice(["both", "simhash", "minhash"]),
+        default=default,
+        show_default=default is not None,
+        help="simhash: fingerprints, all within a radius is found. minhash: sketches, what "
+        "resembles is found with high probability." + ("" if default else "  [default: as before]"),
+    )
 
 
-def scheme_choice(
-    scheme_name: str | None,
-    bits: int | None,
-    features: int | None,
-    hash_table: str | None,
-    stopwords: str | None,
-    weights: str | None,
-    tie: str | None,
-) -> SchemeChoice | None:
-    """Return the scheme that was chosen; None where no option was given."""
-    from simstore.services.choose import SchemeChoice
-
-    given = (bits, features, hash_table, stopwords, weights, tie)
-    if scheme_name is None and all(option is None for option in given):
-        return None
-    return SchemeChoice(scheme_name or "web", bits, features, hash_table, stopwords, weights, tie)
+def channel_names(chosen: str) -> tuple[str, ...]:
+    """Return the channels that ``--channels`` names."""
+    return ("simhash", "minhash") if chosen == "both" else (chosen,)
 
 
 def format_option(*formats: str) -> Callable[[Command], Command]:

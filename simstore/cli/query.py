@@ -29,9 +29,11 @@ if TYPE_CHECKING:
         "\b\nExamples:\n"
         "  simstore query sample.txt                   within 3 bits\n"
         "  simstore query -k 6 --format jsonl new.txt  within 6 bits, for a program\n"
+        "  simstore query --min-resemblance 0.5 a.txt  half of all shingles in common\n"
+        "  simstore query --channel simhash a.txt      by fingerprints alone\n"
         "  echo 'some text' | simstore query -         standard input\n\n"
-        "Every stored fingerprint within the radius is found; `simstore report` writes the last "
-        "answer again."
+        "Every stored fingerprint within the radius is found; the sketches add what resembles the "
+        "sample otherwise. `simstore report` writes the last answer again."
     )
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
@@ -41,6 +43,38 @@ if TYPE_CHECKING:
     type=int,
     metavar="BITS",
     help="Largest Hamming distance.  [default: min(3, M)]",
+)
+@click.option(
+    "--channel",
+    "channels",
+    type=click.Choice(["simhash", "minhash"]),
+    multiple=True,
+    help="Look by this channel only.  [default: all that the store has]",
+)
+@click.option(
+    "--min-resemblance",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Only documents with this share of all shingles in common with the sample.",
+)
+@click.option(
+    "--min-containment",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Only documents that contain this share of the sample's shingles.",
+)
+@click.option(
+    "--min-features",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Texts of fewer features match only where one contains the other.  "
+    "[default: web 8, simtool 0]",
+)
+@click.option(
+    "--verify/--no-verify",
+    default=True,
+    show_default=True,
+    help="Tell resemblance and containment, from the texts or else from the sketches.",
 )
 @click.option("--first", is_flag=True, help="Stop at the first match of each sample.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Most matches a sample.")
@@ -74,6 +108,11 @@ if TYPE_CHECKING:
 def query(
     sources: tuple[str, ...],
     radius: int | None,
+    channels: tuple[str, ...],
+    min_resemblance: float | None,
+    min_containment: float | None,
+    min_features: int | None,
+    verify: bool,
     first: bool,
     limit: int | None,
     exclude_self: bool,
@@ -100,6 +139,11 @@ def query(
         _time(since),
         _conditions(conditions),
         plan,  # type: ignore[arg-type]
+        channels,
+        verify,
+        min_resemblance,
+        min_containment,
+        min_features,
     )
     read = ReadOptions(
         reading["as_format"],
@@ -125,6 +169,14 @@ def query(
         )
     if run.not_recorded:
         log.warning("the run is not recorded: %s", run.not_recorded)
+    short = sum(sample.too_short for sample in run.samples)
+    if short:
+        log.warning(
+            "%d of %d samples are too short to judge: they match exact copies and texts that "
+            "contain them or that they contain; --min-features 0 lists all within the radius",
+            short,
+            len(run.samples),
+        )
     _write(run, output_format)
     if explain:
         _explain(run)
@@ -204,7 +256,7 @@ def _refuse_store(output: Path) -> None:
 def _write(run: QueryRun, output_format: str) -> None:
     if output_format == "table":
         print_table(
-            ("sample", "distance", "match"),
+            ("sample", "distance", "resemblance", "containment", "found by", "match"),
             (row for sample in run.samples for row in (_table_rows(sample))),
         )
         return
@@ -215,13 +267,27 @@ def _write(run: QueryRun, output_format: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def _table_rows(sample: SampleResult) -> list[tuple[str, int | None, str]]:
+def _table_rows(sample: SampleResult) -> list[tuple[Any, ...]]:
     if not sample.matches:
-        return [(sample.key, None, "-")]
+        return [(sample.key, None, None, None, "", "-")]
     return [
-        (sample.key if number == 0 else "", match.distance, match.key)
+        (
+            sample.key if number == 0 else "",
+            match.distance,
+            _share(match.resemblance, match.basis),
+            _share(match.containment, match.basis),
+            " + ".join(match.channels),
+            match.key,
+        )
         for number, match in enumerate(sample.matches)
     ]
+
+
+def _share(share: float | None, basis: str | None) -> str:
+    """Return a share for people; an estimate is marked with a tilde."""
+    if share is None:
+        return ""
+    return f"{'~' if basis == 'sketch' else ''}{share:.3f}"
 
 
 def _explain(run: QueryRun) -> None:
@@ -231,12 +297,14 @@ def _explain(run: QueryRun) -> None:
             continue
         thresholds = ",".join("-" if t < 0 else str(t) for t in known.thresholds)
         log.info(
-            "%s: %s%s, %d probes, %d candidates, %d matches, %.2f ms",
+            "%s: %s%s, %d probes, %d candidates, %d by bands, %d verified, %d matches, %.2f ms",
             printable(sample.key),
             known.method,
             f" ({thresholds})" if thresholds else "",
             known.probe_count,
             known.candidate_count,
+            known.band_candidate_count,
+            known.verified_count,
             len(sample.matches),
             known.seconds * 1000,
             extra={"facts": {"thresholds": list(known.thresholds)}},

@@ -8,16 +8,17 @@ from typing import Any
 import click
 
 from simstore.cli.options import (
+    channel_names,
+    channels_option,
     common_options,
     format_option,
     log,
     open_store,
-    scheme_choice,
-    scheme_options,
     store_place,
 )
 from simstore.cli.output import print_facts, progress, time_text
-from simstore.errors import printable
+from simstore.cli.scheme_options import scheme_choice, scheme_options
+from simstore.errors import InvalidParameter, printable
 from simstore.reports.lines import to_json
 
 
@@ -31,6 +32,7 @@ from simstore.reports.lines import to_json
     )
 )
 @scheme_options
+@channels_option("both")
 @click.option(
     "--policy",
     type=click.Choice(["live", "frozen"]),
@@ -41,7 +43,7 @@ from simstore.reports.lines import to_json
 @click.option("--no-text", is_flag=True, help="Keep no texts.")
 @click.option("--no-vocabulary", is_flag=True, help="web: do not count the terms of the store.")
 @common_options
-def init(policy: Any, no_text: bool, no_vocabulary: bool, **scheme: Any) -> None:
+def init(channels: str, policy: Any, no_text: bool, no_vocabulary: bool, **scheme: Any) -> None:
     """Make a new store and choose its scheme."""
     from simstore.services.choose import SchemeChoice
     from simstore.store import Store
@@ -50,6 +52,7 @@ def init(policy: Any, no_text: bool, no_vocabulary: bool, **scheme: Any) -> None
     with Store.create(
         store_place(),
         scheme=choice,
+        channels=channel_names(channels),
         policy=policy,
         text=not no_text,
         vocabulary=not no_vocabulary,
@@ -82,20 +85,22 @@ def stats(output_format: str) -> None:
         "\b\nExamples:\n"
         "  simstore reindex                            the same scheme, computed anew\n"
         "  simstore reindex --scheme web --bits 128    longer fingerprints\n"
+        "  simstore reindex --channels both            sketches for a store that has none\n"
         "  simstore reindex --resume                   go on after an interruption"
     )
 )
 @scheme_options
+@channels_option(None)
 @click.option("--resume", is_flag=True, help="Go on with a reindex that was interrupted.")
 @click.option("--abort", is_flag=True, help="Give up a reindex that was interrupted.")
 @common_options
-def reindex(resume: bool, abort: bool, **scheme: Any) -> None:
-    """Make all fingerprints anew from the kept texts, by any scheme.
+def reindex(channels: str | None, resume: bool, abort: bool, **scheme: Any) -> None:
+    """Make all fingerprints and sketches anew from the kept texts, by any scheme.
 
-    Queries go on with the old fingerprints until the switch; new documents are refused.
+    Queries go on with the old ones until the switch; new documents are refused.
     """
     choice = scheme_choice(**scheme)
-    if (resume or abort) and choice is not None:
+    if (resume or abort) and (choice is not None or channels is not None):
         raise click.UsageError("--resume and --abort take no scheme: it was chosen at the start")
     if resume and abort:
         raise click.UsageError("choose --resume or --abort")
@@ -105,7 +110,12 @@ def reindex(resume: bool, abort: bool, **scheme: Any) -> None:
             click.echo("given up; the store stands as before")
             return
         with progress("reindex") as show:
-            label = store.reindex(choice, resume=resume, on_progress=show)
+            label = store.reindex(
+                choice,
+                channels=None if channels is None else channel_names(channels),
+                resume=resume,
+                on_progress=show,
+            )
     click.echo(f"scheme {label} stands")
 
 
@@ -120,12 +130,24 @@ def backup(target: str, force: bool) -> None:
     click.echo(f"{printable(target)}: {size:,} bytes, checked")
 
 
-@click.command()
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore compact                  after many removals\n"
+        "  simstore compact --bands 21x6     fewer candidates, less found below 0.8"
+    )
+)
+@click.option(
+    "--bands",
+    metavar="BxR",
+    help="Cut sketches into B bands of R values from now on; at most 128 values.",
+)
 @common_options
-def compact() -> None:
-    """Give unused space back to the file system."""
-    with open_store() as store, progress("compact"):
-        before, after = store.compact()
+def compact(bands: str | None) -> None:
+    """Pack the sketches, and give unused space back to the file system."""
+    layout = _bands(bands)
+    with open_store() as store, progress("compact", at_once=False) as show:
+        before, after = store.compact(layout, on_progress=show)
     click.echo(f"{before:,} bytes before, {after:,} after")
 
 
@@ -156,3 +178,12 @@ def fsck() -> None:
     if findings:
         raise SystemExit(6)
     click.echo("sound")
+
+
+def _bands(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    bands, cross, rows = text.partition("x")
+    if not (cross and bands.isdecimal() and rows.isdecimal()):
+        raise InvalidParameter(f"--bands {text!r}: write them as 32x4")
+    return int(bands), int(rows)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.simhash import MAX_BITS, to_hex, to_integers
 from simstore.fingerprint.vocabulary import rank_features
+from simstore.fingerprint.weights import idf_weights
+from simstore.text.normalization import DEFAULT, Normalization
+
+Corpus = Literal["none", "ranks", "frequencies"]
 
 KNOWN_TEXTS = (
     "",
@@ -42,7 +46,7 @@ class SchemeRecord:
         parameters: All options, JSON values.
         stopwords: Features that do not count, one a line.
         hash_table: Packed bits, a row a rank, ``ceil(M / 8)`` bytes each; None: hashed features.
-        known_answers: Fingerprints of :data:`KNOWN_TEXTS`, hexadecimal.
+        known_answers: Fingerprints of the scheme's known documents, hexadecimal.
     """
 
     name: str
@@ -64,14 +68,23 @@ class Scheme(ABC):
 
     Attributes:
         bits: Fingerprint length M.
+        corpus: What a fingerprint depends on besides its document: ``none``; ``ranks`` of the
+            features in the store's vocabulary; ``frequencies``, the documents that have each.
+        reads_metadata: Whether features are made of metadata fields.
         ranked_features: Size N of the feature vocabulary whose ranks the fingerprints depend on;
             0 where they depend on the document alone.
+        normalization: The form of texts that count as one.
+        least_features: Texts of fewer features are too short to be judged by their likeness.
     """
 
     name: str
     version: int
     bits: int
+    corpus: Corpus = "none"
+    reads_metadata: bool = False
     ranked_features: int = 0
+    normalization: Normalization = DEFAULT
+    least_features: int = 0
 
     @property
     def label(self) -> str:
@@ -81,21 +94,30 @@ class Scheme(ABC):
     @property
     def depends_on_corpus(self) -> bool:
         """Return whether a fingerprint depends on the other documents of the store."""
-        return self.ranked_features > 0
+        return self.corpus != "none"
 
     @abstractmethod
-    def count(self, texts: Sequence[str]) -> FeatureCounts:
-        """Count the features of each text."""
+    def count(
+        self, texts: Sequence[str], metadata: Sequence[Mapping[str, Any]] | None = None
+    ) -> FeatureCounts:
+        """Count the features of each text.
+
+        Args:
+            texts: The texts.
+            metadata: The metadata of each text, for schemes that read them; None: they have none.
+        """
 
     @abstractmethod
     def fingerprints(
-        self, counts: FeatureCounts, ranks: NDArray[np.int64] | None = None
+        self, counts: FeatureCounts, standing: NDArray[np.int64] | None = None
     ) -> NDArray[np.uint64]:
         """Make a fingerprint of each row of counts.
 
         Args:
-            counts: Feature counts; terms may be missing where ``ranks`` are given.
-            ranks: Rank of each column, -1: none; int64. For corpus-dependent schemes only.
+            counts: Feature counts; terms may be missing where ``standing`` holds ranks.
+            standing: What the corpus says of each column, int64: its rank, -1 for none
+                (``ranks``), or its weight by :func:`~simstore.fingerprint.weights.idf_weights`
+                (``frequencies``). For corpus-dependent schemes only.
 
         Returns:
             uint64, shape (documents, ceil(M / 64)).
@@ -113,17 +135,25 @@ class Scheme(ABC):
         """Return the packed hash table, where the recipe has one."""
         return None
 
+    def known_documents(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return texts, with their metadata, that show whether the recipe is the same."""
+        return [(text, {}) for text in KNOWN_TEXTS]
+
     def known_answers(self) -> tuple[str, ...]:
-        """Return the fingerprints of :data:`KNOWN_TEXTS`, ranked among themselves."""
-        counts = self.count(KNOWN_TEXTS)
-        ranks = None
-        if self.depends_on_corpus:
-            totals = np.bincount(counts.columns, counts.counts, len(counts.terms)).astype(np.int64)
+        """Return the fingerprints of :meth:`known_documents`, as if they were the corpus."""
+        texts, metadata = zip(*self.known_documents(), strict=True)
+        counts = self.count(texts, metadata)
+        width = len(counts.terms)
+        standing = None
+        if self.corpus == "ranks":
+            totals = np.bincount(counts.columns, counts.counts, width).astype(np.int64)
             triples = [
                 (t, i, int(n)) for i, (t, n) in enumerate(zip(counts.terms, totals, strict=True))
             ]
-            ranks = rank_array(rank_features(triples, self.ranked_features), len(counts.terms))
-        values = to_integers(self.fingerprints(counts, ranks))
+            standing = rank_array(rank_features(triples, self.ranked_features), width)
+        elif self.corpus == "frequencies":
+            standing = idf_weights(np.bincount(counts.columns, minlength=width), len(texts))
+        values = to_integers(self.fingerprints(counts, standing))
         return tuple(to_hex(value, self.bits) for value in values)
 
     def record(self) -> SchemeRecord:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from simstore.errors import SchemeMismatch
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.simtool import SimtoolScheme
@@ -36,5 +39,18 @@ def open_scheme(record: SchemeRecord) -> Scheme:
             for n, (a, b) in enumerate(zip(record.known_answers, made, strict=False))
             if a != b
         ]
-        raise SchemeMismatch(record.label, wrong[0] if wrong else "known texts differ in number")
+        detail = wrong[0] if wrong else "known texts differ in number"
+        raise SchemeMismatch(record.label, detail + _other_versions(record, scheme.parameters()))
     return scheme
+
+
+def _other_versions(record: SchemeRecord, here: Mapping[str, Any]) -> str:
+    """Return which packages that take part are of another version than the record's."""
+    kept = record.parameters
+    pairs = [
+        (f"OpenCC {kept.get('normalization', {}).get('opencc')}",
+         f"OpenCC {here.get('normalization', {}).get('opencc')}"),
+        *((kept.get(name), here.get(name)) for name in ("dictionary", "stemmer")),
+    ]  # fmt: skip
+    others = [f"made with {a}, here is {b}" for a, b in pairs if a != b]
+    return f" ({'; '.join(others)})" if others else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ class SimtoolScheme(Scheme):
 
     name = "simtool"
     version = 1
+    corpus = "ranks"
 
     def __init__(
         self,
@@ -78,17 +79,21 @@ class SimtoolScheme(Scheme):
             stopwords=frozenset(record.stopwords.split()),
         )
 
-    def count(self, texts: Sequence[str]) -> FeatureCounts:
+    def count(
+        self,
+        texts: Sequence[str],
+        metadata: Sequence[Mapping[str, Any]] | None = None,  # noqa: ARG002 - it reads none
+    ) -> FeatureCounts:
         """Count the non-stop words of each text."""
         return count_features((letter_words(encode(text)) for text in texts), self.stopwords)
 
     def fingerprints(
-        self, counts: FeatureCounts, ranks: NDArray[np.int64] | None = None
+        self, counts: FeatureCounts, standing: NDArray[np.int64] | None = None
     ) -> NDArray[np.uint64]:
         """Make a fingerprint of each row; columns without a rank count for nothing."""
-        if ranks is None:
+        if standing is None:
             raise InvalidParameter("the scheme simtool needs the ranks of a corpus")
-        rows = ranks[counts.columns]
+        rows = standing[counts.columns]
         ranked = rows >= 0
         kept_before = np.concatenate(([0], np.cumsum(ranked, dtype=np.int64)))
         return fingerprints(

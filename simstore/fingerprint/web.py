@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.feature_hash import xxh3
+from simstore.fingerprint.feature_hash import FEATURE_HASHES, feature_hashes, left_aligned
 from simstore.fingerprint.features import FeatureCounts, count_features
+from simstore.fingerprint.fields import EnumeratedField
 from simstore.fingerprint.scheme import Scheme, SchemeRecord, check_bits
 from simstore.fingerprint.simhash import fingerprints, signs_of_hashes
-from simstore.fingerprint.weights import SCALE, WEIGHTINGS, integer_weights
+from simstore.fingerprint.weights import COUNT_PART, SCALE, WEIGHTINGS, integer_weights
 from simstore.text.characters import CHARACTER, class_table
-from simstore.text.words import terms
+from simstore.text.folding import HAN_RUN
+from simstore.text.recipes import FeatureRecipe
+
+_DEFAULT = FeatureRecipe()
 
 
 class WebScheme(Scheme):
-    """Normalized terms, hashed with XXH3 and weighted by their count in the document.
+    """Features of normalized texts, hashed and weighted.
 
     Args:
         bits: Fingerprint length M, 1 to 128.
-        weights: ``log-tf`` (words weigh 1 + ln of their count, character 2-grams their count),
-            ``tf`` (all weigh their count) or ``uniform`` (all weigh 1).
-        stopwords: Normalized terms that are no features.
+        weights: ``log-tf`` (words weigh 1 + ln of their count, features of characters their
+            count), ``tf`` (all weigh their count) or ``uniform`` (all weigh 1); ``log-tf-idf``,
+            ``tf-idf`` and ``idf``: these, times the inverse document frequency in the store.
+        stopwords: Normalized terms that are no features, and take part in none.
         tie: ``zero`` or ``one``: the bit that a zero sum gives.
+        feature_hash: One of :data:`~simstore.fingerprint.feature_hash.FEATURE_HASHES`.
+        recipe: How a text becomes features; default words and character 2-grams, normalized.
+        fields: Metadata fields whose values are features too.
     """
 
     name = "web"
     version = 1
+    least_features = 8
 
     def __init__(
         self,
@@ -39,56 +49,144 @@ class WebScheme(Scheme):
         weights: str = "log-tf",
         stopwords: frozenset[bytes] = frozenset(),
         tie: str = "zero",
+        feature_hash: str = "xxh3",
+        recipe: FeatureRecipe = _DEFAULT,
+        fields: Sequence[EnumeratedField] = (),
     ) -> None:
         check_bits(bits)
-        if weights not in WEIGHTINGS:
-            raise InvalidParameter(f"weights {weights!r}: choose one of {', '.join(WEIGHTINGS)}")
-        if tie not in ("zero", "one"):
-            raise InvalidParameter(f"tie {tie!r}: choose zero or one")
+        _check_choice("weights", weights, WEIGHTINGS)
+        _check_choice("tie", tie, ("zero", "one"))
+        _check_choice("feature hash", feature_hash, FEATURE_HASHES)
+        if stopwords and recipe.units == "characters":
+            raise InvalidParameter("stop words need the units words, not characters")
         self.bits = bits
         self.weights = weights
         self.stopwords = stopwords
         self.tie = tie
+        self.feature_hash = feature_hash
+        self.recipe = recipe
+        self.normalization = recipe.normalization
+        self.fields = tuple(fields)
+        self.corpus = "frequencies" if weights in COUNT_PART else "none"
+        self.reads_metadata = bool(self.fields)
+        if len({field.name for field in self.fields}) < len(self.fields):
+            raise InvalidParameter("a metadata field is named twice")
+        self._field_hashes = {
+            term.encode("utf-8", "surrogatepass"): (number, field.weight)
+            for field in self.fields
+            for term, number in field.hashes(bits).items()
+        }
 
     @classmethod
     def from_record(cls, record: SchemeRecord) -> WebScheme:
-        """Return the scheme that a store keeps."""
+        """Return the scheme that a store keeps; absent options are the defaults."""
+        parameters = record.parameters
         return cls(
             record.bits,
-            weights=record.parameters["weights"],
+            weights=parameters["weights"],
             stopwords=frozenset(record.stopwords.split(b"\n")) - {b""},
-            tie=record.parameters["tie"],
+            tie=parameters["tie"],
+            feature_hash=parameters.get("feature_hash", "xxh3"),
+            recipe=FeatureRecipe.from_parameters(parameters),
+            fields=[EnumeratedField.parse(field) for field in parameters.get("fields", ())],
         )
 
-    def count(self, texts: Sequence[str]) -> FeatureCounts:
-        """Count the terms of each text."""
-        return count_features((iter((terms(text),)) for text in texts), self.stopwords)
+    def count(
+        self, texts: Sequence[str], metadata: Sequence[Mapping[str, Any]] | None = None
+    ) -> FeatureCounts:
+        """Count the features of each text, and of its metadata where the scheme has fields."""
+        plain = self.recipe.counts_terms
+        extract = self.recipe.extractor(frozenset() if plain else self.stopwords)
+        documents: Iterator[Iterator[list[str]]] = (extract(text) for text in texts)
+        if self.fields:
+            given = metadata if metadata is not None else [{}] * len(texts)
+            documents = (
+                chain(features, (self._field_terms(fields),))
+                for features, fields in zip(documents, given, strict=True)
+            )
+        return count_features(documents, self.stopwords if plain else frozenset())
+
+    def _field_terms(self, metadata: Mapping[str, Any]) -> list[str]:
+        found = (field.term_of(metadata) for field in self.fields)
+        return [term for term in found if term is not None]
 
     def fingerprints(
-        self,
-        counts: FeatureCounts,
-        ranks: NDArray[np.int64] | None = None,  # noqa: ARG002 - the recipe needs none
+        self, counts: FeatureCounts, standing: NDArray[np.int64] | None = None
     ) -> NDArray[np.uint64]:
-        """Make a fingerprint of each row from its terms."""
-        weights = integer_weights(counts.counts, self.weights)
-        if self.weights == "log-tf":
-            by_character = np.array([_is_character_term(term) for term in counts.terms], bool)
-            weights = np.where(by_character[counts.columns], counts.counts * SCALE, weights)
-        signs = signs_of_hashes(xxh3(counts.terms, self.bits), self.bits)
+        """Make a fingerprint of each row from its terms.
+
+        Raises:
+            InvalidParameter: The weights depend on the corpus and ``standing`` is missing.
+        """
+        hashes = feature_hashes(counts.terms, self.bits, self.feature_hash)
+        weights = self._weights(counts, standing)
+        for column, term in enumerate(counts.terms if self.fields else ()):
+            if term in self._field_hashes:
+                number, weight = self._field_hashes[term]
+                hashes[column] = left_aligned([number], self.bits)[0]
+                weights = np.where(counts.columns == column, weight * self._unit, weights)
         return fingerprints(
-            counts.offsets, counts.columns, weights, signs, 1 if self.tie == "one" else 0
+            counts.offsets,
+            counts.columns,
+            weights,
+            signs_of_hashes(hashes, self.bits),
+            1 if self.tie == "one" else 0,
         )
 
+    @property
+    def _unit(self) -> int:
+        """Return the weight of a word that occurs once, in a corpus where all documents have it."""
+        return 1 if self.weights in ("tf", "uniform") else SCALE
+
+    def _weights(
+        self, counts: FeatureCounts, standing: NDArray[np.int64] | None
+    ) -> NDArray[np.int64]:
+        of_counts = COUNT_PART.get(self.weights, self.weights)
+        weights = integer_weights(counts.counts, of_counts)
+        if of_counts == "log-tf":
+            linear = np.array([self._weighs_its_count(term) for term in counts.terms], bool)
+            weights = np.where(linear[counts.columns], counts.counts * SCALE, weights)
+        if self.corpus == "none":
+            return weights
+        if standing is None:
+            raise InvalidParameter(f"the weights {self.weights} need the frequencies of a corpus")
+        weights = weights * standing[counts.columns]
+        # Both factors are in 1/1024 here.
+        return (weights + SCALE // 2) // SCALE if of_counts == "log-tf" else weights
+
+    def _weighs_its_count(self, term: bytes) -> bool:
+        """Return whether a feature is of characters, not of words."""
+        if term[0] < 0x80:
+            return False
+        first = term.decode("utf-8", "surrogatepass")[0]
+        if self.recipe.segmenter != "chars" and HAN_RUN.match(first):
+            return False
+        return bool(class_table()[ord(first)] == CHARACTER)
+
+    def known_documents(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return the known texts, those that show an option's packages, and one a field's end."""
+        found = [*super().known_documents(), *((text, {}) for text in self.recipe.known_texts)]
+        for field in self.fields:
+            found += [("one field", {field.name: v}) for v in (field.values[0], field.values[-1])]
+        return found
+
     def parameters(self) -> dict[str, Any]:
-        """Return the options: weights and tie."""
-        return {"weights": self.weights, "tie": self.tie, "feature_hash": "xxh3"}
+        """Return weights, tie and hash, and the other options that are not the defaults."""
+        found: dict[str, Any] = {
+            "weights": self.weights,
+            "tie": self.tie,
+            "feature_hash": self.feature_hash,
+            **self.recipe.parameters(),
+        }
+        if self.fields:
+            found["fields"] = [str(field) for field in self.fields]
+        return found
 
     def stopword_lines(self) -> bytes:
         """Return the stop words, sorted, one a line."""
         return b"\n".join(sorted(self.stopwords))
 
 
-def _is_character_term(term: bytes) -> bool:
-    if term[0] < 0x80:
-        return False
-    return bool(class_table()[ord(term.decode("utf-8", "surrogatepass")[0])] == CHARACTER)
+def _check_choice(option: str, value: str, values: Sequence[str] | Mapping[str, Any]) -> None:
+    if value not in values:
+        raise InvalidParameter(f"{option} {value!r}: choose one of {', '.join(values)}")

@@ -7,16 +7,20 @@ could give another bit on another machine.
 from __future__ import annotations
 
 import math
-from functools import cache
+from decimal import Context, Decimal
+from functools import cache, lru_cache
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-Weighting = Literal["tf", "log-tf", "uniform"]
+Weighting = Literal["log-tf", "tf", "uniform", "idf", "tf-idf", "log-tf-idf"]
 WEIGHTINGS: tuple[str, ...] = get_args(Weighting)
+# What a count weighs in the weightings that also look at the corpus.
+COUNT_PART = {"idf": "uniform", "tf-idf": "tf", "log-tf-idf": "log-tf"}
 
 SCALE = 1024
+_CONTEXT = Context(prec=28)
 # round(1024 * (1 + ln 65536)); no document's top feature matters beyond.
 _LARGEST_COUNT = 1 << 16
 
@@ -42,3 +46,29 @@ def _logarithmic(largest: int) -> NDArray[np.int64]:
     """Return the weights of the counts from 0 (unused) to ``largest``."""
     scaled = [0] + [round(SCALE * (1 + math.log(n))) for n in range(1, largest + 1)]
     return np.array(scaled, np.int64)
+
+
+def idf_weights(document_counts: NDArray[np.int64], documents: int) -> NDArray[np.int64]:
+    """Return the inverse document frequency of features: 1 + ln((1 + n) / (1 + df)), in 1/1024.
+
+    Rounded to the nearest integer, ties to even; never below 1024 for df <= n. A feature that no
+    document has (df = 0) weighs the most.
+
+    Args:
+        document_counts: Documents that have the feature, df; shape (features,).
+        documents: Documents in all, n.
+    """
+    frequencies, places = np.unique(document_counts, return_inverse=True)
+    made = [_idf(documents, int(df)) for df in frequencies.tolist()]
+    return np.array(made, np.int64)[places]
+
+
+@lru_cache(1 << 16)
+def _logarithm(number: int) -> Decimal:
+    # Correctly rounded, so the same everywhere, which math.log need not be.
+    return _CONTEXT.ln(Decimal(number))
+
+
+def _idf(documents: int, document_count: int) -> int:
+    ratio = _CONTEXT.subtract(_logarithm(1 + documents), _logarithm(1 + document_count))
+    return int(_CONTEXT.to_integral_value(_CONTEXT.multiply(SCALE, _CONTEXT.add(1, ratio))))

@@ -15,7 +15,10 @@ from simstore.model import SampleResult
 from simstore.text.decoding import encode
 
 _CONTROLS = re.compile("[\x7f-\x9f]")
-CSV_COLUMNS = ("sample", "rank", "key", "distance", "document_id")
+CSV_COLUMNS = (
+    "sample", "rank", "key", "distance", "document_id", "channels", "resemblance", "containment",
+    "containment_reverse", "basis",
+)  # fmt: skip
 
 
 def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
@@ -27,13 +30,19 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
         record = {
             "sample": _shown(sample.key),
             **_exact("sample", sample.key),
-            "fingerprint": sample.fingerprint,
+            "fingerprint": sample.fingerprint or None,
+            "too_short": sample.too_short,
             "matches": [
                 {
                     "key": _shown(match.key),
                     **_exact("key", match.key),
                     "distance": match.distance,
                     "document_id": match.document_id,
+                    "channels": list(match.channels),
+                    "resemblance": rounded(match.resemblance),
+                    "containment": rounded(match.containment),
+                    "containment_reverse": rounded(match.containment_reverse),
+                    "basis": match.basis,
                 }
                 for match in sample.matches
             ],
@@ -49,9 +58,22 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
     for sample in samples:
         shown = printable(sample.key)
         if not sample.matches:
-            writer.writerow((shown, "", "", "", ""))
+            writer.writerow((shown, *("",) * (len(CSV_COLUMNS) - 1)))
         for rank, match in enumerate(sample.matches, 1):
-            writer.writerow((shown, rank, printable(match.key), match.distance, match.document_id))
+            writer.writerow(
+                (
+                    shown,
+                    rank,
+                    printable(match.key),
+                    match.distance,
+                    match.document_id,
+                    "+".join(match.channels),
+                    rounded(match.resemblance),
+                    rounded(match.containment),
+                    rounded(match.containment_reverse),
+                    match.basis,
+                )
+            )
         yield buffer.getvalue().encode()
         buffer.seek(0)
         buffer.truncate()
@@ -62,6 +84,11 @@ def to_json(value: Any, **options: Any) -> str:
     """Return JSON text that is safe to print: control characters of Latin-1 are escaped too."""
     text = json.dumps(value, ensure_ascii=False, **options)
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def rounded(share: float | None) -> float | None:
+    """Return a share with four digits after the point."""
+    return None if share is None else round(share, 4)
 
 
 def _shown(key: str) -> str:

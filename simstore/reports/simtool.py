@@ -11,11 +11,14 @@ from simstore.text.decoding import encode
 def render(samples: Iterable[SampleResult]) -> Iterator[bytes]:
     """Yield the block of each sample: its key, then ``d:`` and the keys at each distance d.
 
+    What the channel simhash found, and nothing else.
     Keys are written as the bytes that they are; each match is followed by one blank.
     """
     for sample in samples:
         lines: dict[int, list[bytes]] = {}
         for match in sample.matches:
+            if match.distance is None or "simhash" not in match.channels:
+                continue
             lines.setdefault(match.distance, []).append(encode(match.key) + b" ")
         yield encode(sample.key) + b"\n"
         for distance in sorted(lines):

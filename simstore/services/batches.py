@@ -15,7 +15,7 @@ from simstore.services import counting
 from simstore.services.decisions import Decisions, FinalDocument, decide
 from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import PreparedBatch
-from simstore.storage import documents, fingerprints, generations, runs
+from simstore.storage import documents, fingerprints, generations, runs, sketches
 from simstore.storage.engine import Connection
 
 
@@ -168,7 +168,7 @@ def _replace_features(
     replaced: Sequence[int],
     places: Mapping[int, int],
 ) -> None:
-    """Put the features and fingerprints of the batch in the place of those of older content.
+    """Put what was made of the batch's texts in the place of what was made of older content.
 
     Args:
         opened: The store.
@@ -189,6 +189,10 @@ def _replace_features(
     if state.keeps_counts:
         counting.write_counts(connection, state.scheme_id, feature_ids, counts, list(places))
     fingerprints.unlink_many(connection, replaced)
+    sketches.drop_many(connection, replaced)
+    if batch.sketches:
+        made = [(number, *batch.sketches[place]) for number, place in places.items()]
+        sketches.put_many(connection, state.scheme_id, made)
     if state.generation is None:
         return
     if batch.words is not None:

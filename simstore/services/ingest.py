@@ -31,6 +31,7 @@ from simstore.model import (
 )
 from simstore.services.batches import BatchOutcome, store_batch
 from simstore.services.opened import OpenStore, State, now
+from simstore.services.pack import pack_long_tail
 from simstore.services.pipeline import in_order, with_last
 from simstore.services.prepare import PreparedBatch, prepare
 from simstore.services.refresh import Progress, refresh
@@ -194,6 +195,8 @@ def _run(
     )
     if options.refresh and not interrupted and not _refresh_after(opened, observer):
         return replace(summary, interrupted=True)
+    if not interrupted:
+        pack_long_tail(opened)
     return summary
 
 
@@ -235,7 +238,8 @@ def _prepared(
                 d if d.collection else replace(d, collection=options.collection) for d in documents
             ]
         keep_text = state.settings.text_kept
-        return batch, prepare(documents, state.scheme, keep_text=keep_text), state
+        made = prepare(documents, state.scheme, state.channels, keep_text=keep_text)
+        return batch, made, state
 
     threads = options.threads or min(os.cpu_count() or 1, 4)
     return in_order(
@@ -267,7 +271,9 @@ def _commit(
             run_id = runs.begin_run(connection, run.names, seen_at, __version__)
         if state.scheme_id != prepared_with.scheme_id:
             keep_text = state.settings.text_kept
-            prepared = prepare(prepared.documents, state.scheme, keep_text=keep_text)
+            prepared = prepare(
+                prepared.documents, state.scheme, state.channels, keep_text=keep_text
+            )
         source_ids = _put_marks(connection, run, batch, run_id)
         outcome = store_batch(
             opened,

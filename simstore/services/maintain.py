@@ -7,9 +7,12 @@ from pathlib import Path
 
 from simstore import __version__
 from simstore.errors import CorruptStore, InvalidParameter, StorageError, StoreExists, printable
+from simstore.fingerprint.channels import Channels, Sketching
+from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Policy
 from simstore.services.opened import OpenStore, State, now
+from simstore.services.pack import pack_tail
 from simstore.services.refresh import Progress, drop_retired, freeze
 from simstore.storage import copies, generations, migrate, vocabularies
 from simstore.storage.engine import Database
@@ -21,16 +24,28 @@ def create_store(
     database: Database,
     scheme: Scheme,
     *,
+    channels: Channels | None = None,
     policy: Policy = "live",
     text_kept: bool = True,
     vocabulary_recorded: bool = True,
 ) -> None:
     """Make a new store, all or nothing: a file gets its name when it is complete.
 
+    Args:
+        database: Where.
+        scheme: The scheme.
+        channels: None: both, with the scheme's normalization.
+        policy: Whether each ingest refreshes a corpus-dependent scheme.
+        text_kept: Keep the texts.
+        vocabulary_recorded: Count the features of all documents.
+
     Raises:
         StoreExists: There is something at this place already.
-        InvalidParameter: The scheme needs the vocabulary that was switched off.
+        InvalidParameter: The scheme needs the vocabulary or the channel that was switched off.
     """
+    if channels is None:
+        channels = Channels(sketching=Sketching(scheme.normalization))
+    check_channels(scheme, channels)
     if scheme.depends_on_corpus and not vocabulary_recorded:
         raise InvalidParameter(
             f"scheme {scheme.label} ranks its features by the vocabulary; leave out --no-vocabulary"
@@ -40,7 +55,7 @@ def create_store(
         with database.read() as connection:
             if migrate.revision(connection) is not None:
                 raise StoreExists(database.label)
-        _fill(database, scheme, settings)
+        _fill(database, scheme, channels, settings)
         return
     if os.path.lexists(database.path):
         raise StoreExists(database.label)
@@ -52,7 +67,7 @@ def create_store(
         draft.label = database.label  # what a message names
         try:
             migrate.prepare_new_file(draft)
-            _fill(draft, scheme, settings)
+            _fill(draft, scheme, channels, settings)
             migrate.settle_new_file(draft)
             migrate.publish(draft_path, database.path)
         finally:
@@ -60,13 +75,23 @@ def create_store(
             copies.delete_file(draft_path)
 
 
-def _fill(database: Database, scheme: Scheme, settings: Settings) -> None:
+def check_channels(scheme: Scheme, channels: Channels) -> None:
+    """Raise InvalidParameter where a scheme cannot go without the channel that is switched off."""
+    if scheme.depends_on_corpus and not channels.simhash:
+        raise InvalidParameter(
+            f"scheme {scheme.label} is one for fingerprints; give it the channel simhash"
+        )
+
+
+def _fill(database: Database, scheme: Scheme, channels: Channels, settings: Settings) -> None:
     with database.write() as connection:
         migrate.create_tables(connection)
         generations.create_settings(connection, settings, now(), __version__)
-        scheme_id = generations.add_scheme(connection, scheme.record(), "standing", now())
-        if not scheme.depends_on_corpus:
-            row = freeze(connection, State(settings, scheme_id, scheme, None))
+        scheme_id = generations.add_scheme(
+            connection, scheme.record(), channels.record(), "standing", now()
+        )
+        if channels.simhash and not scheme.depends_on_corpus:
+            row = freeze(connection, State(settings, scheme_id, scheme, None, channels))
             generations.set_generation_status(connection, row.generation_id, "standing", now())
 
 
@@ -111,10 +136,22 @@ def backup(
     return target.stat().st_size
 
 
-def compact(opened: OpenStore) -> tuple[int, int]:
-    """Give unused space back; return the file's size before and after, in bytes."""
+def compact(
+    opened: OpenStore, layout: BandLayout | None = None, on_progress: Progress | None = None
+) -> tuple[int, int]:
+    """Pack the sketches, give unused space back; return the file's bytes before and after.
+
+    Raises:
+        InvalidParameter: A layout is given and the store keeps no sketches.
+    """
     database = opened.database
     before = database.file_bytes()
+    with database.read() as connection:
+        if layout is not None and not opened.state(connection).channels.minhash:
+            raise InvalidParameter(
+                "this store has no channel minhash; `simstore reindex --channels both` makes it"
+            )
+    pack_tail(opened, layout, on_progress)
     drop_retired(opened)
     with opened.write() as connection:
         vocabularies.merge_deltas(connection, opened.state(connection).scheme_id)

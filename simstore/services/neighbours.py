@@ -1,26 +1,53 @@
-"""From texts to the stored documents near them: fingerprint, plan, candidates, verified matches."""
+"""Channel 1: from texts to the stored fingerprints within the radius."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.simhash import to_hex, to_integers
-from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
-from simstore.search.hamming import verify
+from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.simhash import to_hex, to_integers, to_words
+from simstore.model import QueryOptions
+from simstore.search.hamming import distances, verify
 from simstore.search.plan import Plan, choose_plan, threshold_cost, uniform_costs
 from simstore.search.segments import probe_count, probe_values, segment_values, segment_widths
 from simstore.services.opened import OpenStore, State
-from simstore.storage import documents, fingerprints
+from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
 
 # Postings of the plain plan above which the planner asks for the posting counts of others.
 _SKEWED = 1_000
 # Fingerprints below which even one crowded segment value is quickly verified.
 _WORTH_COUNTING = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The fingerprints within the radius of a text.
+
+    Attributes:
+        value: The text's fingerprint.
+        query: The same as words, shape (ceil(M / 64),).
+        method: ``segments`` or ``scan``.
+        found: Fingerprints and their distances.
+        thresholds: Bits flipped in each segment; -1: the segment was not looked at.
+        probe_count: Segment values looked up.
+        candidate_count: Distinct fingerprints that were verified.
+        seconds: Wall time.
+    """
+
+    value: int
+    query: NDArray[np.uint64]
+    method: str
+    found: Sequence[tuple[int, int]]
+    thresholds: tuple[int, ...]
+    probe_count: int
+    candidate_count: int
+    seconds: float
 
 
 class NeighbourSearch:
@@ -40,11 +67,16 @@ class NeighbourSearch:
         self._count = opened.fingerprint_count(connection, state)
         self._uniform = uniform_costs(self._bits, self._radius, self._count)
 
-    def answer(self, samples: Sequence[Document]) -> list[SampleResult]:
-        """Return the matches of each sample, by distance, then order of ingest."""
-        if not samples:
+    def find(self, counts: FeatureCounts, *, first: bool = False) -> list[Neighbours]:
+        """Return the fingerprints within the radius of each text.
+
+        Args:
+            counts: Feature counts of the texts.
+            first: Stop at the first segment that gives one.
+        """
+        if not len(counts):
             return []
-        words = self._fingerprints([sample.text for sample in samples])
+        words = self._fingerprints(counts)
         values = to_integers(words)
         plan = choose_plan(
             self._uniform,
@@ -55,26 +87,44 @@ class NeighbourSearch:
         )
         scanned = self._scan(values, words) if plan.method == "scan" else None
         results = []
-        for sample, value, query in zip(samples, values, words, strict=True):
+        for value, query in zip(values, words, strict=True):
             started = time.perf_counter()
             answer: tuple[list[tuple[int, int]], tuple[int, ...], int, int]
             if scanned is not None:
                 answer = scanned[value], (), 0, self._count
             else:
-                answer = self._look_up(value, query, plan)
-            found, thresholds, probes, candidate_count = answer
-            matches = self._matches(found, sample.key)
-            explanation = SampleExplanation(
-                plan.method, thresholds, probes, candidate_count, time.perf_counter() - started
-            )
-            results.append(
-                SampleResult(sample.key, to_hex(value, self._bits), matches, explanation)
-            )
+                answer = self._look_up(value, query, plan, first=first)
+            seconds = time.perf_counter() - started
+            results.append(Neighbours(value, query, plan.method, *answer, seconds))
         return results
 
-    def _fingerprints(self, texts: Sequence[str]) -> NDArray[np.uint64]:
+    def documents_near(self, near: Neighbours) -> dict[int, tuple[bytes, int]]:
+        """Return key and distance of the documents with these fingerprints, by their numbers."""
+        if not near.found or self._generation_id is None:
+            return {}
+        distance_of = dict(near.found)
+        rows = fingerprints.documents_with(
+            self._connection, self._bits, self._generation_id, list(distance_of)
+        )
+        return {document_id: (key, distance_of[value]) for value, document_id, key in rows}
+
+    def distances_to(self, near: Neighbours, document_ids: Sequence[int]) -> dict[int, int]:
+        """Return the distances of documents, those that have a fingerprint, by their numbers."""
+        if self._generation_id is None:
+            return {}
+        values = fingerprints.of_documents(
+            self._connection, self._bits, self._generation_id, document_ids
+        )
+        chosen = sorted(values)
+        words = to_words([values[number] for number in chosen], self._bits)
+        return dict(zip(chosen, distances(words, near.query).tolist(), strict=True))
+
+    def hexadecimal(self, near: Neighbours) -> str:
+        """Return the fingerprint of the text, zero-padded."""
+        return to_hex(near.value, self._bits)
+
+    def _fingerprints(self, counts: FeatureCounts) -> NDArray[np.uint64]:
         scheme = self._state.scheme
-        counts = scheme.count(texts)
         if not scheme.depends_on_corpus:
             return scheme.fingerprints(counts)
         rank_of = self._opened.rank_of_terms(self._connection, self._generation_id)
@@ -95,7 +145,7 @@ class NeighbourSearch:
         return found
 
     def _look_up(
-        self, value: int, query: NDArray[np.uint64], plan: Plan
+        self, value: int, query: NDArray[np.uint64], plan: Plan, *, first: bool
     ) -> tuple[list[tuple[int, int]], tuple[int, ...], int, int]:
         """Return (fingerprint, distance) of the matches of one query, by its segments."""
         if self._generation_id is None:
@@ -109,8 +159,7 @@ class NeighbourSearch:
         ]
         found: dict[int, int] = {}
         looked_up = candidate_count = 0
-        # The fast mode stops at the first segment that gives a match.
-        steps = [[probe] for probe in probes] if self._options.first else [probes]
+        steps = [[probe] for probe in probes] if first else [probes]
         for step in steps:
             candidates = fingerprints.candidates(
                 self._connection, self._bits, self._generation_id, step
@@ -118,7 +167,7 @@ class NeighbourSearch:
             looked_up += sum(len(probed) for _, probed in step)
             candidate_count += len(candidates)
             found.update(self._verified(candidates, query))
-            if found and self._options.first and not self._is_filtered():
+            if found and first:
                 break
         return list(found.items()), thresholds, looked_up, candidate_count
 
@@ -159,40 +208,3 @@ class NeighbourSearch:
     ) -> list[tuple[int, int]]:
         positions, distances = verify(candidates, query, self._radius)
         return list(zip(to_integers(candidates[positions]), distances.tolist(), strict=True))
-
-    def _is_filtered(self) -> bool:
-        options = self._options
-        return bool(
-            options.exclude_self
-            or options.collection is not None
-            or options.since is not None
-            or options.where
-        )
-
-    def _matches(self, found: Sequence[tuple[int, int]], own_key: str) -> tuple[Match, ...]:
-        """Return the documents behind the fingerprints, filtered, ordered and cut."""
-        if not found or self._generation_id is None:
-            return ()
-        distance_of = dict(found)
-        rows = fingerprints.documents_with(
-            self._connection, self._bits, self._generation_id, list(distance_of)
-        )
-        matches = [
-            Match(key.decode("utf-8", "surrogateescape"), distance_of[value], document_id)
-            for value, document_id, key in rows
-        ]
-        options = self._options
-        if options.exclude_self:
-            matches = [match for match in matches if match.key != own_key]
-        if options.collection is not None or options.since is not None or options.where:
-            passing = documents.filtered(
-                self._connection,
-                [match.document_id for match in matches],
-                collection=options.collection,
-                since=options.since,
-                where=options.where,
-            )
-            matches = [match for match in matches if match.document_id in passing]
-        matches.sort(key=lambda match: (match.distance, match.document_id))
-        limit = 1 if options.first else options.limit
-        return tuple(matches[:limit])

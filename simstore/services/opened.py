@@ -7,16 +7,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore
+from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
 from simstore.storage import fingerprints, generations, vocabularies
 from simstore.storage.engine import Connection, Database
 from simstore.storage.generations import GenerationRow, Settings
+
+if TYPE_CHECKING:
+    from simstore.services.sketch_search import KeptTail
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
@@ -27,13 +32,15 @@ class State:
     """What stands in one snapshot of a store.
 
     Attributes:
-        generation: The standing generation; None before the first.
+        generation: The standing generation; None before the first, and without fingerprints.
+        channels: By which the store finds documents.
     """
 
     settings: Settings
     scheme_id: int
     scheme: Scheme
     generation: GenerationRow | None
+    channels: Channels
 
     @property
     def records_vocabulary(self) -> bool:
@@ -70,10 +77,11 @@ class OpenStore:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._write_lock = threading.RLock()
-        self._schemes: dict[int, Scheme] = {}
+        self._schemes: dict[int, tuple[Scheme, Channels]] = {}
         self._terms: dict[bytes, int] = {}
         self._terms_scheme = 0
         self._counted = ((0, 0), 0)
+        self.kept_tail: KeptTail | None = None
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
 
@@ -93,7 +101,8 @@ class OpenStore:
         """Return what stands in this snapshot.
 
         Raises:
-            SchemeMismatch: This installation computes other fingerprints than the store's scheme.
+            SchemeMismatch: This installation computes other fingerprints or sketches than the
+                store's scheme.
         """
         settings, scheme_id, generation = generations.standing(connection)
         if scheme_id is None or scheme_id not in self._schemes:
@@ -102,12 +111,19 @@ class OpenStore:
                 raise CorruptStore(self.database.label, "it has no scheme")
             scheme_id, record = found
             try:
-                self._schemes[scheme_id] = open_scheme(record)
-            except (ValueError, KeyError) as error:
+                scheme = open_scheme(record)
+                channels = Channels.from_record(
+                    generations.channels_of(connection, scheme_id),
+                    scheme.normalization,
+                    record.label,
+                )
+                self._schemes[scheme_id] = scheme, channels
+            except (ValueError, KeyError, TypeError) as error:
                 raise CorruptStore(
                     self.database.label, f"its scheme {record.label} is damaged ({error})"
                 ) from error
-        return State(settings, scheme_id, self._schemes[scheme_id], generation)
+        scheme, channels = self._schemes[scheme_id]
+        return State(settings, scheme_id, scheme, generation, channels)
 
     def feature_ids(
         self, connection: Connection, scheme_id: int, terms: tuple[bytes, ...]

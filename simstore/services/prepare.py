@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, printable
+from simstore.fingerprint.channels import Channels, sketch_documents
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Document
@@ -33,6 +34,7 @@ class PreparedBatch:
         packed_texts: Their compressed texts; empty where the store keeps none.
         counts: Their feature counts.
         words: Their fingerprints, where these depend on the document alone.
+        sketches: Size of the shingle set and packed sketch; empty where the store keeps none.
     """
 
     documents: tuple[Document, ...]
@@ -43,16 +45,21 @@ class PreparedBatch:
     packed_texts: tuple[bytes, ...]
     counts: FeatureCounts
     words: NDArray[np.uint64] | None
+    sketches: tuple[tuple[int, bytes], ...]
 
 
-def prepare(batch: Sequence[Document], scheme: Scheme, *, keep_text: bool) -> PreparedBatch:
-    """Compute what needs no database: digests, feature counts, fingerprints, compressed texts."""
+def prepare(
+    batch: Sequence[Document], scheme: Scheme, channels: Channels, *, keep_text: bool
+) -> PreparedBatch:
+    """Compute what needs no database: digests, counts, fingerprints, sketches, packed texts."""
     for document in batch:
         if not document.key:
             raise InvalidParameter("a document has an empty key; give each its own key")
     batch = [_with_json_metadata(document) for document in batch]
     encoded = [encode(document.text) for document in batch]
-    counts = scheme.count([document.text for document in batch])
+    texts = [document.text for document in batch]
+    counts = scheme.count(texts)
+    by_document = not scheme.depends_on_corpus
     return PreparedBatch(
         tuple(batch),
         tuple(encode(document.key) for document in batch),
@@ -61,7 +68,8 @@ def prepare(batch: Sequence[Document], scheme: Scheme, *, keep_text: bool) -> Pr
         tuple(counts.token_counts().tolist()),
         tuple(codecs.compress(data) for data in encoded) if keep_text else (),
         counts,
-        None if scheme.depends_on_corpus else scheme.fingerprints(counts),
+        scheme.fingerprints(counts) if by_document and channels.simhash else None,
+        tuple(sketch_documents(channels.sketching.sets(texts))) if channels.minhash else (),
     )
 
 

@@ -18,7 +18,7 @@ from simstore.search.plan import (
     check_radius,
     default_radius,
 )
-from simstore.services.neighbours import NeighbourSearch
+from simstore.services.matching import Matcher
 from simstore.services.opened import OpenStore, State, now
 from simstore.services.refresh import refresh
 from simstore.storage import documents, fingerprints, queries
@@ -51,7 +51,8 @@ def query_samples(
         on_progress: Called after each batch of samples.
 
     Raises:
-        InvalidParameter: The radius is larger than the fingerprints.
+        InvalidParameter: The radius is larger than the fingerprints, a threshold is not from 0 to
+            1, or the store has not the channel.
         StaleGeneration: ``require_fresh`` and the store cannot be refreshed.
     """
     started_at, started = now(), time.perf_counter()
@@ -59,6 +60,10 @@ def query_samples(
         raise InvalidParameter(f"limit {options.limit}: it must be at least 1")
     if options.plan not in PLANS:
         raise InvalidParameter(f"plan {options.plan!r}: choose one of {', '.join(PLANS)}")
+    for name in ("min_resemblance", "min_containment"):
+        least = getattr(options, name)
+        if least is not None and not 0 <= least <= 1:
+            raise InvalidParameter(f"{name.replace('_', ' ')} {least}: it must be from 0 to 1")
     if require_fresh:
         _refresh_first(opened)
     results: list[SampleResult] = []
@@ -68,7 +73,7 @@ def query_samples(
         bits = state.scheme.bits
         radius = default_radius(bits) if options.radius is None else options.radius
         check_radius(radius, bits)
-        search = NeighbourSearch(opened, connection, state, replace(options, radius=radius))
+        matcher = Matcher(opened, connection, state, replace(options, radius=radius))
         batch: list[Document] = []
         size = 0
         for sample in samples:
@@ -78,11 +83,11 @@ def query_samples(
             batch.append(sample)
             size += len(sample.text)
             if len(batch) >= BATCH_SAMPLES or size >= BATCH_CHARACTERS:
-                results += search.answer(batch)
+                results += matcher.answer(batch)
                 batch, size = [], 0
                 if on_progress is not None:
                     on_progress()
-        results += search.answer(batch)
+        results += matcher.answer(batch)
         stale = stale_reason(connection, state)
     run = QueryRun(
         None, radius, bits, state.scheme.label, tuple(results), stale, None, tuple(rejections)
@@ -95,6 +100,8 @@ def query_samples(
 
 def stale_reason(connection: Connection, state: State) -> str | None:
     """Return why the standing generation does not give a batch run's answer; None where it does."""
+    if not state.channels.simhash:
+        return None
     if not state.scheme.depends_on_corpus or state.settings.policy == "frozen":
         if state.generation is None and state.settings.changes:
             return "no generation stands yet: no document can be found"
@@ -135,7 +142,9 @@ def _record(
     seconds: float,
 ) -> QueryRun:
     """Keep the run; an answer is not lost because it cannot be kept."""
-    kept = {name: value for name, value in asdict(options).items() if value not in (None, False)}
+    kept = {
+        name: value for name, value in asdict(options).items() if value not in (None, False, ())
+    }
     try:
         with opened.write() as connection:
             run_id = queries.record_run(

@@ -19,7 +19,8 @@ from simstore.fingerprint.vocabulary import rank_features
 from simstore.model import RefreshSummary, VocabularyStatus, VocabularyTerm
 from simstore.services import counting
 from simstore.services.opened import OpenStore, State, now
-from simstore.storage import documents, fingerprints, generations, vocabularies
+from simstore.services.pack import drop_retired_pages
+from simstore.storage import documents, fingerprints, generations, sketches, vocabularies
 from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow
 
@@ -200,7 +201,15 @@ def drop_retired(opened: OpenStore) -> None:
             if not fingerprints.drop_generation_rows(connection, number, _DROP_ROWS):
                 generations.delete_generation(connection, number)
     with opened.write() as connection:
-        for scheme_id in generations.scheme_ids(connection, "retired"):
+        schemes = generations.scheme_ids(connection, "retired")
+    for scheme_id in schemes:
+        sketched = True
+        while sketched:
+            with opened.write() as connection:
+                sketched = sketches.drop_scheme_rows(connection, scheme_id, _DROP_ROWS)
+    drop_retired_pages(opened)
+    with opened.write() as connection:
+        for scheme_id in schemes:
             vocabularies.drop_scheme(connection, scheme_id)
             generations.delete_scheme(connection, scheme_id)
 

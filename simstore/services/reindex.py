@@ -1,4 +1,4 @@
-"""Reindex: all fingerprints and the vocabulary made anew from the kept texts, by any scheme.
+"""Reindex: fingerprints, sketches and the vocabulary made anew from the kept texts.
 
 The new scheme is built beside the standing one in batches; queries go on with the old one, new
 documents are refused until the switch, which is one transaction. A killed reindex is gone on with
@@ -10,13 +10,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
+from simstore.fingerprint.channels import Channels, Sketching, sketch_documents
+from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import make_scheme, open_scheme
 from simstore.fingerprint.simhash import to_integers
 from simstore.services import counting
+from simstore.services.maintain import check_channels
 from simstore.services.opened import OpenStore, State, now
+from simstore.services.pack import pack_long_tail
 from simstore.services.refresh import Progress, drop_retired, freeze, link_batch
-from simstore.storage import documents, fingerprints, generations, vocabularies
+from simstore.storage import documents, fingerprints, generations, sketches, vocabularies
 from simstore.storage.engine import Connection
 
 BATCH_DOCUMENTS = 1_000
@@ -25,6 +29,7 @@ BATCH_DOCUMENTS = 1_000
 def reindex(
     opened: OpenStore,
     scheme: Scheme | None,
+    channels: tuple[bool, bool] | None = None,
     *,
     resume: bool = False,
     on_progress: Progress | None = None,
@@ -34,6 +39,7 @@ def reindex(
     Args:
         opened: The store.
         scheme: The new scheme; None: the present one, computed as this installation does.
+        channels: Whether to keep fingerprints, and sketches; None: as before.
         resume: Go on with a reindex that was interrupted.
         on_progress: Called with documents done and documents in all, twice over for a scheme
             that depends on the corpus.
@@ -43,18 +49,19 @@ def reindex(
         InvalidParameter: The store keeps no text.
         Conflict: ``resume`` and there is nothing to go on with.
     """
-    state = _begin(opened, scheme, resume=resume)
-    if state.generation is None:
+    state = _begin(opened, scheme, channels, resume=resume)
+    if state.channels.simhash and state.generation is None:
         _count(opened, state, on_progress)
         with opened.write() as connection:
             _check_building(connection, state)
             building = generations.generation_with_status(connection, "building")
             state = replace(state, settings=generations.settings(connection))
             state = replace(state, generation=building or freeze(connection, state))
-    _link(opened, state, on_progress)
+    _make_anew(opened, state, on_progress)
     with opened.write() as connection:
         _switch(connection, state)
     drop_retired(opened)
+    pack_long_tail(opened)
     return state.scheme.label
 
 
@@ -73,7 +80,13 @@ def abort(opened: OpenStore) -> None:
     drop_retired(opened)
 
 
-def _begin(opened: OpenStore, scheme: Scheme | None, *, resume: bool) -> State:
+def _begin(
+    opened: OpenStore,
+    scheme: Scheme | None,
+    wanted: tuple[bool, bool] | None,
+    *,
+    resume: bool,
+) -> State:
     """Return the state of the scheme under construction."""
     with opened.write() as connection:
         settings = generations.settings(connection)
@@ -82,11 +95,12 @@ def _begin(opened: OpenStore, scheme: Scheme | None, *, resume: bool) -> State:
             if not resume:
                 raise ReindexInProgress(found[1].label)
             scheme_id, record = found
+            scheme = open_scheme(record)
+            channels = Channels.from_record(
+                generations.channels_of(connection, scheme_id), scheme.normalization, record.label
+            )
             building = generations.generation_with_status(connection, "building")
-            state = State(settings, scheme_id, open_scheme(record), building)
-            if building is None and not state.scheme.depends_on_corpus:
-                state = replace(state, generation=freeze(connection, state))
-            return state
+            return _frozen(connection, State(settings, scheme_id, scheme, building, channels))
         if resume:
             raise Conflict("no reindex is under way; begin one with `simstore reindex`")
         if not settings.text_kept:
@@ -102,11 +116,29 @@ def _begin(opened: OpenStore, scheme: Scheme | None, *, resume: bool) -> State:
         # A refresh under way is of no use any more.
         if standing is not None:
             _retire_building(connection, standing[0])
-        scheme_id = generations.add_scheme(connection, scheme.record(), "building", now())
-        state = State(settings, scheme_id, scheme, None)
-        if not scheme.depends_on_corpus:
-            state = replace(state, generation=freeze(connection, state))
+        channels = Channels(sketching=Sketching(scheme.normalization))
+        if standing is not None:
+            kept = generations.channels_of(connection, standing[0])
+            channels = replace(
+                channels,
+                simhash=kept is None or kept["simhash"],
+                minhash=kept is not None and kept["minhash"],
+                layout=channels.layout if kept is None else BandLayout(*kept["bands"]),
+            )
+        if wanted is not None:
+            channels = replace(channels, simhash=wanted[0], minhash=wanted[1])
+        check_channels(scheme, channels)
+        scheme_id = generations.add_scheme(
+            connection, scheme.record(), channels.record(), "building", now()
+        )
+        return _frozen(connection, State(settings, scheme_id, scheme, None, channels))
+
+
+def _frozen(connection: Connection, state: State) -> State:
+    """Return the state with its generation, begun now where it needs no count of the corpus."""
+    if state.generation is not None or state.scheme.depends_on_corpus or not state.channels.simhash:
         return state
+    return replace(state, generation=freeze(connection, state))
 
 
 def _retire_building(connection: Connection, scheme_id: int) -> None:
@@ -153,28 +185,50 @@ def _count_batch(opened: OpenStore, connection: Connection, state: State, batch:
         )
 
 
-def _link(opened: OpenStore, state: State, on_progress: Progress | None) -> None:
-    """Give every document its fingerprint by the new scheme."""
+def _make_anew(opened: OpenStore, state: State, on_progress: Progress | None) -> None:
+    """Give every document its fingerprint and its sketch by the new scheme."""
     generation_id = state.generation.generation_id if state.generation else 0
-    bits = state.scheme.bits
     with opened.database.read() as connection:
-        after = fingerprints.last_linked_document(connection, bits, generation_id)
+        after = _last_made(connection, state)
         done = documents.count_up_to(connection, after)
         total = documents.count(connection)
     while True:
         with opened.write() as connection:
             _check_building(connection, state)
-            after = fingerprints.last_linked_document(connection, bits, generation_id)
-            batch = documents.ids_after(connection, after, BATCH_DOCUMENTS)
+            batch = documents.ids_after(connection, _last_made(connection, state), BATCH_DOCUMENTS)
             if not batch:
                 return
-            if state.scheme.depends_on_corpus or not state.records_vocabulary:
-                link_batch(opened, connection, state, generation_id, batch)
-            else:
+            if state.records_vocabulary and not state.scheme.depends_on_corpus:
                 _count_batch(opened, connection, state, batch)
+            elif state.channels.simhash:
+                link_batch(opened, connection, state, generation_id, batch)
+            if state.channels.minhash:
+                sketch_batch(opened, connection, state, batch)
         done += len(batch)
         if on_progress is not None:
             on_progress(min(done, total), total)
+
+
+def _last_made(connection: Connection, state: State) -> int:
+    """Return the last document that the new scheme has done."""
+    if state.generation is None:
+        return sketches.last_document(connection, state.scheme_id)
+    return fingerprints.last_linked_document(
+        connection, state.scheme.bits, state.generation.generation_id
+    )
+
+
+def sketch_batch(
+    opened: OpenStore, connection: Connection, state: State, document_ids: list[int]
+) -> None:
+    """Make the sketches of stored documents from their texts, and store them."""
+    texts = counting.stored_texts(opened, connection, document_ids)
+    made = sketch_documents(state.channels.sketching.sets(texts.values()))
+    sketches.put_many(
+        connection,
+        state.scheme_id,
+        [(number, *sketch) for number, sketch in zip(texts, made, strict=True)],
+    )
 
 
 def _check_building(connection: Connection, state: State) -> None:

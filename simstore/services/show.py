@@ -17,6 +17,7 @@ from simstore.storage import (
     migrate,
     queries,
     runs,
+    sketches,
     vocabularies,
 )
 from simstore.storage.engine import Connection
@@ -124,18 +125,24 @@ def statistics(opened: OpenStore) -> StoreStatistics:
             generation_id = state.generation.generation_id
             distinct = fingerprints.count(connection, state.scheme.bits, generation_id)
             linked = fingerprints.link_count(connection, state.scheme.bits, generation_id)
+        waiting = count - linked if state.channels.simhash else 0
+        packed = sketches.layout(connection, state.scheme_id)
         return StoreStatistics(
             database.label,
             migrate.revision(connection) or "",
             state.scheme.label,
             state.scheme.bits,
+            " + ".join(state.channels.names),
             state.settings.policy,
             state.settings.text_kept,
             state.records_vocabulary,
             count,
             contents,
             distinct,
-            count - linked,
+            waiting,
+            sketches.count(connection, state.scheme_id),
+            sum(sketches.stored_bytes(connection, state.scheme_id)),
+            sketches.count(connection, state.scheme_id, packed.packed_to if packed else 0),
             text_bytes,
             documents.stored_text_bytes(connection),
             database.file_bytes(),
@@ -144,7 +151,7 @@ def statistics(opened: OpenStore) -> StoreStatistics:
             queries.run_count(connection),
             runs.reject_count(connection),
             state.generation.generation_id if state.generation else None,
-            state.is_fresh and count == linked,
+            state.is_fresh and not waiting,
             first_seen,
             last_seen,
         )

@@ -51,6 +51,28 @@ def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, Docume
     return found
 
 
+def keys_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, bytes]:
+    """Return the keys of documents."""
+    c = document.c
+    found: dict[int, bytes] = {}
+    for part in chunks(document_ids):
+        rows = connection.execute(select(c.document_id, c.key).where(c.document_id.in_(part)))
+        found.update((number, key) for number, key in rows)
+    return found
+
+
+def sizes_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, tuple[bytes, int]]:
+    """Return the digests of documents and how many features occur in them."""
+    c = document.c
+    found: dict[int, tuple[bytes, int]] = {}
+    for part in chunks(document_ids):
+        rows = connection.execute(
+            select(c.document_id, c.digest, c.token_count).where(c.document_id.in_(part))
+        )
+        found.update((number, (digest, features)) for number, digest, features in rows)
+    return found
+
+
 def by_digests(
     connection: Connection, digests: Sequence[bytes]
 ) -> dict[bytes, list[tuple[int, bytes]]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
@@ -94,8 +94,14 @@ def note_change(connection: Connection) -> None:
     connection.execute(update(store).values(changes=store.c.changes + 1))
 
 
-def add_scheme(connection: Connection, record: SchemeRecord, status: str, created_at: int) -> int:
-    """Write a scheme; return its number."""
+def add_scheme(
+    connection: Connection,
+    record: SchemeRecord,
+    channels: Mapping[str, Any],
+    status: str,
+    created_at: int,
+) -> int:
+    """Write a scheme and its channels; return its number."""
     result = connection.execute(
         insert(scheme),
         {
@@ -107,6 +113,7 @@ def add_scheme(connection: Connection, record: SchemeRecord, status: str, create
             "stopwords": record.stopwords,
             "hash_table": record.hash_table,
             "known_answers": list(record.known_answers),
+            "channels": dict(channels),
             "created_at": created_at,
         },
     )
@@ -129,6 +136,20 @@ def scheme_with_status(connection: Connection, status: str) -> tuple[int, Scheme
     if row is None:
         return None
     return row[0], SchemeRecord(*row[1:7], known_answers=tuple(row[7]))
+
+
+def channels_of(connection: Connection, scheme_id: int) -> dict[str, Any] | None:
+    """Return the record of a scheme's channels; None in stores of before there were two."""
+    statement = select(scheme.c.channels).where(scheme.c.scheme_id == scheme_id)
+    found: dict[str, Any] | None = connection.execute(statement).scalar_one()
+    return found
+
+
+def set_channels(connection: Connection, scheme_id: int, channels: Mapping[str, Any]) -> None:
+    """Change the record of a scheme's channels."""
+    connection.execute(
+        update(scheme).where(scheme.c.scheme_id == scheme_id).values(channels=dict(channels))
+    )
 
 
 def refuse_during_reindex(connection: Connection) -> None:

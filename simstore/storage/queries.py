@@ -48,6 +48,7 @@ def record_run(
             "position": position,
             "key": _bytes(sample.key),
             "fingerprint": sample.fingerprint,
+            "too_short": sample.too_short,
         }
         for position, sample in enumerate(run.samples)
     ]
@@ -59,6 +60,11 @@ def record_run(
             "document_id": match.document_id,
             "key": _bytes(match.key),
             "distance": match.distance,
+            "channels": ",".join(match.channels),
+            "resemblance": match.resemblance,
+            "containment": match.containment,
+            "containment_reverse": match.containment_reverse,
+            "basis": match.basis,
         }
         for sample_position, sample in enumerate(run.samples)
         for position, match in enumerate(sample.matches)
@@ -87,17 +93,25 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
         return None
     m = query_match.c
     matches: dict[int, list[Match]] = {}
-    for sample_position, key, distance, document_id in connection.execute(
-        select(m.sample_position, m.key, m.distance, m.document_id)
+    for sample_position, key, distance, document_id, channels, *overlap in connection.execute(
+        select(
+            m.sample_position, m.key, m.distance, m.document_id, m.channels, m.resemblance,
+            m.containment, m.containment_reverse, m.basis,
+        )
         .where(m.run_id == row["run_id"])
         .order_by(m.sample_position, m.position)
-    ):
-        matches.setdefault(sample_position, []).append(Match(_text(key), distance, document_id))
+    ):  # fmt: skip
+        # Runs of before there were two channels name none.
+        found_by = tuple((channels or "simhash").split(","))
+        match = Match(_text(key), distance, document_id, found_by, *overlap)
+        matches.setdefault(sample_position, []).append(match)
     s = query_sample.c
     samples = tuple(
-        SampleResult(_text(key), fingerprint, tuple(matches.get(position, ())))
-        for position, key, fingerprint in connection.execute(
-            select(s.position, s.key, s.fingerprint)
+        SampleResult(
+            _text(key), fingerprint, tuple(matches.get(position, ())), too_short=bool(too_short)
+        )
+        for position, key, fingerprint, too_short in connection.execute(
+            select(s.position, s.key, s.fingerprint, s.too_short)
             .where(s.run_id == row["run_id"])
             .order_by(s.position)
         )

@@ -71,6 +71,8 @@ scheme = Table(
     Column("hash_table", LargeBinary),
     Column("known_answers", JSON, nullable=False),
     Column("created_at", BIG, nullable=False),
+    # Channels.record(); none: fingerprints only.
+    Column("channels", JSON(none_as_null=True)),
     CheckConstraint(STATUS, name="status"),
     sqlite_autoincrement=True,
 )
@@ -303,6 +305,55 @@ def fingerprint_tables(bits: int) -> FingerprintTables:
     return _NARROW if bits <= 64 else _WIDE
 
 
+# A document's sketch. A changed text gets a new number, so numbers only grow, and what is packed or
+# in memory up to one of them stays true.
+sketch = Table(
+    "sketch",
+    metadata,
+    Column("sketch_id", BIG, primary_key=True),
+    Column(
+        "document_id", BIG, ForeignKey("document.document_id", ondelete="CASCADE"), nullable=False
+    ),
+    Column("scheme_id", Integer, ForeignKey("scheme.scheme_id"), nullable=False),
+    # Distinct shingles.
+    Column("size", Integer, nullable=False),
+    Column("sketch", LargeBinary, nullable=False),
+    UniqueConstraint("document_id", "scheme_id"),
+    sqlite_autoincrement=True,
+)
+
+# Sketches up to a number, packed into pages by their bands; those above are the tail.
+band_layout = Table(
+    "band_layout",
+    metadata,
+    Column("layout_id", Integer, primary_key=True),
+    Column("scheme_id", Integer, ForeignKey("scheme.scheme_id"), nullable=False),
+    Column("status", String(10), nullable=False),
+    Column("bands", Integer, nullable=False),
+    Column("band_rows", Integer, nullable=False),
+    Column("key_bits", Integer, nullable=False),
+    Column("packed_to", BIG, nullable=False),
+    Column("packed_count", BIG, nullable=False),
+    Column("created_at", BIG, nullable=False),
+    CheckConstraint(STATUS, name="status"),
+    sqlite_autoincrement=True,
+)
+
+band_page = Table(
+    "band_page",
+    metadata,
+    Column(
+        "layout_id",
+        Integer,
+        ForeignKey("band_layout.layout_id"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("page", BIG, primary_key=True, autoincrement=False),
+    Column("postings", LargeBinary, nullable=False),  # search.bands.pack_page
+    sqlite_with_rowid=False,
+)
+
 query_run = Table(
     "query_run",
     metadata,
@@ -334,6 +385,8 @@ query_sample = Table(
     Column("position", BIG, primary_key=True, autoincrement=False),
     Column("key", LargeBinary, nullable=False),
     Column("fingerprint", String(32), nullable=False),
+    # Its features are too few to judge by.
+    Column("too_short", Boolean),
     sqlite_with_rowid=False,
 )
 
@@ -352,6 +405,13 @@ query_match = Table(
     # The key too, so that a report stays true after the document has gone.
     Column("document_id", BIG, nullable=False),
     Column("key", LargeBinary, nullable=False),
-    Column("distance", Integer, nullable=False),
+    # None where the store has no fingerprints.
+    Column("distance", Integer),
+    # Which channels found it, and the verification; none in runs of before there was one.
+    Column("channels", String(20)),
+    Column("resemblance", Float),
+    Column("containment", Float),
+    Column("containment_reverse", Float),
+    Column("basis", String(10)),
     sqlite_with_rowid=False,
 )

@@ -169,6 +169,27 @@ def most_frequent(
     return [row for row in found.values() if row[3] > 0]
 
 
+def document_counts(
+    connection: Connection, scheme_id: int, terms: Sequence[bytes]
+) -> NDArray[np.int64]:
+    """Return how many documents each term occurs in, 0 for unknown ones, shape (terms,).
+
+    Deltas that are not merged are counted.
+    """
+    c = feature.c
+    ids, changes, _ = unmerged(connection, scheme_id)
+    pending = dict(zip(ids.tolist(), changes.tolist(), strict=True))
+    found: dict[bytes, int] = {}
+    for part in chunks(terms):
+        rows = connection.execute(
+            select(c.term, c.feature_id, c.document_count).where(
+                c.scheme_id == scheme_id, c.term.in_(part)
+            )
+        )
+        found.update((term, merged + pending.get(number, 0)) for term, number, merged in rows)
+    return np.array([found.get(term, 0) for term in terms], np.int64)
+
+
 def terms_of(connection: Connection, feature_ids: Sequence[int]) -> dict[int, bytes]:
     """Return the terms of features."""
     c = feature.c

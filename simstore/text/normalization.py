@@ -1,15 +1,32 @@
-"""One form for texts that differ only in case, width or composition."""
+"""One form for texts that differ only in case, width, composition, accents or Chinese script."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.errors import InvalidParameter
+from simstore.text import folding
 from simstore.text.characters import code_points, mark_table, unknown_table
+
+Case = Literal["fold", "keep"]
+Width = Literal["fold", "keep"]
+Accents = Literal["keep", "strip"]
+Han = Literal["keep", "simplified", "simplified-words"]
+
+_VALUES: dict[str, tuple[str, ...]] = {
+    "case": get_args(Case),
+    "width": get_args(Width),
+    "accents": get_args(Accents),
+    "han": get_args(Han),
+}
 
 _LONGEST_MARKS = 30
 
@@ -19,28 +36,105 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u200c-\u200f\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+"
 )
 
+# The blocks of combining marks that Unicode 14.0 knows for Latin, Greek and Cyrillic. The vowel
+# signs of Hebrew, Arabic, Thai or Devanagari and the voicing marks of kana are in other blocks.
+_ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Normalization:
+    """How texts are brought into one form before they are cut into terms.
+
+    Attributes:
+        case: ``fold``: upper and lower case are one; ``keep``: they differ.
+        width: ``fold``: full-width, half-width, ligature and other compatibility forms are their
+            plain characters (NFKC); ``keep``: only canonically equivalent ones are (NFC).
+        accents: ``strip``: combining marks of Latin, Greek and Cyrillic letters are dropped, so
+            ``é`` is ``e`` and ``й`` is ``и``; letters that are no base with a mark (``ø``, ``ß``)
+            and the marks of other scripts stay. ``keep``: they count.
+        han: ``simplified``: traditional Chinese characters become simplified ones;
+            ``simplified-words``: and words of Taiwan those of the mainland; ``keep``: they
+            differ. Folding needs the extra ``han``.
+
+    Raises:
+        InvalidParameter: A value is none of those.
+    """
+
+    case: Case = "fold"
+    width: Width = "fold"
+    accents: Accents = "keep"
+    han: Han = "keep"
+
+    def __post_init__(self) -> None:
+        for name, values in _VALUES.items():
+            value = getattr(self, name)
+            if value not in values:
+                raise InvalidParameter(f"{name} {value!r}: choose one of {', '.join(values)}")
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return the normalization with these parameters; absent ones are the defaults."""
+        return cls(**{f.name: parameters[f.name] for f in fields(cls) if f.name in parameters})
+
+    def parameters(self) -> dict[str, Any]:
+        """Return all options, and the version of OpenCC where it takes part; JSON values.
+
+        Raises:
+            MissingExtra: OpenCC is needed and not installed.
+        """
+        found: dict[str, Any] = asdict(self)
+        if self.han != "keep":
+            found["opencc"] = folding.version()
+        return found
+
+    def apply(self, text: str) -> str:
+        """Return text in this form, without invisible characters.
+
+        The result does not depend on the version of Python: code points that Unicode 14.0 does
+        not know are left as they are and never take part in a composition. (Normalization and
+        case folding of assigned code points are stable between versions: UAX 15, section 3;
+        UAX 31.)
+
+        Raises:
+            MissingExtra: OpenCC is needed and not installed.
+        """
+        if text.isascii():
+            return text.lower() if self.case == "fold" else text
+        text = _INVISIBLE.sub("", text)
+        points = code_points(text)
+        unknown = np.flatnonzero(unknown_table()[points])
+        marks = mark_table()[points]
+        cuts = np.unique(np.concatenate((unknown, unknown + 1, _cuts_in_marks(marks))))
+        if not len(cuts):
+            formed = self._form(text)
+        else:
+            alone = set(unknown.tolist())
+            bounds = [0, *cuts.tolist(), len(text)]
+            formed = "".join(
+                text[start:end] if start in alone else self._form(text[start:end])
+                for start, end in pairwise(bounds)
+            )
+        if self.han == "keep":
+            return formed
+        return folding.simplify(formed, words=self.han == "simplified-words")
+
+    def _form(self, text: str) -> str:
+        form: Literal["NFKC", "NFC"] = "NFKC" if self.width == "fold" else "NFC"
+        text = unicodedata.normalize(form, text)
+        if self.case == "fold":
+            text = unicodedata.normalize(form, text.casefold())
+        if self.accents == "strip":
+            decomposed = unicodedata.normalize("NFD", text)
+            text = unicodedata.normalize(form, _ACCENTS.sub("", decomposed))
+        return text
+
+
+DEFAULT = Normalization()
+
 
 def normalize(text: str) -> str:
-    """Return text in NFKC, case-folded, without invisible characters.
-
-    The result does not depend on the version of Python: code points that Unicode 14.0 does not
-    know are left as they are and never take part in a composition. (Normalization and case
-    folding of assigned code points are stable between versions: UAX 15, section 3; UAX 31.)
-    """
-    if text.isascii():
-        return text.lower()
-    text = _INVISIBLE.sub("", text)
-    points = code_points(text)
-    unknown = np.flatnonzero(unknown_table()[points])
-    cuts = np.unique(np.concatenate((unknown, unknown + 1, _cuts_in_marks(mark_table()[points]))))
-    if not len(cuts):
-        return _fold(text)
-    alone = set(unknown.tolist())
-    bounds = [0, *cuts.tolist(), len(text)]
-    return "".join(
-        text[start:end] if start in alone else _fold(text[start:end])
-        for start, end in pairwise(bounds)
-    )
+    """Return text in NFKC, case-folded, without invisible characters: the default form."""
+    return DEFAULT.apply(text)
 
 
 def _cuts_in_marks(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -55,7 +149,3 @@ def _cuts_in_marks(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
     before_run = np.maximum.accumulate(np.where(marks, -1, places))
     number_in_run = places - before_run - 1
     return np.flatnonzero(marks & (number_in_run > 0) & (number_in_run % _LONGEST_MARKS == 0))
-
-
-def _fold(text: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
 
 from simstore.text.characters import CHARACTER, SEPARATOR, WORD, class_table, code_points
-from simstore.text.normalization import normalize
+from simstore.text.normalization import DEFAULT, Normalization
 
 _PIECE = 1 << 20
 
 _LETTERS = bytes(
     byte | 0x20 if chr(byte).isascii() and chr(byte).isalpha() else 0x20 for byte in range(256)
 )
-_ASCII_WORDS = str.maketrans(
-    {chr(c): chr(c).lower() if chr(c).isalnum() else " " for c in range(128)}
-)
+_KEPT_ASCII = {chr(c): chr(c) if chr(c).isalnum() else " " for c in range(128)}
+_ASCII_WORDS = {
+    "keep": str.maketrans(_KEPT_ASCII),
+    "fold": str.maketrans({c: kept.lower() for c, kept in _KEPT_ASCII.items()}),
+}
 
 
 def letter_words(data: bytes) -> Iterator[list[bytes]]:
@@ -42,35 +44,72 @@ def _pieces(data: bytes, separator: bytes) -> Iterator[bytes]:
     yield data[start:] if start else data
 
 
-def terms(text: str) -> list[str]:
+def overlapping_pairs(run: str) -> list[str]:
+    """Return the 2-grams of a run of characters, or itself where it is one character."""
+    return [a + b for a, b in pairwise(run)] if len(run) > 1 else [run]
+
+
+def terms(
+    text: str,
+    normalization: Normalization = DEFAULT,
+    cut: Callable[[str], list[str]] = overlapping_pairs,
+) -> list[str]:
     """Return the terms of a text in any language, in order, with repetitions.
 
-    The text is normalized (NFKC, case-folded). A run of letters, marks and digits of a script
-    with blanks between words is one term; a run of characters of a script without them (Han,
-    kana, Thai, ...), or of Hangul, gives its overlapping 2-grams, or itself where it has one
-    character. Where there is neither, runs of other visible characters are the terms, so that no
-    text but white space has none.
+    The text is normalized. A run of letters, marks and digits of a script with blanks between
+    words is one term; a run of characters of a script without them (Han, kana, Thai, ...), or of
+    Hangul, is cut into terms. Where there is neither, runs of other visible characters are the
+    terms, so that no text but white space has none.
+
+    Args:
+        text: Any text.
+        normalization: What counts as one form.
+        cut: Cuts a run of characters; default into overlapping 2-grams.
     """
     found: list[str] = []
+    for piece in _lines(text):
+        found += _terms(piece, normalization, cut)
+    return found or normalization.apply(text).split() or text.split()
+
+
+def spaced(text: str, normalization: Normalization = DEFAULT) -> str:
+    """Return a normalized text with one blank for each run of separators, none at its ends.
+
+    Where a text has no letters, marks or digits, its other visible characters stay.
+    """
+    found: list[str] = []
+    for piece in _lines(text):
+        found += _terms(piece, normalization, None)
+    return " ".join(found or normalization.apply(text).split() or text.split())
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Cut a long text at line breaks.
+
+    A line break takes part in no composition and no term: cutting there changes nothing.
+    """
     start = 0
     while len(text) - start > _PIECE:
-        # A line break takes part in no composition and no term: cutting there changes nothing.
         end = text.find("\n", start + _PIECE)
         if end < 0:
             break
-        found += _terms(text[start:end])
+        yield text[start:end]
         start = end
-    found += _terms(text[start:])
-    return found or normalize(text).split() or text.split()
+    yield text[start:] if start else text
 
 
-def _terms(text: str) -> list[str]:
+def _terms(
+    text: str, normalization: Normalization, cut: Callable[[str], list[str]] | None
+) -> list[str]:
+    """Return the terms of a piece of text; without ``cut``, runs of words and characters alike."""
     if text.isascii():
-        return text.translate(_ASCII_WORDS).split()
-    text = normalize(text)
+        return text.translate(_ASCII_WORDS[normalization.case]).split()
+    text = normalization.apply(text)
     if not text:
         return []
     classes = class_table()[code_points(text)]
+    if cut is None:
+        classes = np.where(classes == CHARACTER, WORD, classes)
     starts = np.flatnonzero(np.diff(classes, prepend=np.uint8(255)))
     kinds = classes[starts]
     ends = np.append(starts[1:], len(text))
@@ -80,8 +119,8 @@ def _terms(text: str) -> list[str]:
         starts[wanted].tolist(), ends[wanted].tolist(), kinds[wanted].tolist(), strict=True
     ):
         run = text[first:end]
-        if kind == WORD or end - first == 1:
+        if kind == WORD or end - first == 1 or cut is None:
             found.append(run)
-        elif kind == CHARACTER:
-            found += [a + b for a, b in pairwise(run)]
+        else:
+            found += cut(run)
     return found

@@ -9,9 +9,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from alembic import command
+from alembic.config import Config
+
+from simstore.storage import migrate
+from simstore.storage.engine import Database
+
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "golden"
-REVISION = "0001"
-NAMES = ("store-0001", "course-0001")
+NAMES = ("store-0001", "course-0001", "store-0002", "course-0002")
+
+
+def revision(name: str) -> str:
+    """Return the revision of a golden store."""
+    return name.rpartition("-")[2]
 
 
 def copy_to(folder: Path, name: str) -> Path:
@@ -26,12 +36,21 @@ def described(name: str) -> dict[str, Any]:
 
 
 def script() -> ModuleType:
-    """Return the script that made them."""
-    specification = importlib.util.spec_from_file_location(
-        "make_store_0001", FOLDER / "make_store_0001.py"
-    )
+    """Return the script that makes them."""
+    specification = importlib.util.spec_from_file_location("make_stores", FOLDER / "make_stores.py")
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+def downgrade(path: Path, revision: str) -> None:
+    """Take a store back to an older revision, by the migrations' own way back."""
+    config = Config()
+    config.set_main_option("script_location", str(migrate.script_location()))
+    database = Database(path)
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, revision)
+    database.close()

@@ -239,7 +239,7 @@ def test_two_upgrades_at_once_both_succeed_and_the_copy_is_the_older_store(
         (copy,) = tmp_path.glob("*.backup")
         with closing(sqlite3.connect(copy)) as connection:
             found = connection.execute("SELECT version_num FROM alembic_version").fetchone()[0]
-        assert found == golden.REVISION
+        assert found == "0001"
         copy.unlink()
 
 

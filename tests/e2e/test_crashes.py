@@ -357,7 +357,7 @@ def test_killed_upgrade_leaves_the_older_store_or_the_new_one_and_is_finished_by
     trial = simtool_trial(tmp_path, seed, 200)
     path = trial.clean("store.db")
     expected = trial.state(path)
-    golden.script().downgrade(path, golden.REVISION)
+    golden.downgrade(path, "0001")
     words = ["upgrade", "--db", str(path)]
     for _ in range(3):
         child = nursery.start("simstore", tmp_path, words=words)

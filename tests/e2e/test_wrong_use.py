@@ -19,6 +19,7 @@ NEEDS_STORE = [
     ["query", "sample.txt"],
     ["report"],
     ["report", "--list"],
+    ["compare", "key:harbour", "key:bread"],
     ["list"],
     ["show", "harbour"],
     ["remove", "harbour"],

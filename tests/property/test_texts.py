@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import oracle
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from simstore.fingerprint.features import count_features
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.web import WebScheme
 from simstore.text import words
-from simstore.text.normalization import normalize
+from simstore.text.normalization import Normalization, normalize
 from simstore.text.words import letter_words, terms
 
 from .strategies import any_text
@@ -25,6 +27,19 @@ def test_no_text_but_white_space_has_no_terms(text: str) -> None:
 @given(any_text)
 def test_normalization_is_stable(text: str) -> None:
     assert normalize(normalize(text)) == normalize(text)
+
+
+@given(
+    any_text, st.sampled_from(["fold", "keep"]), st.sampled_from(["fold", "keep"]),
+    st.sampled_from(["keep", "strip"]),
+)  # fmt: skip
+def test_normalization_is_stable_with_every_option(
+    text: str, case: Literal["fold", "keep"], width: Literal["fold", "keep"],
+    accents: Literal["keep", "strip"],
+) -> None:  # fmt: skip
+    normalization = Normalization(case, width, accents)
+    once = normalization.apply(text)
+    assert normalization.apply(once) == once
 
 
 @given(st.text(st.characters(max_codepoint=127)), st.sampled_from(["é", "字", "\u0378"]))

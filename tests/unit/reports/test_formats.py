@@ -17,6 +17,9 @@ SAMPLES = (
     SampleResult("s\udcff", "0000", ()),
     SampleResult("字", "0001", (Match("é", 1, 9),)),
 )
+OVERLAP = ("channels", "resemblance", "containment", "containment_reverse", "basis")
+FOUND_BY_BOTH = Match("both", 2, 1, ("simhash", "minhash"), 0.75, 0.8, 0.91666667, "text")
+FOUND_BY_BANDS = Match("bands", 20, 2, ("minhash",), 0.5, 0.6, 0.7, "sketch")
 
 
 def rendered(name: str, samples: tuple[SampleResult, ...] = SAMPLES) -> bytes:
@@ -34,7 +37,16 @@ def test_jsonl_has_a_line_a_sample_and_exact_bytes_where_keys_are_not_utf8() -> 
     assert [line["fingerprint"] for line in lines] == ["00ff", "0000", "0001"]
     assert lines[0]["sample"] == "s 1"
     assert "sample_base64" not in lines[0]
-    assert lines[0]["matches"][0] == {"key": "a", "distance": 0, "document_id": 1}
+    assert lines[0]["matches"][0] == {
+        "key": "a",
+        "distance": 0,
+        "document_id": 1,
+        "channels": ["simhash"],
+        "resemblance": None,
+        "containment": None,
+        "containment_reverse": None,
+        "basis": None,
+    }
     assert [
         base64.b64decode(m["key_base64"]) for m in lines[0]["matches"] if "key_base64" in m
     ] == [b"caf\xe9"]
@@ -55,7 +67,31 @@ def test_csv_has_a_row_a_match_and_one_for_a_sample_without() -> None:
     ]
 
 
+def test_every_match_says_what_found_it_and_how_alike_it_is() -> None:
+    samples = (SampleResult("s", "00", (FOUND_BY_BOTH, FOUND_BY_BANDS), too_short=True),)
+    line = json.loads(rendered("jsonl", samples))
+    assert line["too_short"] is True
+    assert [[m[name] for name in OVERLAP] for m in line["matches"]] == [
+        [["simhash", "minhash"], 0.75, 0.8, 0.9167, "text"],
+        [["minhash"], 0.5, 0.6, 0.7, "sketch"],
+    ]
+    rows = list(csv.DictReader(io.StringIO(rendered("csv", samples).decode())))
+    assert [[row[name] for name in OVERLAP] for row in rows] == [
+        ["simhash+minhash", "0.75", "0.8", "0.9167", "text"],
+        ["minhash", "0.5", "0.6", "0.7", "sketch"],
+    ]
+
+
+def test_simtool_lists_what_the_fingerprints_found_and_nothing_else() -> None:
+    without_fingerprint = Match("c", None, 3, ("minhash",), 0.9)
+    matches = (FOUND_BY_BOTH, FOUND_BY_BANDS, without_fingerprint)
+    assert rendered("simtool", (SampleResult("s", "00", matches),)) == b"s\n2:both \n"
+
+
 def test_no_samples_give_an_empty_report() -> None:
     assert rendered("simtool", ()) == b""
     assert rendered("jsonl", ()) == b""
-    assert rendered("csv", ()) == b"sample,rank,key,distance,document_id\n"
+    assert rendered("csv", ()) == (
+        b"sample,rank,key,distance,document_id,channels,resemblance,containment,"
+        b"containment_reverse,basis\n"
+    )

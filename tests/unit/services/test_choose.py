@@ -56,7 +56,7 @@ def test_stop_words_of_any_language_stop_their_terms(tmp_path: Path) -> None:
         SchemeChoice("simtool", tie="one"),
         SchemeChoice("web", bits=0),
         SchemeChoice("web", bits=129),
-        SchemeChoice("web", weights="idf"),
+        SchemeChoice("web", weights="df"),
         SchemeChoice("simtool", bits=0),
         SchemeChoice("simtool", features=0),
         SchemeChoice("simtool", features=-1, hash_table="rows"),

@@ -28,7 +28,7 @@ def test_matches_go_by_distance_then_order_of_ingest(tmp_path: Path, plan: str) 
     with filled(tmp_path) as store:
         found = store.query_many(
             [("s", TEXTS["harbour"])],
-            QueryOptions(radius=64, plan=plan),  # type: ignore[arg-type]
+            QueryOptions(radius=64, plan=plan, min_features=0),  # type: ignore[arg-type]
         )[0].matches
     assert [match.key for match in found[:2]] == ["harbour", "harbour copy"]
     assert len(found) == len(TEXTS)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import product
 
 import pytest
 
-from simstore.text.normalization import normalize
+from simstore.errors import InvalidParameter
+from simstore.text.normalization import Normalization, normalize
 from simstore.text.words import terms
 
 # Assigned after Unicode 14.0, so that some Python versions know them and some do not:
@@ -59,3 +61,47 @@ def test_every_case_of_a_letter_has_one_form() -> None:
         letter = chr(code_point)
         if letter.isalpha():
             assert normalize(letter.casefold()) == normalize(letter), hex(code_point)
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "expected"),
+    [
+        ({}, "Ａé ﬁ", "aé fi"),
+        ({"case": "keep"}, "Ａé ﬁ ABC", "Aé fi ABC"),
+        ({"case": "keep"}, "ABC", "ABC"),
+        ({"width": "keep"}, "ＡE\u0301 ﬁ ｱ", "ａé fi ｱ"),
+        ({"width": "keep", "case": "keep"}, "ＡE\u0301 ﬁ", "ＡÉ ﬁ"),
+        ({"accents": "strip"}, "Ǻ ñandú, Ёлка й, ἄνθρωπος", "a nandu, елка и, ανθρωποσ"),
+        ({"accents": "strip"}, "ガ ｶﾞ 각 น้ำ हिन्दी שָׁלוֹם", None),
+        ({"accents": "strip"}, "Ørsted łódź", "ørsted łodz"),
+        ({"accents": "strip", "case": "keep"}, "CAFÉ", "CAFE"),
+        ({"accents": "strip"}, "e" + "\u0301" * 100 + "x", "ex"),
+    ],
+)
+def test_options_choose_what_counts_as_one(
+    options: dict[str, str], text: str, expected: str | None
+) -> None:
+    found = Normalization(**options).apply(text)  # type: ignore[arg-type]
+    assert found == (normalize(text) if expected is None else expected)
+
+
+def test_code_point_newer_than_the_table_stays_with_every_option() -> None:
+    for case, width, accents in product(("fold", "keep"), ("fold", "keep"), ("keep", "strip")):
+        normalization = Normalization(case, width, accents)  # type: ignore[arg-type]
+        for character in NEWER:
+            assert normalization.apply(f"a{character}b") == f"a{character}b"
+
+
+@pytest.mark.parametrize("name", ["case", "width", "accents", "han"])
+def test_unknown_value_is_refused(name: str) -> None:
+    with pytest.raises(InvalidParameter, match=f"{name} 'other': choose one of"):
+        Normalization(**{name: "other"})  # type: ignore[arg-type]
+
+
+def test_parameters_come_back_and_absent_ones_are_the_defaults() -> None:
+    chosen = Normalization(case="keep", accents="strip", han="simplified")
+    parameters = chosen.parameters()
+    assert parameters["opencc"]
+    assert Normalization.from_parameters(parameters) == chosen
+    assert Normalization.from_parameters({}) == Normalization()
+    assert "opencc" not in Normalization().parameters()

@@ -1,8 +1,9 @@
-"""Make the golden stores of revision 0001: ``python tests/data/golden/make_store_0001.py``.
+"""Make the golden stores of a revision: ``python tests/data/golden/make_stores.py 0002``.
 
-Ran once, when 0001 was followed by 0002; the files are kept for good, so that every later simstore
-must open, upgrade and query what the first one wrote. ``store-0001.db`` has the scheme ``web``,
-``course-0001.db`` the scheme ``simtool``; the JSON files beside them say what they hold and answer.
+Runs once, with the simstore whose latest revision it is, before a migration follows it; the files
+are kept for good, so that every later simstore must open, upgrade and query what each older one
+wrote. ``store-REVISION.db`` has the scheme ``web``, ``course-REVISION.db`` the scheme ``simtool``;
+the JSON files beside them say what they hold and answer.
 """
 
 from __future__ import annotations
@@ -10,21 +11,17 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
-
-from alembic import command
-from alembic.config import Config
 
 from simstore import Store
 from simstore.model import QueryOptions
 from simstore.services.choose import SchemeChoice
 from simstore.storage import migrate
-from simstore.storage.engine import Database
 
 HERE = Path(__file__).resolve().parent
-REVISION = "0001"
 MADE_AT = 1_795_305_600  # 2026-11-22 UTC
 RADIUS = 8
 
@@ -66,21 +63,23 @@ SAMPLES = [
 ]
 
 
-def main() -> None:
+def main(revision: str) -> None:
     """Write the stores and what they hold."""
+    if revision != migrate.HEAD:
+        raise SystemExit(f"this simstore writes revision {migrate.HEAD}, not {revision}")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         _write_sources(Path())
         course = SchemeChoice("simtool", features=40, bits=16)
         for name, choice, source in (
-            ("store-0001", SchemeChoice("web"), "crawl.jsonl"),
-            ("course-0001", course, "article.txt"),
+            (f"store-{revision}", SchemeChoice("web"), "crawl.jsonl"),
+            (f"course-{revision}", course, "article.txt"),
         ):
             path = Path(f"{name}.db")
             with Store.create(path, scheme=choice) as store:
                 store.ingest([source])
                 described = describe(store)
-            downgrade(path, REVISION)
+                store.query_sources(["article.txt"])
             _set_times(path)
             (HERE / path.name).write_bytes(path.read_bytes())
             text = json.dumps(described, ensure_ascii=False, indent=1)
@@ -109,17 +108,6 @@ def describe(store: Store) -> dict[str, object]:
     }  # fmt: skip
 
 
-def downgrade(path: Path, revision: str) -> None:
-    """Take a store back to an older revision, by the migrations' own way back."""
-    config = Config()
-    config.set_main_option("script_location", str(migrate.script_location()))
-    database = Database(path)
-    with database.write() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, revision)
-    database.close()
-
-
 def _write_sources(folder: Path) -> None:
     lines = [
         json.dumps(
@@ -145,6 +133,7 @@ def _set_times(path: Path) -> None:
         "ingest_run": ["started_at", "finished_at"],
         "document": ["first_seen", "last_seen"],
         "reject": ["rejected_at"],
+        "query_run": ["started_at"],
     }
     with closing(sqlite3.connect(path)) as connection:
         for table, names in columns.items():
@@ -156,4 +145,4 @@ def _set_times(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

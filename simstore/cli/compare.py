@@ -1,0 +1,209 @@
+"""``simstore compare``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.options import (
+    common_options,
+    format_option,
+    open_store,
+    store_is_named,
+    store_place,
+)
+from simstore.cli.output import print_table
+from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, StoreNotFound, printable
+
+if TYPE_CHECKING:
+    from simstore.model import Comparison, Document
+    from simstore.services.measures import CompareOptions
+
+_FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore compare draft.txt final.txt         two files; no store is needed\n"
+        "  simstore compare news-en-001 news-en-002     two documents of the store\n"
+        "  simstore compare a.txt b.txt --units words --shingle 3\n"
+        "  curl -s URL | simstore compare - page.txt --format jsonl\n\n"
+        "A and B are files, keys of the store, or - for standard input. A name that is a file is "
+        "that file, whatever keys there are; key:NAME and file:NAME leave no doubt. The store's "
+        "vocabulary serves I-Match where --db or SIMSTORE_DB names a store, or A or B is a key."
+    )
+)
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option(
+    "--units",
+    type=click.Choice(["characters", "words"]),
+    default="characters",
+    show_default=True,
+    help="What shingles are made of.",
+)
+@click.option(
+    "--shingle",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Units a shingle.",
+)
+@click.option(
+    "--features",
+    type=click.Choice(["terms", "words", "characters", "shingles"]),
+    default="terms",
+    show_default=True,
+    help="What SimHash, I-Match, filter and vectors count; terms: those of the scheme web.",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(["log-tf", "tf", "uniform"]),
+    default="log-tf",
+    show_default=True,
+    help="What a feature's count weighs in SimHash and vectors.",
+)
+@click.option(
+    "--bits",
+    "-M",
+    type=int,
+    multiple=True,
+    default=(64, 128),
+    show_default=True,
+    metavar="M",
+    help="Length of a fingerprint; may be given more than once.",
+)
+@click.option(
+    "--similar-at",
+    type=float,
+    default=0.2,
+    show_default=True,
+    metavar="J",
+    help="Least resemblance of similar texts.",
+)
+@click.option("--no-normalize", is_flag=True, help="Keep case, width and white space in shingles.")
+@click.option(
+    "--idf-band",
+    type=(float, float),
+    default=(0.2, 0.9),
+    show_default=True,
+    metavar="LOW HIGH",
+    help="I-Match: normalized idf of the lexicon's terms.",
+)
+@click.option(
+    "--lexicons",
+    type=int,
+    default=10,
+    show_default=True,
+    metavar="K",
+    help="I-Match: random lexicons.",
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="I-Match: chooses the random lexicons."
+)
+@format_option("table", "jsonl", "csv")
+@click.option(
+    "--as",
+    "as_format",
+    type=click.Choice(["text", "articles", "jsonl", "auto"]),
+    default="text",
+    show_default=True,
+    help="How to read files: text takes each as a whole; else each must hold one document.",
+)
+@click.option(
+    "--max-document-bytes",
+    type=click.IntRange(min=1),
+    default=8 << 20,
+    show_default=True,
+    metavar="BYTES",
+    help="Refuse longer texts.",
+)
+@common_options
+def compare(first: str, second: str, output_format: str, **options: Any) -> None:
+    """Compare two texts by every algorithm, side by side, each with its time."""
+    from simstore.services.compare import compare_texts
+
+    if first == second == _STANDARD_INPUT:
+        raise InvalidParameter("standard input (-) can be read only once")
+    chosen = _chosen(options)
+    given = [_given(name, options) for name in (first, second)]
+    if store_is_named() or any(isinstance(one, str) for one in given):
+        comparison = _compare_in_store(given, (first, second), chosen)
+    else:
+        a, b = (one for one in given if not isinstance(one, str))
+        comparison = compare_texts(a.text, b.text, chosen, names=(a.key, b.key))
+    _write(comparison, output_format)
+
+
+def _chosen(options: dict[str, Any]) -> CompareOptions:
+    from simstore.services.measures import CompareOptions
+    from simstore.text.normalization import DEFAULT
+
+    return CompareOptions(
+        units=options["units"],
+        shingle=options["shingle"],
+        normalization=None if options["no_normalize"] else DEFAULT,
+        features=options["features"],
+        weights=options["weights"],
+        bits=options["bits"],
+        similar_at=options["similar_at"],
+        lexicons=options["lexicons"],
+        idf_band=options["idf_band"],
+        seed=options["seed"],
+    )
+
+
+def _given(name: str, options: dict[str, Any]) -> Document | str:
+    """Return the document of a file or of standard input, or the key that a name is."""
+    from simstore.services.compare import read_document
+    from simstore.sources.registry import ReadOptions
+
+    if name.startswith(_KEY):
+        return name.removeprefix(_KEY)
+    is_path = name.startswith(_FILE) or name == _STANDARD_INPUT or os.path.lexists(name)
+    if not is_path:
+        return name
+    read = ReadOptions(options["as_format"], False, options["max_document_bytes"])
+    return read_document(name.removeprefix(_FILE), read)
+
+
+def _compare_in_store(
+    given: list[Document | str], names: tuple[str, str], options: CompareOptions
+) -> Comparison:
+    try:
+        with open_store(read_only=True) as store:
+            return store.compare(given[0], given[1], options)
+    except StoreNotFound:
+        unknown = [name for name, one in zip(names, given, strict=True) if name == one]
+        if store_is_named() or not unknown:
+            raise
+        raise NotFound(
+            f"{printable(unknown[0])}: no such file, and no store at {store_place()} "
+            "that could have it as a key"
+        ) from None
+    except DocumentNotFound as error:
+        if error.key not in names:
+            raise
+        raise NotFound(
+            f"{printable(error.key)}: no such file, and no document of the store has this key; "
+            "`simstore list` shows the keys"
+        ) from None
+
+
+def _write(comparison: Comparison, output_format: str) -> None:
+    from simstore.reports import compare as report
+
+    if output_format == "table":
+        print_table(report.TEXT_COLUMNS, report.text_rows(comparison))
+        click.echo()
+        print_table(report.COLUMNS, report.measure_rows(comparison))
+        return
+    render = report.render_jsonl if output_format == "jsonl" else report.render_csv
+    for block in render(comparison):
+        sys.stdout.buffer.write(block)
+    sys.stdout.buffer.flush()

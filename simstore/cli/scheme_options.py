@@ -1,0 +1,127 @@
+"""The options that choose a scheme, for ``init``, ``reindex`` and the first ``ingest``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from simstore.services.choose import SchemeChoice
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_WEIGHTS = ("log-tf", "tf", "uniform", "idf", "tf-idf", "log-tf-idf")
+_HASHES = ("xxh3", "blake2b", "md5", "poly1000003", "hanzi")
+_SEGMENTERS = ("chars", "jieba", "forward-max", "backward-max", "bidirectional", "min-cut")
+
+
+def _flag(name: str, parameter: str, value: str, text: str) -> Callable[[Command], Command]:
+    return click.option(name, parameter, flag_value=value, default=None, help=text)
+
+
+def scheme_options(command: Command) -> Command:
+    """Add the options that choose a scheme; the command takes them as ``**scheme``."""
+    for option in reversed(
+        (
+            click.option(
+                "--scheme",
+                "name",
+                type=click.Choice(["web", "simtool"]),
+                help="web: any language, no corpus needed. simtool: the course tool's, words of "
+                "ASCII letters ranked over the whole store.",
+            ),
+            click.option(
+                "--bits", "-M", type=int, metavar="M", help="Fingerprint length.  [default: 64]"
+            ),
+            click.option(
+                "--features",
+                "-N",
+                type=int,
+                metavar="N",
+                help="simtool: size of the feature vector.  [default: 1000]",
+            ),
+            click.option(
+                "--hash-table",
+                type=click.Path(),
+                metavar="FILE",
+                help="simtool: a row of 0 and 1 a feature.  [default: a built-in table]",
+            ),
+            click.option(
+                "--stopwords",
+                metavar="FILE|builtin[:LANGUAGE]|none",
+                help="Words that do not count; builtin is English, builtin:de another language.  "
+                "[default: simtool builtin, web none]",
+            ),
+            *_WEB_OPTIONS,
+        )
+    ):
+        command = option(command)
+    return command
+
+
+_WEB_OPTIONS = (
+    click.option(
+        "--weights",
+        type=click.Choice(_WEIGHTS),
+        help="web: what a feature's count weighs; the last three also look at how many documents "
+        "of the store have it.  [default: log-tf]",
+    ),
+    click.option(
+        "--tie",
+        type=click.Choice(["zero", "one"]),
+        help="web: the bit that a zero sum gives.  [default: zero]",
+    ),
+    click.option(
+        "--feature-hash",
+        type=click.Choice(_HASHES),
+        help="web: how a feature becomes bits.  [default: xxh3]",
+    ),
+    click.option(
+        "--units",
+        type=click.Choice(["words", "characters"]),
+        help="web: of what features are made.  [default: words]",
+    ),
+    click.option(
+        "--shingle",
+        type=int,
+        metavar="N",
+        help="web: consecutive units that make one feature.  [default: 1]",
+    ),
+    click.option(
+        "--segmenter",
+        type=click.Choice(_SEGMENTERS),
+        help="web: how Chinese is cut into units; chars: 2-grams of characters.  [default: chars]",
+    ),
+    click.option(
+        "--stem", metavar="LANGUAGE|none", help="web: words to stems (Snowball).  [default: none]"
+    ),
+    click.option(
+        "--field",
+        "fields",
+        multiple=True,
+        metavar="NAME:enum:VALUES:WEIGHT",
+        help="web: a metadata field as a feature, as in lang:enum:en,fr,zh:3; may be repeated.",
+    ),
+    _flag("--keep-case", "case", "keep", "web: upper and lower case differ."),
+    _flag("--keep-width", "width", "keep", "web: full- and half-width forms differ."),
+    _flag("--strip-accents", "accents", "strip", "web: é is e, ё is е."),
+    _flag("--fold-han", "han", "simplified", "web: traditional Chinese characters are simplified."),
+    _flag(
+        "--fold-han-words",
+        "han",
+        "simplified-words",
+        "web: and words of Taiwan are those of the mainland.",
+    ),
+)
+
+
+def scheme_choice(name: str | None, **options: Any) -> SchemeChoice | None:
+    """Return the scheme that was chosen; None where no option was given."""
+    from simstore.services.choose import SchemeChoice
+
+    given = {option: value for option, value in options.items() if value not in (None, ())}
+    if name is None and not given:
+        return None
+    return SchemeChoice(name or "web", **given)

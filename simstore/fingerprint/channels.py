@@ -1,0 +1,145 @@
+"""The two channels of a store: fingerprints within a radius, and sketches that agree in a band.
+
+Both are part of the scheme's contract: sketches are comparable only with sketches of the same
+recipe, which the store keeps with known answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, SchemeMismatch
+from simstore.fingerprint.minhash import DEFAULT_LAYOUT, VALUES, BandLayout, sketches
+from simstore.fingerprint.scheme import KNOWN_TEXTS
+from simstore.fingerprint.shingle_sets import SHINGLE_TOKENS, ShingleSets, shingle_sets
+from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.shingles import tokens
+
+CHANNELS = ("simhash", "minhash")
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sketching:
+    """How texts become shingle sets and sketches.
+
+    Attributes:
+        normalization: The scheme's; both channels see the same text.
+        shingle: Tokens a shingle.
+    """
+
+    normalization: Normalization = DEFAULT
+    shingle: int = SHINGLE_TOKENS
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.shingle <= 64:
+            raise InvalidParameter(f"shingles of {self.shingle} tokens: from 1 to 64")
+
+    def sets(self, texts: Iterable[str]) -> ShingleSets:
+        """Return the shingle set of each text."""
+        apply = self.normalization.apply
+        return shingle_sets((tokens(apply(text)) for text in texts), self.shingle)
+
+    def known_answers(self) -> list[str]:
+        """Return a digest of the sketch of each of :data:`~.scheme.KNOWN_TEXTS`, hexadecimal."""
+        made = sketches(self.sets(KNOWN_TEXTS)).astype("<u2")
+        return [xxhash.xxh3_64_hexdigest(sketch.tobytes()) for sketch in made]
+
+
+DEFAULT_SKETCHING = Sketching()
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """Which channels a store has.
+
+    Attributes:
+        simhash: It keeps fingerprints.
+        minhash: It keeps sketches.
+        sketching: How texts become shingle sets, for sketches and for verification.
+        layout: The bands that sketches are packed by.
+    """
+
+    simhash: bool = True
+    minhash: bool = True
+    sketching: Sketching = DEFAULT_SKETCHING
+    layout: BandLayout = DEFAULT_LAYOUT
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the channels that are there."""
+        return tuple(name for name in CHANNELS if getattr(self, name))
+
+    def record(self) -> dict[str, Any]:
+        """Return the channels as a store keeps them, JSON values."""
+        return {
+            "simhash": self.simhash,
+            "minhash": self.minhash,
+            "sketch": {
+                "version": _VERSION,
+                "shingle": self.sketching.shingle,
+                "values": VALUES,
+                "bits": 16,
+                "known_answers": self.sketching.known_answers(),
+            },
+            "bands": [self.layout.bands, self.layout.rows],
+        }
+
+    @classmethod
+    def from_record(
+        cls, record: Mapping[str, Any] | None, normalization: Normalization, label: str
+    ) -> Channels:
+        """Return the channels that a store keeps; None: a store of before there were two.
+
+        Raises:
+            SchemeMismatch: This installation makes other sketches.
+        """
+        if record is None:
+            return cls(minhash=False, sketching=Sketching(normalization))
+        recipe = record["sketch"]
+        sketching = Sketching(normalization, recipe["shingle"])
+        if record["minhash"] and (
+            recipe["version"] != _VERSION or recipe["known_answers"] != sketching.known_answers()
+        ):
+            raise SchemeMismatch(label, "its sketches come out otherwise here")
+        return cls(record["simhash"], record["minhash"], sketching, BandLayout(*record["bands"]))
+
+
+def parse_channels(names: Sequence[str]) -> tuple[bool, bool]:
+    """Return whether ``simhash`` and ``minhash`` are among the names.
+
+    Raises:
+        InvalidParameter: Another name, or none.
+    """
+    unknown = [name for name in names if name not in CHANNELS]
+    if unknown or not names:
+        shown = ", ".join(unknown) or "none"
+        raise InvalidParameter(f"channels {shown}: choose simhash, minhash or both")
+    return "simhash" in names, "minhash" in names
+
+
+def sketch_documents(sets: ShingleSets) -> list[tuple[int, bytes]]:
+    """Return the size and the packed sketch of each set: 256 bytes, none for an empty set."""
+    made = sketches(sets).astype("<u2")
+    return [
+        (size, sketch.tobytes() if size else b"")
+        for size, sketch in zip(sets.sizes().tolist(), made, strict=True)
+    ]
+
+
+def unpack_sketches(packed: Sequence[bytes]) -> NDArray[np.uint16]:
+    """Return sketches as a matrix, shape (n, 128).
+
+    Raises:
+        ValueError: One is damaged.
+    """
+    joined = b"".join(packed)
+    if len(joined) != 2 * VALUES * len(packed):
+        raise ValueError("damaged sketch")
+    return np.frombuffer(joined, "<u2").astype(np.uint16).reshape(-1, VALUES)

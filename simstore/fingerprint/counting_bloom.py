@@ -1,0 +1,89 @@
+"""Counting Bloom filters: the counted features of a text in a table of fixed size.
+
+References:
+    Fan, Cao, Almeida, Broder: Summary cache, IEEE/ACM Transactions on Networking 8(3), 2000,
+    section V (counters in the place of bits). Kirsch, Mitzenmacher: Less hashing, same
+    performance, ESA 2006 (the places from two hashes). Jain, Dahlin, Tewari: Using Bloom filters
+    to refine web search results, WebDB 2005 (the overlap of two filters as a similarity; there,
+    of bits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.feature_hash import xxh3
+
+MAX_COUNTERS = 1 << 28
+# Features whose places are held at a time.
+_BLOCK = 1 << 16
+
+
+def check_filter(counters: int, hashes: int) -> None:
+    """Raise InvalidParameter unless a filter can have this size.
+
+    Args:
+        counters: A power of two, ``hashes <= counters <= 2**28``.
+        hashes: Counters a feature, 1 to 64.
+    """
+    if not 1 <= counters <= MAX_COUNTERS or counters & (counters - 1):
+        raise InvalidParameter(
+            f"{counters:,} counters: choose a power of two, at most {MAX_COUNTERS:,}"
+        )
+    if not 1 <= hashes <= min(64, counters):
+        raise InvalidParameter(
+            f"{hashes} hashes: choose 1 to 64, no more than there are counters ({counters:,})"
+        )
+
+
+def counting_filter(
+    terms: Sequence[bytes], counts: NDArray[np.int64], *, counters: int, hashes: int
+) -> NDArray[np.int64]:
+    """Return the counting Bloom filter of counted features.
+
+    Each feature adds its count to ``hashes`` different counters. The places follow from the two
+    halves of its 128-bit XXH3: half one plus i times half two (made odd), modulo ``counters``.
+
+    Args:
+        terms: Distinct features.
+        counts: How often each occurs, shape (terms,).
+        counters: Size of the filter; see :func:`check_filter`.
+        hashes: Counters a feature.
+
+    Returns:
+        int64, shape (counters,); its sum is ``hashes`` times the sum of the counts.
+    """
+    check_filter(counters, hashes)
+    filled = np.zeros(counters, np.int64)
+    steps = np.arange(hashes, dtype=np.uint64)
+    for start in range(0, len(terms), _BLOCK):
+        halves = xxh3(terms[start : start + _BLOCK], 128)
+        places = halves[:, :1] + (halves[:, 1:] | np.uint64(1)) * steps
+        places &= np.uint64(counters - 1)
+        np.add.at(
+            filled,
+            places.astype(np.int64).ravel(),
+            np.repeat(counts[start : start + _BLOCK], hashes),
+        )
+    return filled
+
+
+def filter_similarity(first: NDArray[np.int64], second: NDArray[np.int64]) -> float | None:
+    """Return the overlap of two filters: the sum of the minima by the sum of the maxima.
+
+    Features that share a counter by chance raise it; it is never below the same ratio of the
+    counts themselves.
+
+    Args:
+        first: A counting filter.
+        second: One of the same size and hashes.
+
+    Returns:
+        0 to 1; None where both filters are empty.
+    """
+    largest = int(np.maximum(first, second).sum())
+    return int(np.minimum(first, second).sum()) / largest if largest else None

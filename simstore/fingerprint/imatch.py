@@ -1,0 +1,108 @@
+"""I-Match: a digest of the terms of a text that are neither common nor rare in a collection.
+
+References:
+    Chowdhury, Frieder, Grossman, McCabe: Collection statistics for fast duplicate document
+    detection, ACM TOIS 20(2), 2002 (terms within a band of idf, sorted, in one digest). Kołcz,
+    Chowdhury, Alspector: Improved robustness of signature-based near-replica detection via
+    lexicon randomization, KDD 2004 (further lexicons, each without a random part of the terms; two
+    texts match where one of their signatures agrees).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.feature_hash import xxh3
+from simstore.fingerprint.shingle_sets import mix
+
+SIGNATURE_BYTES = 16
+# Share of the lexicon that each random lexicon is without.
+LEFT_OUT = 1 / 3
+
+Signature = bytes | None
+
+
+def check_band(low: float, high: float) -> None:
+    """Raise InvalidParameter unless ``0 <= low <= high <= 1``."""
+    if not 0 <= low <= high <= 1:
+        raise InvalidParameter(f"idf band {low:g} to {high:g}: both from 0 to 1, the lower first")
+
+
+def in_lexicon(
+    document_counts: NDArray[np.int64], documents: int, low: float, high: float
+) -> NDArray[np.bool_]:
+    """Return which terms are in the lexicon: those whose normalized idf lies within a band.
+
+    The normalized idf of a term in d of n documents is ln(n / d) / ln n: 0 for a term of all
+    documents, 1 for a term of one. A term of none is in no lexicon.
+
+    Args:
+        document_counts: Documents of the collection with each term, shape (terms,).
+        documents: Documents of the collection, at least 2.
+        low: Least normalized idf, inclusive.
+        high: Largest normalized idf, inclusive.
+
+    Returns:
+        bool, shape (terms,).
+    """
+    check_band(low, high)
+    if documents < 2:
+        raise InvalidParameter(f"{documents} documents are too few to tell common terms from rare")
+    known = document_counts > 0
+    shares = np.log(np.maximum(document_counts, 1) / documents) / -math.log(documents)
+    # A term of one document has 1 and a term of all has 0, whatever the logarithm's last bit says.
+    shares = np.round(shares, 12)
+    result: NDArray[np.bool_] = known & (shares >= low) & (shares <= high)
+    return result
+
+
+def signatures(terms: Sequence[bytes], lexicons: int, seed: int = 0) -> tuple[Signature, ...]:
+    """Return the signatures of a text: of the whole lexicon, then of each random lexicon.
+
+    A random lexicon is the whole one without a third of its terms, drawn by a hash of the term,
+    the seed, and the lexicon's number: the same for every text and in every process.
+
+    Args:
+        terms: The distinct terms of the text that are in the lexicon, in any order.
+        lexicons: Number of random lexicons.
+        seed: Chooses the random lexicons; 0 to 2**64 - 1.
+
+    Returns:
+        ``lexicons + 1`` signatures of 16 bytes; None where no term is left.
+    """
+    ordered = sorted(terms)
+    hashes = xxh3(ordered, 64)[:, 0] if ordered else np.empty(0, np.uint64)
+    found = [_digest(ordered)]
+    for number in range(1, lexicons + 1):
+        salt = np.array([seed, number], np.uint64)
+        drawn = mix(mix(hashes ^ mix(salt[:1])) + mix(salt[1:]))
+        kept = (drawn >= np.uint64(round(LEFT_OUT * 2**64))).tolist()
+        found.append(_digest([term for term, stays in zip(ordered, kept, strict=True) if stays]))
+    return tuple(found)
+
+
+def agreements(first: Sequence[Signature], second: Sequence[Signature]) -> int:
+    """Return how many signatures of two texts agree; one that is missing agrees with none.
+
+    Args:
+        first: Signatures of a text, by lexicon.
+        second: Those of another by the same lexicons.
+    """
+    return sum(a is not None and a == b for a, b in zip(first, second, strict=True))
+
+
+def _digest(terms: Sequence[bytes]) -> Signature:
+    """Return BLAKE2b of sorted terms, each behind its length; None where there are none."""
+    if not terms:
+        return None
+    digest = hashlib.blake2b(digest_size=SIGNATURE_BYTES)
+    for term in terms:
+        digest.update(b"%d:" % len(term))
+        digest.update(term)
+    return digest.digest()

@@ -1,0 +1,125 @@
+"""MinHash: a sketch of a shingle set by which resemblance is estimated and candidates are found.
+
+References:
+    Broder: On the resemblance and containment of documents, SEQUENCES 1997, section 3. Li, König:
+    b-bit minwise hashing, WWW 2010 (16 bits of each minimum suffice). Leskovec, Rajaraman,
+    Ullman: Mining of massive datasets, section 3.4 (banding).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.shingle_sets import ShingleSets, mix
+
+VALUES = 128
+
+# Shingles times values that are held at a time: the products stay in the processor's cache.
+_BLOCK = 256
+_SEED = 0x73696D73746F7265
+
+
+@dataclass(frozen=True, slots=True)
+class BandLayout:
+    """How a sketch is cut into bands; two sketches that agree in a band are candidates.
+
+    Attributes:
+        bands: Number of bands b.
+        rows: Values a band r; b * r is at most 128.
+    """
+
+    bands: int = 32
+    rows: int = 4
+
+    def __post_init__(self) -> None:
+        if self.bands < 1 or self.rows < 1 or self.bands * self.rows > VALUES:
+            raise InvalidParameter(
+                f"{self.bands} bands of {self.rows} values: both at least 1, "
+                f"their product at most {VALUES}"
+            )
+
+    def __str__(self) -> str:
+        return f"{self.bands}x{self.rows}"
+
+    def probability(self, resemblance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how likely two sets of this resemblance agree in a band: 1 - (1 - s^r)^b."""
+        result: NDArray[np.float64] = 1 - (1 - resemblance**self.rows) ** self.bands
+        return result
+
+
+DEFAULT_LAYOUT = BandLayout()
+
+
+def _coefficients() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    states = np.arange(1, 2 * VALUES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    drawn = mix(states + np.uint64(_SEED))
+    return drawn[:VALUES] | np.uint64(1), drawn[VALUES:]
+
+
+_FACTORS, _SHIFTS = _coefficients()
+
+
+def sketches(sets: ShingleSets) -> NDArray[np.uint16]:
+    """Return the sketch of each shingle set.
+
+    Value j is 16 mixed bits of the least ``a_j * h + b_j mod 2**64`` over the hashes h of the
+    set. An empty set has the sketch of zeros; :func:`estimates` must not be asked about it.
+
+    Returns:
+        uint16, shape (sets, 128).
+    """
+    least = np.zeros((len(sets), VALUES), np.uint64)
+    for number in range(len(sets)):
+        row = sets.row(number)
+        if len(row):
+            least[number] = _least(row)
+    return (mix(least) >> np.uint64(48)).astype(np.uint16)
+
+
+def _least(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    least = np.full(VALUES, np.iinfo(np.uint64).max, np.uint64)
+    for start in range(0, len(hashes), _BLOCK):
+        products = hashes[start : start + _BLOCK, None] * _FACTORS
+        products += _SHIFTS
+        np.minimum(least, products.min(axis=0), out=least)
+    return least
+
+
+def estimates(many: NDArray[np.uint16], one: NDArray[np.uint16]) -> NDArray[np.float64]:
+    """Return the estimated resemblance of each sketch to one: the share of equal values.
+
+    The standard error at resemblance s is sqrt(s * (1 - s) / 128), at most 0.044.
+
+    Args:
+        many: Sketches, shape (n, 128).
+        one: A sketch, shape (128,).
+
+    Returns:
+        float64 in [0, 1], shape (n,).
+    """
+    result: NDArray[np.float64] = (many == one).mean(axis=1)
+    return result
+
+
+def band_values(many: NDArray[np.uint16], layout: BandLayout) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of each band of each sketch; equal bands have equal hashes.
+
+    Four values a band are one to one with their hash; more are not, by less than 1 in 10**18.
+
+    Returns:
+        uint64, shape (sketches, bands).
+    """
+    used = many[:, : layout.bands * layout.rows].reshape(len(many), layout.bands, layout.rows)
+    hashes = np.zeros((len(many), layout.bands), np.uint64)
+    for first in range(0, layout.rows, 4):
+        if first:
+            hashes = mix(hashes)
+        part = np.zeros_like(hashes)
+        for place in range(first, min(first + 4, layout.rows)):
+            part = part << np.uint64(16) | used[:, :, place].astype(np.uint64)
+        hashes ^= part
+    return mix(hashes)

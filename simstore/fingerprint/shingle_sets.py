@@ -1,0 +1,98 @@
+"""Shingle sets: each text as the set of its hashed shingles.
+
+The hashes are the same in every process, on every platform, in every year, so that a sketch made
+of them may be stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+SHINGLE_TOKENS = 3
+
+# Odd constants of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+# generators, OOPSLA 2014, section 5).
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+@dataclass(frozen=True, slots=True)
+class ShingleSets:
+    """The shingle sets of a batch of texts (compressed sparse rows).
+
+    Attributes:
+        offsets: Set d is ``hashes[offsets[d]:offsets[d + 1]]``; int64, shape (texts + 1,).
+        hashes: Hashes of the distinct shingles, ascending within a set; uint64, shape (entries,).
+    """
+
+    offsets: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def row(self, text: int) -> NDArray[np.uint64]:
+        """Return the shingles of one text, ascending, distinct."""
+        return self.hashes[self.offsets[text] : self.offsets[text + 1]]
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Return the number of distinct shingles of each text, shape (texts,)."""
+        return np.diff(self.offsets)
+
+
+def shingle_sets(token_lists: Iterable[Sequence[str]], size: int = SHINGLE_TOKENS) -> ShingleSets:
+    """Return the set of shingles of ``size`` consecutive tokens of each text.
+
+    A text of fewer tokens, but at least one, has one shingle: all its tokens.
+
+    Args:
+        token_lists: The tokens of each text, in order.
+        size: Tokens a shingle, at least 1.
+    """
+    known: dict[str, int] = {}
+    rows = []
+    for token_list in token_lists:
+        for token in set(token_list):
+            if token not in known:
+                known[token] = _token_hash(token)
+        hashes = np.fromiter(map(known.__getitem__, token_list), np.uint64, len(token_list))
+        rows.append(np.unique(_runs(hashes, size)))
+    return from_rows(rows)
+
+
+def from_rows(rows: Sequence[NDArray[np.uint64]]) -> ShingleSets:
+    """Join sets of hashes, each ascending and distinct."""
+    offsets = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
+    return ShingleSets(
+        offsets.astype(np.int64), np.concatenate(rows) if rows else np.empty(0, np.uint64)
+    )
+
+
+def _token_hash(token: str) -> int:
+    return xxhash.xxh3_64_intdigest(token.encode("utf-8", "surrogatepass"))
+
+
+def _runs(hashes: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """Return a hash of each run of ``size`` token hashes; their order counts."""
+    size = min(size, len(hashes))
+    if not size:
+        return hashes
+    count = len(hashes) - size + 1
+    mixed = np.zeros(count, np.uint64)
+    for place in range(size):
+        mixed *= _GAMMA
+        mixed += hashes[place : place + count]
+    return mix(mixed)
+
+
+def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the values with their bits mixed, one to one (the last step of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * _MIX_1
+    values = (values ^ (values >> np.uint64(27))) * _MIX_2
+    return values ^ (values >> np.uint64(31))

@@ -1,0 +1,159 @@
+"""Bands: which sketches agree with a query in at least one band.
+
+Packed, the bands of many sketches are pages: a page holds the postings of one band whose hashes
+begin with the same bits, as 16 more bits of the hash and the number of the sketch. So a look-up
+reads one page a band. What a page returns are candidates: the bands are compared again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Postings that a page holds on average.
+PAGE_POSTINGS = 32
+_CHECK_BITS = 16
+_BAND_SHIFT = 40
+# Queries from which sorting the bands repays.
+_WORTH_SORTING = 8
+
+
+def key_bits(count: int) -> int:
+    """Return how many leading bits of a band's hash name its page: floor(log2(count / 32))."""
+    return max((count // PAGE_POSTINGS).bit_length() - 1, 0)
+
+
+def page_numbers(bands: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
+    """Return the number of the page of each band: the band's place, then ``bits`` bits of hash.
+
+    Args:
+        bands: Band hashes, shape (n, bands).
+        bits: Leading bits that name a page, 0 to 40.
+
+    Returns:
+        int64, shape (n, bands).
+    """
+    places = np.arange(bands.shape[1], dtype=np.int64) << _BAND_SHIFT
+    if not bits:
+        return np.broadcast_to(places, bands.shape).copy()
+    return (bands >> np.uint64(64 - bits)).astype(np.int64) | places
+
+
+def checks(bands: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """Return the 16 low bits of each hash, which postings carry; the shape stays."""
+    return (bands & np.uint64((1 << _CHECK_BITS) - 1)).astype(np.uint16)
+
+
+def pack_page(check_bits: NDArray[np.uint16], numbers: NDArray[np.int64]) -> bytes:
+    """Return a page of postings: their check bits, then their sketches' numbers.
+
+    Numbers take 4 bytes each, 8 where one is above 2**32 - 1; the last byte says how many.
+
+    Args:
+        check_bits: Check bits, shape (n,).
+        numbers: Numbers of the sketches, not negative, shape (n,).
+    """
+    width = 4 if not len(numbers) or int(numbers.max()) < 1 << 32 else 8
+    return (
+        check_bits.astype("<u2").tobytes()
+        + numbers.astype(f"<u{width}").tobytes()
+        + bytes((width,))
+    )
+
+
+def unpack_page(page: bytes) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """Return check bits and numbers of a page; the inverse of :func:`pack_page`.
+
+    Raises:
+        ValueError: The page is damaged.
+    """
+    width = page[-1] if page else 0
+    count, rest = divmod(len(page) - 1, 2 + width)
+    if width not in (4, 8) or rest:
+        raise ValueError("damaged page of bands")
+    check_bits = np.frombuffer(page, "<u2", count)
+    numbers = np.frombuffer(page, f"<u{width}", count, offset=2 * count)
+    return check_bits.astype(np.uint16), numbers.astype(np.int64)
+
+
+def pages(
+    hashes: NDArray[np.uint64], numbers: NDArray[np.int64], place: int, bits: int
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the pages of one band, by ascending number.
+
+    Args:
+        hashes: The band's hash of each sketch, shape (n,).
+        numbers: Number of each sketch, ascending, shape (n,).
+        place: Which band, from 0.
+        bits: Leading bits of a hash that name its page.
+    """
+    keys = page_numbers(hashes[:, None], bits)[:, 0] | place << _BAND_SHIFT
+    order = np.argsort(keys, kind="stable")
+    keys, check_bits, numbers = keys[order], checks(hashes)[order], numbers[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(keys)], strict=True):
+        yield int(keys[start]), pack_page(check_bits[start:end], numbers[start:end])
+
+
+class BandTable:
+    """The bands of some sketches in memory, to be asked for those that agree with a query.
+
+    Args:
+        bands: Band hashes, shape (sketches, bands).
+        numbers: Number of each sketch, ascending, shape (sketches,).
+    """
+
+    def __init__(self, bands: NDArray[np.uint64], numbers: NDArray[np.int64]) -> None:
+        self.bands = bands
+        self.numbers = numbers
+
+    def candidates(self, queries: NDArray[np.uint64]) -> list[NDArray[np.int64]]:
+        """Return the numbers of the sketches that agree with each query in a band, ascending.
+
+        Args:
+            queries: Band hashes, shape (queries, bands).
+        """
+        if not len(self.numbers):
+            return [self.numbers] * len(queries)
+        if len(queries) < _WORTH_SORTING:
+            return [self.numbers[(self.bands == query).any(axis=1)] for query in queries]
+        found: list[list[NDArray[np.int64]]] = [[] for _ in queries]
+        for place in range(self.bands.shape[1]):
+            column = self.bands[:, place]
+            order = np.argsort(column, kind="stable")
+            ordered = column[order]
+            firsts = np.searchsorted(ordered, queries[:, place], "left")
+            ends = np.searchsorted(ordered, queries[:, place], "right")
+            for query in np.flatnonzero(ends > firsts).tolist():
+                found[query].append(order[firsts[query] : ends[query]])
+        return [
+            self.numbers[np.unique(np.concatenate(parts))] if parts else self.numbers[:0]
+            for parts in found
+        ]
+
+
+def colliding_pairs(bands: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return all pairs of sketches that agree in at least one band.
+
+    Args:
+        bands: Band hashes, shape (n, bands).
+
+    Returns:
+        Places (i, j) with i < j, ascending, distinct; int64, shape (pairs, 2).
+    """
+    count = len(bands)
+    parts = [np.empty(0, np.int64)]
+    for place in range(bands.shape[1]):
+        column = bands[:, place]
+        order = np.argsort(column, kind="stable")
+        ordered = column[order]
+        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        sizes = np.diff(np.append(starts, count))
+        for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
+            members = order[start : start + size]
+            firsts, seconds = np.triu_indices(size, 1)
+            parts.append(members[firsts] * count + members[seconds])
+    codes = np.unique(np.concatenate(parts))
+    return np.stack((codes // count, codes % count), axis=1) if count else codes.reshape(0, 2)

@@ -1,0 +1,59 @@
+"""Similarities and distances of two values, two sets of known overlap, two vectors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def value_ratio(first: int, second: int) -> float:
+    """Return the smaller of two fingerprint values divided by the larger, 0 to 1.
+
+    An old measure, kept for comparison: one different bit weighs the more, the higher it stands.
+    Two zeros are equal, so their ratio is 1.
+
+    Args:
+        first: A fingerprint as a number, not negative.
+        second: Another one.
+    """
+    larger = max(first, second)
+    return min(first, second) / larger if larger else 1.0
+
+
+def dice(resemblance: float) -> float:
+    """Return 2 |A∩B| / (|A| + |B|) of two sets whose |A∩B| / |A∪B| is given; both 0 to 1.
+
+    References:
+        Dice: Measures of the amount of ecologic association between species, Ecology 26(3), 1945.
+    """
+    return 2 * resemblance / (1 + resemblance)
+
+
+def cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
+    """Return the cosine of the angle between two vectors of the same dimensions.
+
+    Args:
+        first: Weights, none negative, shape (dimensions,).
+        second: The same dimensions in the same order.
+
+    Returns:
+        0 to 1; 0 where one vector is zero, None where both are.
+
+    References:
+        Salton, Wong, Yang: A vector space model for automatic indexing, CACM 18(11), 1975.
+    """
+    lengths = math.sqrt(first @ first), math.sqrt(second @ second)
+    if not any(lengths):
+        return None
+    if not all(lengths):
+        return 0.0
+    # Rounding may leave it a little above 1.
+    return min(float(first @ second) / (lengths[0] * lengths[1]), 1.0)
+
+
+def euclidean_distance(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Return the length of the difference of two vectors of the same dimensions, from 0 up."""
+    difference = first - second
+    return math.sqrt(difference @ difference)

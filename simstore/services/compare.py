@@ -1,0 +1,179 @@
+"""Compare two texts by every algorithm of the field, each with its time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+from simstore.errors import BadInput, DocumentNotFound, MalformedRecord, NotFound, printable
+from simstore.model import ComparedText, Comparison, Document, Measurement, Rejection
+from simstore.services import counting, measures
+from simstore.services.measures import CollectionCounts, CompareOptions, Prepared
+from simstore.services.opened import OpenStore, State
+from simstore.sources.registry import FileSource, ReadOptions
+from simstore.storage import documents, vocabularies
+from simstore.storage.engine import Connection
+from simstore.text.decoding import encode
+
+_WARM_UP = ("Warm up: 文字。", "Warm 字!")
+
+
+def compare_texts(
+    first: str,
+    second: str,
+    options: CompareOptions | None = None,
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    collection: CollectionCounts | None = None,
+) -> Comparison:
+    """Compare two texts by every algorithm; no store is needed.
+
+    Args:
+        first: A text, A.
+        second: Another one, B.
+        options: How to compare.
+        names: What to call them.
+        collection: Document counts for I-Match; None: all features of the texts are its lexicon.
+
+    Raises:
+        InvalidParameter: A text holds half characters (lone surrogates that are no escapes).
+    """
+    options = options or CompareOptions()
+    # What is loaded or made once a process shall not count for the first algorithm.
+    _measure(measures.prepare(_WARM_UP, options), options, None)
+    made = measures.prepare((first, second), options)
+    measurements = _measure(made, options, collection)
+    similar = None
+    if made.sets.sizes().any():
+        similar = made.overlap().resemblance >= options.similar_at
+    return Comparison(
+        _described(made, 0, names[0], options),
+        _described(made, 1, names[1], options),
+        measurements,
+        similar,
+    )
+
+
+def compare_in_store(
+    opened: OpenStore,
+    first: str | Document,
+    second: str | Document,
+    options: CompareOptions | None = None,
+) -> Comparison:
+    """Compare two texts, of which some are stored; I-Match goes by the store's vocabulary.
+
+    Args:
+        opened: The store.
+        first: Key of a stored document, or a document whose text is given.
+        second: Another one.
+        options: How to compare.
+
+    Raises:
+        DocumentNotFound: No document has a key.
+        NotFound: The store keeps no texts.
+    """
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        texts = tuple(_text_of(opened, connection, state, given) for given in (first, second))
+        collection = _collection_counts(opened, connection, state, texts)
+    names = tuple(given if isinstance(given, str) else given.key for given in (first, second))
+    return compare_texts(
+        texts[0], texts[1], options, names=(names[0], names[1]), collection=collection
+    )
+
+
+def read_document(name: str, read: ReadOptions) -> Document:
+    """Return the one document of a file or of standard input.
+
+    Args:
+        name: Path, or ``-``.
+        read: How to read it.
+
+    Raises:
+        SourceNotFound: There is no such file.
+        UnreadableSource: It cannot be read.
+        MalformedRecord: What it holds is no document, or too long.
+        BadInput: It holds no document, or several.
+    """
+    records = list(islice(FileSource(name, read).records(), 2))
+    for record in records:
+        if isinstance(record, Rejection):
+            raise MalformedRecord(record.source, record.position, record.reason)
+    if len(records) != 1 or not isinstance(records[0], Document):
+        how_many = "several documents" if records else "no document"
+        raise BadInput(
+            f"{printable(name)} holds {how_many} as {read.format}; compare it as a whole with "
+            "--as text, or ingest it and name the keys"
+        )
+    return replace(records[0], key=name)
+
+
+def _text_of(opened: OpenStore, connection: Connection, state: State, given: str | Document) -> str:
+    if isinstance(given, Document):
+        return given.text
+    key = encode(given)
+    row = documents.by_keys(connection, [key]).get(key)
+    if row is None:
+        raise DocumentNotFound(given)
+    if not state.settings.text_kept:
+        raise NotFound(
+            f"the text of {printable(given)!r} is not kept (the store was made with --no-text); "
+            "compare files"
+        )
+    return counting.stored_texts(opened, connection, [row.document_id])[row.document_id]
+
+
+def _collection_counts(
+    opened: OpenStore, connection: Connection, state: State, texts: tuple[str, ...]
+) -> CollectionCounts | None:
+    """Return the document counts of the texts' features; None where the store counts none."""
+    size = documents.count(connection)
+    if not state.records_vocabulary or size < 2:
+        return None
+    counts = state.scheme.count(texts)
+    found = vocabularies.document_counts(connection, state.scheme_id, counts.terms)
+    return CollectionCounts(opened.database.label, state.scheme.label, counts, found, size)
+
+
+def _described(made: Prepared, place: int, name: str, options: CompareOptions) -> ComparedText:
+    units = len(made.units[place])
+    return ComparedText(
+        name,
+        len(made.data[place]),
+        made.character_counts[place],
+        max(units - options.shingle + 1, min(units, 1)),
+        int(made.sets.sizes()[place]),
+        int(made.counts.token_counts()[place]),
+        len(made.counts.row(place)[0]),
+    )
+
+
+def _measure(
+    made: Prepared, options: CompareOptions, collection: CollectionCounts | None
+) -> tuple[Measurement, ...]:
+    shingling, counting_time = made.shingle_seconds, made.feature_seconds
+    steps: list[tuple[str, float, Callable[[], measures.Answer]]] = [
+        ("blake2b", 0.0, lambda: measures.blake2b(made)),
+        ("md5", 0.0, lambda: measures.md5(made)),
+        *(
+            (f"simhash-{bits}", counting_time, partial(measures.simhash, made, options, bits))
+            for bits in options.bits
+        ),
+        ("resemblance", shingling, lambda: measures.resemblance(made, options)),
+        ("containment", shingling, lambda: measures.containment(made)),
+        ("minhash", shingling, lambda: measures.minhash_estimate(made)),
+        ("i-match", counting_time, lambda: measures.imatch_agreement(made, options, collection)),
+        ("counting-bloom", counting_time, lambda: measures.filter_overlap(made, options)),
+        ("cosine", counting_time, lambda: measures.cosine(made, options)),
+        ("euclid", counting_time, lambda: measures.euclid(made, options)),
+    ]
+    found = []
+    for name, shared_seconds, step in steps:
+        start = time.perf_counter()
+        values, detail = step()
+        seconds = shared_seconds + time.perf_counter() - start
+        found.append(Measurement(name, values, detail, seconds))
+    return tuple(found)

@@ -1,0 +1,177 @@
+"""What is compared: options, and two texts as the algorithms see them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint import counting_bloom, imatch
+from simstore.fingerprint.features import FeatureCounts, count_features
+from simstore.fingerprint.shingle_sets import ShingleSets, shingle_sets
+from simstore.fingerprint.web import WebScheme
+from simstore.search.resemblance import Overlap, overlap
+from simstore.text.decoding import encode
+from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.recipes import FeatureRecipe
+from simstore.text.units import characters, words
+
+Units = Literal["characters", "words"]
+Features = Literal["terms", "words", "characters", "shingles"]
+UNITS: tuple[str, ...] = get_args(Units)
+FEATURES: tuple[str, ...] = get_args(Features)
+
+
+@dataclass(frozen=True, slots=True)
+class CompareOptions:
+    """How to compare.
+
+    Attributes:
+        units: What a shingle is made of: ``characters`` or ``words``.
+        shingle: Units a shingle, at least 1.
+        normalization: One form for both texts before shingles, words and characters are cut,
+            in which each run of white space is one blank, none at the ends; None: the texts as
+            they are.
+        features: What is counted for SimHash, I-Match, the counting filter and the vectors:
+            ``terms`` (those of the scheme ``web``), ``words``, ``characters``, or the same
+            ``shingles`` again.
+        weights: What a feature's count weighs in SimHash and in the vectors.
+        bits: Lengths of the SimHash fingerprints.
+        similar_at: Least resemblance of two similar texts, 0 to 1.
+        lexicons: Random lexicons of I-Match.
+        idf_band: Least and largest normalized idf of I-Match's lexicon, where a store has counts.
+        seed: Chooses the random lexicons.
+        filter_counters: Counters of the counting Bloom filter, a power of two.
+        filter_hashes: Counters a feature.
+
+    Raises:
+        InvalidParameter: An option is out of its range.
+    """
+
+    units: Units = "characters"
+    shingle: int = 5
+    normalization: Normalization | None = DEFAULT
+    features: Features = "terms"
+    weights: str = "log-tf"
+    bits: tuple[int, ...] = (64, 128)
+    similar_at: float = 0.2
+    lexicons: int = 10
+    idf_band: tuple[float, float] = (0.2, 0.9)
+    seed: int = 0
+    filter_counters: int = 1 << 20
+    filter_hashes: int = 4
+
+    def __post_init__(self) -> None:
+        if self.units not in UNITS:
+            raise InvalidParameter(f"units {self.units!r}: choose one of {', '.join(UNITS)}")
+        if self.features not in FEATURES:
+            raise InvalidParameter(
+                f"features {self.features!r}: choose one of {', '.join(FEATURES)}"
+            )
+        if self.shingle < 1:
+            raise InvalidParameter(f"a shingle of {self.shingle} units: at least 1 is needed")
+        if not 0 <= self.similar_at <= 1:
+            raise InvalidParameter(f"similar at {self.similar_at:g}: a resemblance is from 0 to 1")
+        if not 0 <= self.lexicons <= 1000:
+            raise InvalidParameter(f"{self.lexicons} random lexicons: choose 0 to 1000")
+        if not 0 <= self.seed < 1 << 64:
+            raise InvalidParameter(f"seed {self.seed}: choose 0 to 2**64 - 1")
+        imatch.check_band(*self.idf_band)
+        counting_bloom.check_filter(self.filter_counters, self.filter_hashes)
+        for bits in self.bits:
+            self.scheme(bits)
+
+    def scheme(self, bits: int = 64) -> WebScheme:
+        """Return the recipe of terms and fingerprints."""
+        return WebScheme(bits, weights=self.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionCounts:
+    """What a store knows of the features of two texts.
+
+    Attributes:
+        label: Name of the store.
+        scheme: Name of its scheme.
+        counts: Features of both texts, as that scheme counts them.
+        document_counts: Stored documents with each feature, shape (terms,).
+        documents: Stored documents.
+    """
+
+    label: str
+    scheme: str
+    counts: FeatureCounts
+    document_counts: NDArray[np.int64]
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Two texts, and what several algorithms use of them.
+
+    Attributes:
+        data: The texts in UTF-8.
+        units: The units of which shingles are made, in order.
+        character_counts: Characters of the texts in the form from which units are cut.
+        sets: Their shingles.
+        shingle_seconds: Time from the texts to the shingles.
+        counts: Their counted features.
+        feature_seconds: Time from the texts to the counted features.
+    """
+
+    data: tuple[bytes, bytes]
+    units: tuple[Sequence[str], Sequence[str]]
+    character_counts: tuple[int, int]
+    sets: ShingleSets
+    shingle_seconds: float
+    counts: FeatureCounts
+    feature_seconds: float
+
+    def overlap(self) -> Overlap:
+        """Return how much of the two shingle sets is the same."""
+        return overlap(self.sets.row(0), self.sets.row(1))
+
+
+def prepare(texts: tuple[str, str], options: CompareOptions) -> Prepared:
+    """Cut shingles and count features of two texts."""
+    data = encode(texts[0]), encode(texts[1])
+    start = time.perf_counter()
+    cleaned = _cleaned(texts[0], options), _cleaned(texts[1], options)
+    cleaning_seconds = time.perf_counter() - start
+    units = _units(cleaned[0], options.units), _units(cleaned[1], options.units)
+    sets = shingle_sets(units, options.shingle)
+    shingle_seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    if options.features == "terms":
+        counts = options.scheme().count(texts)
+        cleaning_seconds = 0.0
+    else:
+        counts = count_features(iter((_features(text, options),)) for text in cleaned)
+    feature_seconds = cleaning_seconds + time.perf_counter() - start
+    sizes = len(cleaned[0]), len(cleaned[1])
+    return Prepared(data, units, sizes, sets, shingle_seconds, counts, feature_seconds)
+
+
+def _cleaned(text: str, options: CompareOptions) -> str:
+    if options.normalization is None:
+        return text
+    return " ".join(options.normalization.apply(text).split())
+
+
+def _units(cleaned: str, units: str) -> Sequence[str]:
+    return tokens(cleaned) if units == "words" else cleaned
+
+
+def _features(cleaned: str, options: CompareOptions) -> list[str]:
+    if options.features != "shingles":
+        return list(_units(cleaned, options.features))
+    units = _units(cleaned, options.units)
+    glue = " " if options.units == "words" else ""
+    size = min(options.shingle, len(units))
+    count = len(units) - size + 1 if size else 0
+    return [glue.join(units[place : place + size]) for place in range(count)]

@@ -1,0 +1,266 @@
+"""From samples to matches: both channels, filters, verification, order."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.channels import CHANNELS
+from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.minhash import sketches as make_sketches
+from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
+from simstore.search.resemblance import Overlap
+from simstore.services.neighbours import Neighbours, NeighbourSearch
+from simstore.services.opened import OpenStore, State
+from simstore.services.prepare import DIGEST_BYTES
+from simstore.services.sketch_search import SketchSearch
+from simstore.services.verify import Verifier
+from simstore.storage import documents
+from simstore.storage.engine import Connection
+from simstore.storage.sketches import StoredSketch
+from simstore.text.decoding import encode
+
+
+@dataclass(slots=True)
+class _Sample:
+    """A sample with what is made of it."""
+
+    document: Document
+    feature_count: int
+    shingles: NDArray[np.uint64]
+    sketch: NDArray[np.uint16]
+    near: Neighbours | None = None
+    agreeing: Mapping[int, StoredSketch] = field(default_factory=dict)
+
+
+class Matcher:
+    """Finds the matches of samples in one snapshot of a store.
+
+    Raises:
+        InvalidParameter: The store has not a channel that is asked for.
+    """
+
+    def __init__(
+        self, opened: OpenStore, connection: Connection, state: State, options: QueryOptions
+    ) -> None:
+        self._connection = connection
+        self._state = state
+        least = options.min_features
+        if least is None:
+            least = state.scheme.least_features
+        self._least = least
+        self._options = options
+        chosen = chosen_channels(state, options.channels)
+        self.channels = chosen
+        fingerprinted = state.channels.simhash
+        self._neighbours = (
+            NeighbourSearch(opened, connection, state, options) if fingerprinted else None
+        )
+        self._sketches = SketchSearch(opened, connection, state) if "minhash" in chosen else None
+        self._verifier = Verifier(opened, connection, state)
+        self._filters = options.min_resemblance is not None or options.min_containment is not None
+
+    def answer(self, samples: Sequence[Document]) -> list[SampleResult]:
+        """Return the matches of each sample, by distance, then order of ingest."""
+        if not samples:
+            return []
+        texts = [sample.text for sample in samples]
+        counts = self._state.scheme.count(texts)
+        made = self._samples(samples, counts)
+        if self._neighbours is not None:
+            first = self._options.first
+            for sample, near in zip(made, self._near(counts, first=first), strict=True):
+                sample.near = near
+        if self._sketches is not None:
+            judged = [sample for sample in made if len(sample.shingles)]
+            wanted = np.array([sample.sketch for sample in judged])
+            for sample, agreeing in zip(judged, self._sketches.find(wanted), strict=True):
+                sample.agreeing = agreeing
+        results = []
+        for row, sample in enumerate(made):
+            result = self._result(sample)
+            if self._options.first and not result.matches and sample.near is not None:
+                # What was found first may have been filtered out.
+                sample.near = self._near(counts.rows(row, row + 1), first=False)[0]
+                result = self._result(sample)
+            results.append(result)
+        return results
+
+    def _near(self, counts: FeatureCounts, *, first: bool) -> list[Neighbours]:
+        return self._neighbours.find(counts, first=first) if self._neighbours else []
+
+    def _samples(self, samples: Sequence[Document], counts: FeatureCounts) -> list[_Sample]:
+        sets = self._state.channels.sketching.sets(sample.text for sample in samples)
+        sketched = make_sketches(sets)
+        return [
+            _Sample(sample, feature_count, sets.row(place), sketched[place])
+            for place, (sample, feature_count) in enumerate(
+                zip(samples, counts.token_counts().tolist(), strict=True)
+            )
+        ]
+
+    def _result(self, sample: _Sample) -> SampleResult:
+        started = time.perf_counter()
+        near = sample.near
+        matches = self._filtered(self._found(sample), sample.document.key)
+        verified, overlaps = self._judged(sample, matches)
+        explanation = SampleExplanation(
+            near.method if near else "none",
+            near.thresholds if near else (),
+            near.probe_count if near else 0,
+            near.candidate_count if near else 0,
+            time.perf_counter() - started + (near.seconds if near else 0.0),
+            len(sample.agreeing),
+            overlaps,
+        )
+        return SampleResult(
+            sample.document.key,
+            self._neighbours.hexadecimal(near) if self._neighbours and near else "",
+            tuple(verified),
+            explanation,
+            sample.feature_count < self._least,
+        )
+
+    def _found(self, sample: _Sample) -> list[Match]:
+        """Return what the channels found, by distance, then order of ingest."""
+        near = sample.near
+        rows: dict[int, tuple[bytes, int | None]] = {}
+        found_by: dict[int, list[str]] = {}
+        if near is not None and self._neighbours is not None and "simhash" in self.channels:
+            for number, row in self._neighbours.documents_near(near).items():
+                rows[number] = row
+                found_by[number] = ["simhash"]
+        others = [number for number in sample.agreeing if number not in rows]
+        distances: dict[int, int] = {}
+        if near is not None and self._neighbours is not None:
+            distances = self._neighbours.distances_to(near, others)
+            # What has no fingerprint yet is not part of what stands.
+            others = [number for number in others if number in distances]
+        for number, key in documents.keys_of(self._connection, others).items():
+            rows[number] = key, distances.get(number)
+        for number in sample.agreeing:
+            if number in rows:
+                found_by.setdefault(number, []).append("minhash")
+        matches = [
+            Match(
+                key.decode("utf-8", "surrogateescape"),
+                distance,
+                number,
+                tuple(found_by[number]),
+            )
+            for number, (key, distance) in rows.items()
+        ]
+        return sorted(matches, key=lambda match: (match.distance or 0, match.document_id))
+
+    def _filtered(self, matches: list[Match], own_key: str) -> list[Match]:
+        """Return the matches that pass the filters that ask nothing of the texts."""
+        options = self._options
+        if options.exclude_self:
+            matches = [match for match in matches if match.key != own_key]
+        if options.collection is not None or options.since is not None or options.where:
+            passing = documents.filtered(
+                self._connection,
+                [match.document_id for match in matches],
+                collection=options.collection,
+                since=options.since,
+                where=options.where,
+            )
+            matches = [match for match in matches if match.document_id in passing]
+        return matches
+
+    def _judged(self, sample: _Sample, matches: list[Match]) -> tuple[list[Match], int]:
+        """Return the matches to tell of, verified and cut, and how many were verified."""
+        options = self._options
+        limit = 1 if options.first else options.limit
+        short = self._too_short(sample, matches)
+        without_distance = self._neighbours is None
+        must_verify = self._filters or without_distance
+        if not must_verify:
+            # Only what is told of need be verified, and what is too short to be told of unseen.
+            kept: list[Match] = []
+            seen = 0
+            while seen < len(matches) and (limit is None or len(kept) < limit):
+                part = matches[seen:] if limit is None else matches[seen : seen + limit]
+                seen += len(part)
+                judged = self._verified(sample, part, short)
+                kept += [match for match in judged if self._is_told(sample, match, short)]
+            return kept[:limit], seen if options.verify else 0
+        judged = self._verified(sample, matches, {match.document_id: b"" for match in matches})
+        told = [match for match in judged if self._is_told(sample, match, short)]
+        if without_distance:
+            told.sort(key=lambda match: (-(match.resemblance or 0.0), match.document_id))
+        return told[:limit], len(matches)
+
+    def _too_short(self, sample: _Sample, matches: Sequence[Match]) -> dict[int, bytes]:
+        """Return the digests of the documents that, or whose sample, are too short to judge."""
+        if not self._least or not matches:
+            return {}
+        sizes = documents.sizes_of(self._connection, [match.document_id for match in matches])
+        return {
+            number: digest
+            for number, (digest, features) in sizes.items()
+            if min(features, sample.feature_count) < self._least
+        }
+
+    def _verified(
+        self, sample: _Sample, matches: Sequence[Match], needed: Mapping[int, bytes]
+    ) -> list[Match]:
+        """Return the matches with their overlap, all or only those that need it."""
+        wanted = [
+            match.document_id
+            for match in matches
+            if self._options.verify or match.document_id in needed
+        ]
+        overlaps = self._verifier.overlaps(sample.shingles, sample.sketch, wanted, sample.agreeing)
+        return [_with(match, overlaps.get(match.document_id)) for match in matches]
+
+    def _is_told(self, sample: _Sample, match: Match, short: Mapping[int, bytes]) -> bool:
+        options = self._options
+        if match.document_id in short and not (
+            short[match.document_id] == _digest(sample.document.text)
+            or 1.0 in (match.containment, match.containment_reverse)
+        ):
+            return False
+        # What cannot be verified passes no threshold.
+        return not (
+            (options.min_resemblance or 0.0) > (match.resemblance or 0.0)
+            or (options.min_containment or 0.0) > (match.containment or 0.0)
+        )
+
+
+def chosen_channels(state: State, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Return the channels to look by, in their order.
+
+    Raises:
+        InvalidParameter: There is no such channel, or this store has it not.
+    """
+    for name in wanted:
+        if name not in CHANNELS:
+            raise InvalidParameter(f"channel {name!r}: choose simhash or minhash")
+        if name not in state.channels.names:
+            raise InvalidParameter(
+                f"this store has no channel {name}; `simstore reindex --channels both` makes it"
+            )
+    return tuple(name for name in state.channels.names if not wanted or name in wanted)
+
+
+def _with(match: Match, found: Overlap | None) -> Match:
+    if found is None:
+        return match
+    return replace(
+        match,
+        resemblance=found.resemblance,
+        containment=found.containment,
+        containment_reverse=found.containment_reverse,
+        basis=found.basis,
+    )
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(encode(text), digest_size=DIGEST_BYTES).digest()

@@ -1,0 +1,92 @@
+"""Verify: how much of a sample and of a stored document is the same.
+
+From the text where the store keeps it, exactly; else from the sketch, as an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import CorruptStore
+from simstore.fingerprint.channels import unpack_sketches
+from simstore.fingerprint.minhash import estimates
+from simstore.search.resemblance import Overlap, estimated_overlap, overlap
+from simstore.services import counting
+from simstore.services.opened import OpenStore, State
+from simstore.storage import sketches
+from simstore.storage.documents import chunks
+from simstore.storage.engine import Connection
+from simstore.storage.sketches import StoredSketch
+
+_BATCH_DOCUMENTS = 256
+# Shingles of stored documents that are kept from sample to sample: 64 MB.
+_KEPT_SHINGLES = 8 << 20
+
+
+class Verifier:
+    """Compares samples with stored documents, in one snapshot of a store."""
+
+    def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:
+        self._opened = opened
+        self._connection = connection
+        self._state = state
+        self._kept: dict[int, NDArray[np.uint64]] = {}
+        self._kept_size = 0
+
+    def overlaps(
+        self,
+        shingles: NDArray[np.uint64],
+        sketch: NDArray[np.uint16],
+        document_ids: Sequence[int],
+        known: Mapping[int, StoredSketch],
+    ) -> dict[int, Overlap]:
+        """Return the overlap of a sample with documents; those without text and sketch are missing.
+
+        Args:
+            shingles: The sample's shingle set, ascending, distinct.
+            sketch: Its sketch, shape (128,).
+            document_ids: The documents.
+            known: Sketches of documents that were read already.
+        """
+        if self._state.settings.text_kept:
+            return {
+                number: overlap(shingles, held)
+                for part in chunks(document_ids, _BATCH_DOCUMENTS)
+                for number, held in self._shingles(part).items()
+            }
+        rows = dict(known)
+        missing = [number for number in document_ids if number not in rows]
+        rows |= sketches.of_documents(self._connection, self._state.scheme_id, missing)
+        return self._estimated(shingles, sketch, [rows[n] for n in document_ids if n in rows])
+
+    def _shingles(self, document_ids: Sequence[int]) -> dict[int, NDArray[np.uint64]]:
+        """Return the shingle sets of documents, from their texts."""
+        missing = [number for number in document_ids if number not in self._kept]
+        texts = counting.stored_texts(self._opened, self._connection, missing)
+        sets = self._state.channels.sketching.sets(texts.values())
+        made = {number: sets.row(place) for place, number in enumerate(texts)}
+        found = {n: self._kept[n] for n in document_ids if n in self._kept} | made
+        if self._kept_size > _KEPT_SHINGLES:
+            self._kept, self._kept_size = {}, 0
+        self._kept |= made
+        self._kept_size += len(sets.hashes)
+        return found
+
+    def _estimated(
+        self,
+        shingles: NDArray[np.uint64],
+        sketch: NDArray[np.uint16],
+        rows: Sequence[StoredSketch],
+    ) -> dict[int, Overlap]:
+        judged = [row for row in rows if row.packed] if len(shingles) else []
+        found = {row.document_id: estimated_overlap(0.0, 0, 0) for row in rows}
+        try:
+            many = unpack_sketches([row.packed for row in judged])
+        except ValueError as error:
+            raise CorruptStore(self._opened.database.label, str(error)) from error
+        for row, estimate in zip(judged, estimates(many, sketch).tolist(), strict=True):
+            found[row.document_id] = estimated_overlap(estimate, len(shingles), row.size)
+        return found

@@ -1,0 +1,286 @@
+"""Sketches of documents, and the pages that their bands are packed into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from simstore.fingerprint.minhash import BandLayout
+from simstore.storage.documents import chunks
+from simstore.storage.schema import band_layout, band_page, document, sketch
+
+# Sketches that are read from the database at a time.
+_READ_ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSketch:
+    """The sketch of a document.
+
+    Attributes:
+        sketch_id: Its number; a later sketch has a larger one.
+        size: Distinct shingles of the document.
+        packed: 256 bytes; none where it has no shingle.
+    """
+
+    sketch_id: int
+    document_id: int
+    size: int
+    packed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutRow:
+    """Sketches packed by their bands.
+
+    Attributes:
+        key_bits: Bits of a band's hash that name its page.
+        packed_to: Largest number of a sketch when packing began; those above are the tail.
+        packed_count: Sketches that were packed.
+    """
+
+    layout_id: int
+    layout: BandLayout
+    key_bits: int
+    packed_to: int
+    packed_count: int
+
+
+def put_many(
+    connection: Connection, scheme_id: int, made: Sequence[tuple[int, int, bytes]]
+) -> None:
+    """Write sketches of documents that have none by this scheme: (document, size, sketch)."""
+    if made:
+        connection.execute(
+            insert(sketch),
+            [
+                {"document_id": number, "scheme_id": scheme_id, "size": size, "sketch": packed}
+                for number, size, packed in made
+            ],
+        )
+
+
+def drop_many(connection: Connection, document_ids: Sequence[int]) -> None:
+    """Delete the sketches of documents, by every scheme."""
+    for part in chunks(document_ids):
+        connection.execute(delete(sketch).where(sketch.c.document_id.in_(part)))
+
+
+def of_documents(
+    connection: Connection, scheme_id: int, document_ids: Sequence[int]
+) -> dict[int, StoredSketch]:
+    """Return the sketches of documents that have one."""
+    return _rows(connection, scheme_id, "document_id", document_ids)
+
+
+def by_numbers(
+    connection: Connection, scheme_id: int, sketch_ids: Sequence[int]
+) -> dict[int, StoredSketch]:
+    """Return the sketches with these numbers that are still there, by document."""
+    return _rows(connection, scheme_id, "sketch_id", sketch_ids)
+
+
+def _rows(
+    connection: Connection, scheme_id: int, name: str, numbers: Sequence[int]
+) -> dict[int, StoredSketch]:
+    c = sketch.c
+    found: dict[int, StoredSketch] = {}
+    for part in chunks(numbers):
+        rows = connection.execute(
+            select(c.sketch_id, c.document_id, c.size, c.sketch).where(
+                c[name].in_(part), c.scheme_id == scheme_id
+            )
+        )
+        found.update((row[1], StoredSketch(*row)) for row in rows)
+    return found
+
+
+def read_after(
+    connection: Connection, scheme_id: int, after: int, up_to: int | None = None
+) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+    """Yield sketches that are not empty, above a number, ascending: numbers and sketches."""
+    c = sketch.c
+    statement = (
+        select(c.sketch_id, c.sketch)
+        .where(c.scheme_id == scheme_id, c.sketch_id > after, c.size > 0)
+        .order_by(c.sketch_id)
+    )
+    if up_to is not None:
+        statement = statement.where(c.sketch_id <= up_to)
+    result = connection.execution_options(yield_per=_READ_ROWS).execute(statement)
+    for rows in result.partitions(_READ_ROWS):
+        yield np.array([row[0] for row in rows], np.int64), [row[1] for row in rows]
+
+
+def count(connection: Connection, scheme_id: int, after: int = 0) -> int:
+    """Return the number of sketches above a number, empty ones too."""
+    statement = select(func.count()).where(
+        sketch.c.scheme_id == scheme_id, sketch.c.sketch_id > after
+    )
+    return connection.execute(statement).scalar_one()
+
+
+def last_number(connection: Connection, scheme_id: int) -> int:
+    """Return the largest number of a sketch, or 0."""
+    statement = select(func.max(sketch.c.sketch_id)).where(sketch.c.scheme_id == scheme_id)
+    return connection.execute(statement).scalar_one() or 0
+
+
+def last_document(connection: Connection, scheme_id: int) -> int:
+    """Return the largest number of a document with a sketch, or 0."""
+    statement = select(func.max(sketch.c.document_id)).where(sketch.c.scheme_id == scheme_id)
+    return connection.execute(statement).scalar_one() or 0
+
+
+def documents_without(connection: Connection, scheme_id: int, limit: int) -> list[int]:
+    """Return documents without a sketch by this scheme, ascending."""
+    sketched = (
+        select(sketch.c.document_id)
+        .where(sketch.c.document_id == document.c.document_id, sketch.c.scheme_id == scheme_id)
+        .exists()
+    )
+    statement = (
+        select(document.c.document_id)
+        .where(~sketched)
+        .order_by(document.c.document_id)
+        .limit(limit)
+    )
+    return list(connection.execute(statement).scalars())
+
+
+def layout(connection: Connection, scheme_id: int, status: str = "standing") -> LayoutRow | None:
+    """Return the newest layout of a scheme with this status; None where there is none."""
+    c = band_layout.c
+    row = connection.execute(
+        select(c.layout_id, c.bands, c.band_rows, c.key_bits, c.packed_to, c.packed_count)
+        .where(c.scheme_id == scheme_id, c.status == status)
+        .order_by(c.layout_id.desc())
+        .limit(1)
+    ).one_or_none()
+    return None if row is None else LayoutRow(row[0], BandLayout(row[1], row[2]), *row[3:])
+
+
+def add_layout(
+    connection: Connection,
+    scheme_id: int,
+    bands: BandLayout,
+    *,
+    key_bits: int,
+    packed_to: int,
+    packed_count: int,
+    created_at: int,
+) -> LayoutRow:
+    """Begin a layout under construction."""
+    result = connection.execute(
+        insert(band_layout),
+        {
+            "scheme_id": scheme_id,
+            "status": "building",
+            "bands": bands.bands,
+            "band_rows": bands.rows,
+            "key_bits": key_bits,
+            "packed_to": packed_to,
+            "packed_count": packed_count,
+            "created_at": created_at,
+        },
+    )
+    key = result.inserted_primary_key
+    return LayoutRow(int(key[0]) if key else 0, bands, key_bits, packed_to, packed_count)
+
+
+def set_layout_status(connection: Connection, scheme_id: int, old: str, new: str) -> None:
+    """Change the status of a scheme's layouts that have an old one."""
+    c = band_layout.c
+    connection.execute(
+        update(band_layout).where(c.scheme_id == scheme_id, c.status == old).values(status=new)
+    )
+
+
+def put_pages(connection: Connection, layout_id: int, pages: Iterable[tuple[int, bytes]]) -> None:
+    """Write pages of a layout: (page, postings)."""
+    rows = [
+        {"layout_id": layout_id, "page": number, "postings": postings} for number, postings in pages
+    ]
+    for part in chunks(rows, 10_000):
+        connection.execute(insert(band_page), list(part))
+
+
+def pages(connection: Connection, layout_id: int, numbers: Sequence[int]) -> dict[int, bytes]:
+    """Return the pages of a layout that are there."""
+    c = band_page.c
+    found: dict[int, bytes] = {}
+    for part in chunks(numbers):
+        rows = connection.execute(
+            select(c.page, c.postings).where(c.layout_id == layout_id, c.page.in_(part))
+        )
+        found.update((number, postings) for number, postings in rows)
+    return found
+
+
+def all_pages(connection: Connection, layout_id: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the pages of a layout by ascending number."""
+    c = band_page.c
+    result = connection.execution_options(yield_per=1_000).execute(
+        select(c.page, c.postings).where(c.layout_id == layout_id).order_by(c.page)
+    )
+    yield from (tuple(row) for row in result)
+
+
+def drop_retired_pages(connection: Connection, limit: int) -> bool:
+    """Delete up to ``limit`` pages of retired layouts; return whether some may remain."""
+    c = band_layout.c
+    retired = select(c.layout_id).where(c.status == "retired").order_by(c.layout_id).limit(1)
+    number = connection.execute(retired).scalar_one_or_none()
+    if number is None:
+        return False
+    page = band_page.c
+    last = connection.execute(
+        select(page.page).where(page.layout_id == number).order_by(page.page).limit(1).offset(limit)
+    ).scalar_one_or_none()
+    of_layout = page.layout_id == number
+    if last is None:
+        connection.execute(delete(band_page).where(of_layout))
+        connection.execute(delete(band_layout).where(c.layout_id == number))
+    else:
+        connection.execute(delete(band_page).where(of_layout, page.page < last))
+    return True
+
+
+def drop_scheme_rows(connection: Connection, scheme_id: int, limit: int) -> bool:
+    """Delete up to ``limit`` sketches of a scheme and retire its layouts.
+
+    Returns:
+        Whether some may remain.
+    """
+    c = band_layout.c
+    connection.execute(
+        update(band_layout)
+        .where(c.scheme_id == scheme_id, c.status != "retired")
+        .values(status="retired")
+    )
+    s = sketch.c
+    some = select(s.sketch_id).where(s.scheme_id == scheme_id).order_by(s.sketch_id).limit(limit)
+    numbers = list(connection.execute(some).scalars())
+    for part in chunks(numbers):
+        connection.execute(delete(sketch).where(s.sketch_id.in_(part)))
+    return bool(numbers)
+
+
+def stored_bytes(connection: Connection, scheme_id: int) -> tuple[int, int]:
+    """Return the bytes of a scheme's sketches and of its pages, without the tables' own."""
+    s, p = sketch.c, band_page.c
+    sketched = select(func.coalesce(func.sum(func.length(s.sketch)), 0)).where(
+        s.scheme_id == scheme_id
+    )
+    paged = select(func.coalesce(func.sum(func.length(p.postings)), 0)).join(
+        band_layout, band_layout.c.layout_id == p.layout_id
+    )
+    paged = paged.where(band_layout.c.scheme_id == scheme_id)
+    return (
+        int(connection.execute(sketched).scalar_one()),
+        int(connection.execute(paged).scalar_one()),
+    )

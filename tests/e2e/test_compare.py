@@ -1,0 +1,216 @@
+"""``simstore compare`` as a command: what A and B may be, formats, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import corpora
+from .processes import Finished, Nursery
+from .test_commands import Shell
+from .test_wrong_use import assert_refused
+
+A = "The harbour was quiet at dawn and the first boats came in with the tide.\n"
+B = "The harbour was quiet at dawn and the first boats came in with the wind.\n"
+STORED = "Mix flour, water and salt; let the dough rest for a night; bake it hot."
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    """A folder with two files and no store."""
+    (tmp_path / "a.txt").write_text(A)
+    (tmp_path / "b.txt").write_text(B)
+    return Shell(nursery, tmp_path)
+
+
+@pytest.fixture
+def with_store(shell: Shell) -> Shell:
+    """The same with a store; one of its keys is the name of a file, too."""
+    pages = [("bread", STORED), ("a.txt", STORED), ("wind", B), ("file:x", A), ("key:y", A)]
+    corpora.article_file(shell.folder / "pages.txt", pages)
+    shell("ingest", "--as", "articles", "pages.txt")
+    return shell
+
+
+def compared(shell: Shell, *words: str | Path, **options: Any) -> dict[str, dict[str, Any]]:
+    """Return what each algorithm says."""
+    done = shell("compare", "--format", "jsonl", *words, **options)
+    assert done.errors == ""
+    found = [json.loads(line) for line in done.text.splitlines()]
+    return {one["algorithm"]: one["values"] for one in found}
+
+
+def is_text(found: dict[str, dict[str, Any]], letter: str, text: str) -> bool:
+    return bool(found["md5"][letter] == hashlib.md5(text.encode()).hexdigest())  # noqa: S324
+
+
+def test_files_need_no_store_and_make_none(shell: Shell) -> None:
+    found = compared(shell, "a.txt", "b.txt")
+    assert is_text(found, "a", A)
+    assert is_text(found, "b", B)
+    assert found["resemblance"]["similar"] is True
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["a.txt", "b.txt"]
+
+
+def test_table_shows_every_measure(shell: Shell) -> None:
+    lines = shell.lines("compare", "a.txt", "b.txt")
+    assert lines[1].split()[:3] == ["A", "a.txt", "73"]
+    assert lines[2].split()[:3] == ["B", "b.txt", "73"]
+    shown = "\n".join(lines)
+    for title in (
+        "exact digest, BLAKE2b", "exact digest, MD5", "SimHash, 64 bits", "SimHash, 128 bits",
+        "min/max ratio", "shingle resemblance", "dice", "A in B", "B in A", "MinHash",
+        "standard error", "I-Match", "agreeing", "counting Bloom filter", "cosine", "Euclid",
+    ):  # fmt: skip
+        assert title in shown
+
+
+def test_csv_and_jsonl_say_the_same(shell: Shell) -> None:
+    found = compared(shell, "a.txt", "b.txt")
+    text = shell("compare", "a.txt", "b.txt", "--format", "csv").text
+    for row in csv.DictReader(io.StringIO(text)):
+        value = found[row["algorithm"]][row["measure"]]
+        assert row["value"] == ("" if value is None else str(value).lower())
+
+
+def test_standard_input_on_either_side(shell: Shell) -> None:
+    assert is_text(compared(shell, "-", "b.txt", stdin=b"piped\n"), "a", "piped\n")
+    assert is_text(compared(shell, "b.txt", "-", stdin=b"piped\n"), "b", "piped\n")
+    assert compared(shell, "-", "b.txt", stdin=b"")["blake2b"]["equal"] is False
+
+
+def test_keys_files_and_both(with_store: Shell) -> None:
+    found = compared(with_store, "bread", "wind")
+    assert is_text(found, "a", STORED)
+    found = compared(with_store, "bread", "b.txt")
+    assert is_text(found, "a", STORED)
+    assert is_text(found, "b", B)
+    assert is_text(compared(with_store, "-", "bread", stdin=b"piped"), "a", "piped")
+
+
+def test_a_file_goes_before_a_key_of_the_same_name_and_prefixes_leave_no_doubt(
+    with_store: Shell,
+) -> None:
+    found = compared(with_store, "a.txt", "key:a.txt")
+    assert is_text(found, "a", A)
+    assert is_text(found, "b", STORED)
+    assert compared(with_store, "file:a.txt", "key:file:x")["md5"]["equal"] is True
+    assert compared(with_store, "a.txt", "key:key:y")["md5"]["equal"] is True
+
+
+def test_store_that_is_named_serves_its_vocabulary_for_files(with_store: Shell) -> None:
+    def detail(*words: str, **options: Any) -> str:
+        lines = with_store.json_lines("compare", "a.txt", "b.txt", "--format", "jsonl", *words)
+        return next(str(line["detail"]) for line in lines if line["algorithm"] == "i-match")
+
+    assert "no store" in detail()
+    assert "in 5 documents" in detail("--db", "simstore.db")
+    environment = {**os.environ, "SIMSTORE_DB": "simstore.db"}
+    done = with_store("compare", "a.txt", "b.txt", environment=environment)
+    assert "in 5 documents" in done.text
+
+
+def test_comparing_leaves_the_store_as_it_was(with_store: Shell) -> None:
+    store = with_store.folder / "simstore.db"
+    before = store.read_bytes()
+    store.chmod(0o400)
+    with_store("compare", "bread", "wind")
+    assert store.read_bytes() == before
+
+
+def test_options_reach_the_measures(shell: Shell) -> None:
+    found = compared(
+        shell, "a.txt", "b.txt", "--units", "words", "--shingle", "2", "--features", "words",
+        "--weights", "uniform", "--bits", "32", "-M", "100", "--similar-at", "0.99",
+        "--lexicons", "3", "--seed", "9", "--idf-band", "0.1", "0.8",
+    )  # fmt: skip
+    a, b = (text.lower().strip(".\n").split() for text in (A, B))
+    one, other = ({*pairwise(words)} for words in (a, b))
+    assert found["resemblance"] == {
+        "jaccard": len(one & other) / len(one | other),
+        "dice": pytest.approx(2 * len(one & other) / (len(one) + len(other))),
+        "similar": False,
+    }
+    assert found["euclid"]["distance"] == pytest.approx(2**0.5)
+    assert found["i-match"]["signatures"] == 4
+    assert [name for name in found if name.startswith("simhash")] == ["simhash-32", "simhash-100"]
+    assert len(found["simhash-100"]["a"]) == 25
+
+
+def test_no_normalize_takes_the_texts_as_they_are(shell: Shell) -> None:
+    (shell.folder / "a.txt").write_text(A.upper())
+    (shell.folder / "b.txt").write_text(A)
+    assert compared(shell, "a.txt", "b.txt")["resemblance"]["jaccard"] == 1.0
+    raw = compared(shell, "a.txt", "b.txt", "--no-normalize")
+    assert raw["resemblance"]["jaccard"] < 0.2
+    assert raw["texts"]["a"]["shingle_count"] == len(A) - 5 + 1
+
+
+def test_article_files_are_taken_whole_unless_asked_otherwise(shell: Shell) -> None:
+    corpora.article_file(shell.folder / "article.txt", [("one", A)])
+    corpora.article_file(shell.folder / "articles.txt", [("one", A), ("two", B)])
+    whole = (shell.folder / "article.txt").read_text()
+    assert is_text(compared(shell, "article.txt", "articles.txt"), "a", whole)
+    found = compared(shell, "--as", "articles", "article.txt", "article.txt")
+    assert not is_text(found, "a", whole)
+    done = shell("compare", "--as", "articles", "article.txt", "articles.txt", code=5)
+    assert_refused(done, 5, "articles.txt", "several documents", "--as text")
+
+
+def test_bytes_that_are_no_text(shell: Shell) -> None:
+    (shell.folder / "a.txt").write_bytes(bytes(range(256)) * 40)
+    (shell.folder / "b.txt").write_bytes(os.urandom(10_000))
+    found = compared(shell, "a.txt", "b.txt")
+    assert found["texts"]["a"]["byte_count"] == 10_240
+    assert found["resemblance"]["similar"] is False
+    shell("compare", "a.txt", "b.txt")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["a.txt", "none.txt"], 3, ["none.txt", "no such file", "no store at simstore.db"]),
+        (["none.txt", "a.txt"], 3, ["none.txt", "no such file"]),
+        (["a.txt", "key:none"], 3, ["no store", "simstore.db"]),
+        (["file:none.txt", "a.txt"], 3, ["none.txt", "no such file"]),
+        (["-", "-"], 2, ["standard input", "once"]),
+        (["a.txt", "."], 5, ["folder"]),
+        (["a.txt", "b.txt", "--db", "none.db"], 3, ["none.db"]),
+        (["a.txt", "b.txt", "--db", "a.txt"], 6, ["a.txt", "not a simstore database"]),
+        (["a.txt", "b.txt", "--bits", "129"], 2, ["129", "128"]),
+        (["a.txt", "b.txt", "--similar-at", "2"], 2, ["from 0 to 1"]),
+        (["a.txt", "b.txt", "--idf-band", "1", "0"], 2, ["idf band"]),
+        (["a.txt", "b.txt", "--max-document-bytes", "10"], 5, ["a.txt", "limit"]),
+        (["a.txt", "b.txt", "--shingle", "0"], 2, ["--shingle"]),
+        (["a.txt"], 2, ["'B'"]),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else None,
+)
+def test_wrong_use_is_refused_in_one_line(
+    nursery: Nursery, shell: Shell, words: list[str], code: int, said: list[str]
+) -> None:
+    done: Finished = nursery.simstore(shell.folder, "compare", *words)
+    assert_refused(done, code, *said)
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize("name", ["nobody", "key:nobody"])
+def test_unknown_key_exits_with_3(nursery: Nursery, with_store: Shell, name: str) -> None:
+    done = nursery.simstore(with_store.folder, "compare", "bread", name)
+    assert_refused(done, 3, "nobody", "simstore list")
+    done = nursery.simstore(with_store.folder, "compare", name, "a.txt")
+    assert_refused(done, 3, "nobody", "simstore list")
+
+
+def test_help_tells_the_rule_of_names(shell: Shell) -> None:
+    text = " ".join(shell("compare", "--help").text.split())
+    assert "key:NAME and file:NAME" in text
+    assert "Examples:" in text

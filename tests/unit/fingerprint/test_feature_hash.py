@@ -1,0 +1,129 @@
+"""The feature hashes against plain forms of their published definitions, and known values."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+import xxhash
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.feature_hash import FEATURE_HASHES, feature_hashes
+from simstore.fingerprint.web import WebScheme
+
+TERMS = [
+    "a",
+    "ab",
+    "hello",
+    "the",
+    "搜索",
+    "搜索引擎技术",
+    "網",
+    "Ünïcode",
+    "カタ",
+    "\U0001f600",
+    "x" * 40,
+]
+
+
+def as_numbers(words: np.ndarray, bits: int) -> list[int]:
+    """Return the first ``bits`` bits of each row."""
+    width = 64 * words.shape[1]
+    return [int.from_bytes(row.astype(">u8").tobytes(), "big") >> (width - bits) for row in words]
+
+
+def hashed(term: str, bits: int, name: str) -> int:
+    return as_numbers(feature_hashes([term.encode()], bits, name), bits)[0]
+
+
+def old_python_hash(text: str, bits: int) -> int:
+    """The loop as it stands in the SimHash programs of that time."""
+    x = ord(text[0]) << 7
+    for c in text:
+        x = (x * 1000003 ^ ord(c)) % 2**bits
+    return (x ^ len(text)) % 2**bits
+
+
+def digits_of_han(text: str) -> int:
+    """behaviour: base 6885 digits by GB2312, repeated without mixing, at 64 bits."""
+    v = 0
+    for c in text:
+        try:
+            b = c.encode("gb2312")
+            code = (b[0] - 176) * 94 + b[1] - 161 if len(b) == 2 else b[0] - 9 + 6768
+        except UnicodeEncodeError:
+            code = ord(c)
+        v = v * 6885 + code
+    v %= 2**64
+    w = 13 * len(text)
+    h = v
+    for _ in range(64 // w):
+        h = ((h << w) + v) % 2**64
+    return h
+
+
+@pytest.mark.parametrize("bits", [1, 3, 16, 32, 63, 64, 65, 100, 128])
+@pytest.mark.parametrize("term", TERMS)
+def test_hashes_are_their_definitions(term: str, bits: int) -> None:
+    data = term.encode()
+    blake = hashlib.blake2b(data, digest_size=8 if bits <= 64 else 16).hexdigest()
+    assert hashed(term, bits, "blake2b") == int(blake, 16) >> (64 if bits <= 64 else 128) - bits
+    md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    assert hashed(term, bits, "md5") == int(md5, 16) % 2**bits
+    assert hashed(term, bits, "poly1000003") == old_python_hash(term, bits)
+    xx = xxhash.xxh3_64_intdigest(data) if bits <= 64 else xxhash.xxh3_128_intdigest(data)
+    assert hashed(term, bits, "xxh3") == xx >> (64 if bits <= 64 else 128) - bits
+    if bits <= 64:
+        assert hashed(term, bits, "hanzi") == digits_of_han(term) % 2**bits
+
+
+def test_old_string_hash_of_python_2() -> None:
+    # hash("a") and hash("hello") of a 64-bit CPython 2.7 without -R, as unsigned numbers.
+    assert hashed("a", 64, "poly1000003") == 12416037344
+    assert hashed("hello", 64, "poly1000003") == 840651671246116861
+
+
+def test_hanzi_of_single_characters_repeats_their_place_in_the_table() -> None:
+    # The first two of GB2312, then the first of its second row of 94.
+    assert [hashed(c, 64, "hanzi") for c in "啊"] == [0]
+    assert hashed("阿", 64, "hanzi") == sum(1 << 13 * n for n in range(5))
+    assert hashed("薄", 13, "hanzi") == 94
+    # Two characters: 26 bits, three times, the oldest copy shifted out in part.
+    pair = 1 * 6885 + 94
+    assert hashed("阿薄", 64, "hanzi") == (pair << 52 | pair << 26 | pair) % 2**64
+
+
+def test_hanzi_codes_what_is_not_in_the_table_by_its_code_point() -> None:
+    assert hashed("\u7db2", 13, "hanzi") == 0x7DB2 % 2**13  # traditional, not in GB2312
+    assert hashed("a", 13, "hanzi") == ord("a") - 9 + 6768
+
+
+def test_hanzi_of_wide_fingerprints_fills_128_bits() -> None:
+    assert hashed("阿", 128, "hanzi") == sum(1 << 13 * n for n in range(10))
+
+
+@pytest.mark.parametrize("name", sorted(FEATURE_HASHES))
+@pytest.mark.parametrize("bits", [1, 48, 64, 65, 128])
+def test_many_features_have_the_hashes_of_each(name: str, bits: int) -> None:
+    terms = [term.encode() for term in TERMS] + [b"\xed\xb3\xbf"]
+    together = feature_hashes(terms, bits, name)
+    assert together.shape == (len(terms), 1 if bits <= 64 else 2)
+    assert together.dtype == np.uint64
+    alone = [feature_hashes([term], bits, name)[0].tolist() for term in terms]
+    number = FEATURE_HASHES[name]
+    assert together.tolist() == alone
+    assert as_numbers(together, bits) == [number(term, bits) % 2**bits for term in terms]
+    assert feature_hashes([], bits, name).shape == (0, together.shape[1])
+
+
+def test_unknown_hash_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="choose one of xxh3, blake2b, md5"):
+        feature_hashes([b"a"], 64, "sha1")
+    with pytest.raises(InvalidParameter, match="feature hash 'sha1'"):
+        WebScheme(feature_hash="sha1")
+
+
+def test_schemes_of_different_hashes_have_different_answers() -> None:
+    answers = {WebScheme(feature_hash=name).known_answers() for name in FEATURE_HASHES}
+    assert len(answers) == len(FEATURE_HASHES)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.fields import EnumeratedField
+from simstore.fingerprint.schemes import open_scheme
+from simstore.fingerprint.simhash import to_integers
+from simstore.fingerprint.web import WebScheme
+
+LANGUAGES = EnumeratedField("lang", ("en", "fr", "zh", "de", "el"), 3)
+
+
+def made(scheme: WebScheme, text: str, metadata: dict[str, object]) -> int:
+    return to_integers(scheme.fingerprints(scheme.count([text], [metadata])))[0]
+
+
+def test_place_in_the_list_is_repeated() -> None:
+    hashes = LANGUAGES.hashes(64)
+    assert hashes["lang=en"] == 0
+    # Five values: three bits, 21 times; the first bit of 64 is left over.
+    assert f"{hashes['lang=fr']:064b}" == "0" + "001" * 21
+    assert f"{hashes['lang=el']:064b}" == "0" + "100" * 21
+    assert EnumeratedField("x", ("no", "yes")).hashes(64)["x=yes"] == 2**64 - 1
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8, 9, 100])
+def test_any_two_values_differ_in_every_copy(count: int) -> None:
+    values = EnumeratedField("n", tuple(map(str, range(count)))).hashes(64).values()
+    copies = 64 // (count - 1).bit_length()
+    assert min((a ^ b).bit_count() for a, b in combinations(values, 2)) >= copies
+
+
+@pytest.mark.parametrize("weights", ["log-tf", "tf", "uniform"])
+def test_value_weighs_as_much_as_so_many_words(weights: str) -> None:
+    for weight, expected in ((1, 0), (2, 2**64 - 1)):
+        # The word's bits against the value's 64 ones: the heavier one decides.
+        scheme = WebScheme(weights=weights, fields=[EnumeratedField("x", ("n", "y"), weight)])
+        word = made(scheme, "boats", {})
+        both = made(scheme, "boats", {"x": "y"})
+        assert both == (word if weight == 1 else expected)
+
+
+@pytest.mark.parametrize(
+    "metadata", [{}, {"lang": "it"}, {"lang": None}, {"lang": ["en"]}, {"other": "en"}]
+)
+def test_document_without_a_listed_value_has_no_such_feature(metadata: dict[str, object]) -> None:
+    scheme = WebScheme(fields=[LANGUAGES])
+    assert made(scheme, "the boats came in", metadata) == made(WebScheme(), "the boats came in", {})
+    assert made(scheme, "the boats came in", {"lang": "zh"}) != made(
+        scheme, "the boats came in", {}
+    )
+
+
+def test_numbers_and_truth_values_are_written_as_in_json() -> None:
+    field = EnumeratedField("v", ("1", "true", "2.5"))
+    assert [field.term_of({"v": v}) for v in (1, True, 2.5, "1", False, 2)] == [
+        "v=1", "v=true", "v=2.5", "v=1", None, None,
+    ]  # fmt: skip
+
+
+def test_no_text_has_the_feature_of_a_field() -> None:
+    scheme = WebScheme(fields=[LANGUAGES])
+    counts = scheme.count(["lang=en lang = en =", "==="], [{}, {"lang": "en"}])
+    columns, _ = counts.row(0)
+    assert b"lang=en" not in [counts.terms[column] for column in columns]
+    columns, _ = counts.row(1)
+    assert b"lang=en" in [counts.terms[column] for column in columns]
+
+
+def test_field_comes_back_from_its_description() -> None:
+    field = EnumeratedField("k", ("a:b", "c"), 7)
+    assert str(field) == "k:enum:a:b,c:7"
+    assert EnumeratedField.parse(str(field)) == field
+    scheme = WebScheme(fields=[LANGUAGES, field])
+    opened = open_scheme(scheme.record())
+    assert opened.reads_metadata
+    assert opened.record() == scheme.record()
+    assert len(scheme.known_answers()) == len(WebScheme().known_answers()) + 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lang", "lang:enum", "lang:enum:a,b", "lang:text:a,b:1", "lang:enum:a,b:x",
+        "lang:enum:a,b:-1",
+        "lang:enum:a,b:0", "lang:enum:a,b:1000001", "lang:enum:a,,b:1", "lang:enum:a,a:1",
+        "lang:enum::1", ":enum:a,b:1", "-:enum:a,b:1", "lang:enum:a,b:1.5", "lang:enum:a,b:",
+    ],
+)  # fmt: skip
+def test_field_that_is_not_described_well_is_refused(text: str) -> None:
+    with pytest.raises(InvalidParameter, match="field"):
+        EnumeratedField.parse(text)
+
+
+def test_fields_that_the_fingerprint_cannot_hold_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="2 bits cannot tell 5 values apart"):
+        WebScheme(2, fields=[LANGUAGES])
+    with pytest.raises(InvalidParameter, match="named twice"):
+        WebScheme(fields=[LANGUAGES, LANGUAGES])

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
+from simstore.search.all_pairs import all_pairs, resemblances
+
+
+def sets(*rows: range | list[int]) -> ShingleSets:
+    return from_rows([np.array(sorted(row), np.uint64) for row in rows])
+
+
+@pytest.mark.parametrize("threshold", [0, -0.5, 1.01, float("nan")])
+def test_threshold_out_of_range_is_refused(threshold: float) -> None:
+    with pytest.raises(InvalidParameter, match="at most 1"):
+        all_pairs(sets([1], [1]), threshold)
+
+
+def test_no_sets_have_no_pairs() -> None:
+    assert len(all_pairs(sets(), 0.5)) == 0
+    assert len(all_pairs(sets([1, 2]), 0.5)) == 0
+
+
+def test_empty_sets_match_nothing_not_even_each_other() -> None:
+    found = all_pairs(sets([], [1], [], [1]), 0.01)
+    assert (found.first.tolist(), found.second.tolist()) == ([1], [3])
+
+
+def test_equal_sets_are_found_at_one() -> None:
+    found = all_pairs(sets([1, 2, 3], [4], [1, 2, 3], [1, 2, 3]), 1)
+    pairs = list(zip(found.first.tolist(), found.second.tolist(), strict=True))
+    assert pairs == [(0, 2), (0, 3), (2, 3)]
+    assert found.resemblance.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_pair_at_exactly_the_threshold_is_found() -> None:
+    # 7 of 10: 0.7 as a number is a little less than 7/10.
+    found = all_pairs(sets(range(8), [*range(7), 20, 21]), 0.7)
+    assert found.resemblance.tolist() == [0.7]
+    assert len(all_pairs(sets(range(8), [*range(6), 20, 21]), 0.7)) == 0
+
+
+def test_rare_shingles_name_the_candidates_so_that_few_pairs_are_compared() -> None:
+    # 400 sets share a boilerplate of 30 shingles; every two neighbours are versions of one text.
+    rows = [
+        [*range(30), *(1000 + 100 * (number // 2) + n for n in range(70 - number % 2))]
+        for number in range(400)
+    ]
+    found = all_pairs(sets(*rows), 0.8)
+    assert len(found) == 200
+    assert found.candidate_count == 200
+    assert set(found.resemblance.tolist()) == {0.99}
+
+
+def test_resemblance_with_an_empty_set_is_zero() -> None:
+    first, second = np.array([0, 1, 1]), np.array([0, 0, 1])
+    assert resemblances(sets([], [1]), first, second).tolist() == [0.0, 0.0, 1.0]
