@@ -14,10 +14,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from simstore.errors import SimstoreError
-    from simstore.model import Document, IngestSummary, Match, QueryRun, SampleResult
+    from simstore.model import Comparison, Document, IngestSummary, Match, QueryRun, SampleResult
+    from simstore.services.compare import compare_texts
+    from simstore.services.compared import CompareOptions
     from simstore.store import Store
 
 __all__ = [
+    "CompareOptions",
+    "Comparison",
     "Document",
     "IngestSummary",
     "Match",
@@ -26,9 +30,12 @@ __all__ = [
     "SimstoreError",
     "Store",
     "__version__",
+    "compare_texts",
 ]
 
 _MODULES = {
+    "CompareOptions": "services.compared",
+    "Comparison": "model",
     "Document": "model",
     "IngestSummary": "model",
     "Match": "model",
@@ -36,6 +43,7 @@ _MODULES = {
     "SampleResult": "model",
     "SimstoreError": "errors",
     "Store": "store",
+    "compare_texts": "services.compare",
 }
 
 

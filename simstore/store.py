@@ -34,8 +34,8 @@ from simstore.services import fsck, maintain, refresh, reindex, remove, show
 from simstore.services.accept import Addable, accept
 from simstore.services.choose import SchemeChoice, choice_for_folder, make_scheme
 from simstore.services.compare import compare_in_store
+from simstore.services.compared import CompareOptions
 from simstore.services.ingest import IngestOptions, Observer, ingest_documents, ingest_sources
-from simstore.services.measures import CompareOptions
 from simstore.services.opened import OpenStore
 from simstore.services.query import query_samples
 from simstore.services.refresh import Progress

@@ -20,7 +20,7 @@ from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, StoreN
 
 if TYPE_CHECKING:
     from simstore.model import Comparison, Document
-    from simstore.services.measures import CompareOptions
+    from simstore.services.compared import CompareOptions
 
 _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 
@@ -62,11 +62,27 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
     help="What SimHash, I-Match, filter and vectors count; terms: those of the scheme web.",
 )
 @click.option(
+    "--segmenter",
+    type=click.Choice(
+        ["chars", "jieba", "forward-max", "backward-max", "bidirectional", "min-cut"]
+    ),
+    default="chars",
+    show_default=True,
+    help="How Han characters are cut into words and terms.",
+)
+@click.option(
     "--weights",
-    type=click.Choice(["log-tf", "tf", "uniform"]),
+    type=click.Choice(["log-tf", "tf", "uniform", "log-tf-idf", "tf-idf", "idf"]),
     default="log-tf",
     show_default=True,
-    help="What a feature's count weighs in SimHash and vectors.",
+    help="What a feature's count weighs in SimHash and vectors; idf goes by the store.",
+)
+@click.option(
+    "--feature-hash",
+    type=click.Choice(["xxh3", "blake2b", "md5", "poly1000003", "hanzi"]),
+    default="xxh3",
+    show_default=True,
+    help="How SimHash hashes a feature.",
 )
 @click.option(
     "--bits",
@@ -86,7 +102,7 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
     metavar="J",
     help="Least resemblance of similar texts.",
 )
-@click.option("--no-normalize", is_flag=True, help="Keep case, width and white space in shingles.")
+@click.option("--no-normalize", is_flag=True, help="Keep case, width and white space.")
 @click.option(
     "--idf-band",
     type=(float, float),
@@ -141,15 +157,17 @@ def compare(first: str, second: str, output_format: str, **options: Any) -> None
 
 
 def _chosen(options: dict[str, Any]) -> CompareOptions:
-    from simstore.services.measures import CompareOptions
+    from simstore.services.compared import CompareOptions
     from simstore.text.normalization import DEFAULT
 
     return CompareOptions(
         units=options["units"],
         shingle=options["shingle"],
         normalization=None if options["no_normalize"] else DEFAULT,
+        segmenter=options["segmenter"],
         features=options["features"],
         weights=options["weights"],
+        feature_hash=options["feature_hash"],
         bits=options["bits"],
         similar_at=options["similar_at"],
         lexicons=options["lexicons"],

@@ -32,8 +32,8 @@ class BandLayout:
         rows: Values a band r; b * r is at most 128.
     """
 
-    bands: int = 32
-    rows: int = 4
+    bands: int = 42
+    rows: int = 3
 
     def __post_init__(self) -> None:
         if self.bands < 1 or self.rows < 1 or self.bands * self.rows > VALUES:
@@ -108,7 +108,8 @@ def estimates(many: NDArray[np.uint16], one: NDArray[np.uint16]) -> NDArray[np.f
 def band_values(many: NDArray[np.uint16], layout: BandLayout) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each band of each sketch; equal bands have equal hashes.
 
-    Four values a band are one to one with their hash; more are not, by less than 1 in 10**18.
+    Up to four values a band are one to one with their hash; two bands of more values have the
+    same hash by chance once in 2**64.
 
     Returns:
         uint64, shape (sketches, bands).

@@ -1,7 +1,7 @@
 """Bands: which sketches agree with a query in at least one band.
 
 Packed, the bands of many sketches are pages: a page holds the postings of one band whose hashes
-begin with the same bits, as 16 more bits of the hash and the number of the sketch. So a look-up
+begin with the same bits, as 8 more bits of the hash and the number of the sketch. So a look-up
 reads one page a band. What a page returns are candidates: the bands are compared again.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 # Postings that a page holds on average.
 PAGE_POSTINGS = 32
-_CHECK_BITS = 16
+_CHECK_BITS = 8
 _BAND_SHIFT = 40
 # Queries from which sorting the bands repays.
 _WORTH_SORTING = 8
@@ -41,41 +41,38 @@ def page_numbers(bands: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
     return (bands >> np.uint64(64 - bits)).astype(np.int64) | places
 
 
-def checks(bands: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    """Return the 16 low bits of each hash, which postings carry; the shape stays."""
-    return (bands & np.uint64((1 << _CHECK_BITS) - 1)).astype(np.uint16)
+def checks(bands: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Return the 8 low bits of each hash, which postings carry; the shape stays."""
+    return (bands & np.uint64((1 << _CHECK_BITS) - 1)).astype(np.uint8)
 
 
-def pack_page(check_bits: NDArray[np.uint16], numbers: NDArray[np.int64]) -> bytes:
+def pack_page(check_bits: NDArray[np.uint8], numbers: NDArray[np.int64]) -> bytes:
     """Return a page of postings: their check bits, then their sketches' numbers.
 
-    Numbers take 4 bytes each, 8 where one is above 2**32 - 1; the last byte says how many.
+    Numbers take the fewest bytes that hold the largest; the last byte of the page says how many.
 
     Args:
         check_bits: Check bits, shape (n,).
         numbers: Numbers of the sketches, not negative, shape (n,).
     """
-    width = 4 if not len(numbers) or int(numbers.max()) < 1 << 32 else 8
-    return (
-        check_bits.astype("<u2").tobytes()
-        + numbers.astype(f"<u{width}").tobytes()
-        + bytes((width,))
-    )
+    width = max((int(numbers.max(initial=0)).bit_length() + 7) // 8, 1)
+    as_bytes = numbers.astype("<i8").view(np.uint8).reshape(-1, 8)
+    return check_bits.tobytes() + as_bytes[:, :width].tobytes() + bytes((width,))
 
 
-def unpack_page(page: bytes) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+def unpack_page(page: bytes) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return check bits and numbers of a page; the inverse of :func:`pack_page`.
 
     Raises:
         ValueError: The page is damaged.
     """
     width = page[-1] if page else 0
-    count, rest = divmod(len(page) - 1, 2 + width)
-    if width not in (4, 8) or rest:
+    count, rest = divmod(len(page) - 1, 1 + width)
+    if not 1 <= width <= 8 or rest:
         raise ValueError("damaged page of bands")
-    check_bits = np.frombuffer(page, "<u2", count)
-    numbers = np.frombuffer(page, f"<u{width}", count, offset=2 * count)
-    return check_bits.astype(np.uint16), numbers.astype(np.int64)
+    as_bytes = np.zeros((count, 8), np.uint8)
+    as_bytes[:, :width] = np.frombuffer(page, np.uint8, count * width, count).reshape(-1, width)
+    return np.frombuffer(page, np.uint8, count), as_bytes.view("<i8").ravel().astype(np.int64)
 
 
 def pages(

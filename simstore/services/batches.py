@@ -11,7 +11,7 @@ import numpy as np
 from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.fingerprint.simhash import to_integers
 from simstore.model import Outcome
-from simstore.services import counting
+from simstore.services import counting, standing
 from simstore.services.decisions import Decisions, FinalDocument, decide
 from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import PreparedBatch
@@ -100,7 +100,8 @@ def _write(
     added = dict(zip(new, new_ids, strict=True))
     ids = {**stored_ids, **added}
     recounted = sorted(
-        (key for key, final in changed.items() if final.content_changed), key=ids.__getitem__
+        (key for key, final in changed.items() if _features_changed(state, final)),
+        key=ids.__getitem__,
     )
     replaced = [ids[key] for key in recounted if changed[key].stored is not None]
     _replace_features(opened, connection, state, batch, replaced, {
@@ -118,6 +119,13 @@ def _write(
     if recounted:
         generations.note_change(connection)
     return added
+
+
+def _features_changed(state: State, final: FinalDocument) -> bool:
+    """Return whether a document's features may be others than before the batch."""
+    if final.content_changed or final.stored is None:
+        return True
+    return state.scheme.reads_metadata and final.stored.metadata != final.metadata
 
 
 def _write_seen(
@@ -199,8 +207,8 @@ def _replace_features(
         words = batch.words[list(places.values())]
     else:
         generation_id = state.generation.generation_id
-        ranks = opened.ranks_of(connection, generation_id, feature_ids)
-        words = state.scheme.fingerprints(counts, ranks)
+        known = standing.of_generation(opened, connection, state, generation_id)
+        words = state.scheme.fingerprints(counts, known(feature_ids))
     fingerprints.link_many(
         connection,
         state.scheme.bits,

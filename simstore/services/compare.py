@@ -9,9 +9,10 @@ from functools import partial
 from itertools import islice
 
 from simstore.errors import BadInput, DocumentNotFound, MalformedRecord, NotFound, printable
+from simstore.fingerprint.weights import COUNT_PART
 from simstore.model import ComparedText, Comparison, Document, Measurement, Rejection
 from simstore.services import counting, measures
-from simstore.services.measures import CollectionCounts, CompareOptions, Prepared
+from simstore.services.compared import CollectionCounts, CompareOptions, Prepared, prepare
 from simstore.services.opened import OpenStore, State
 from simstore.sources.registry import FileSource, ReadOptions
 from simstore.storage import documents, vocabularies
@@ -36,15 +37,19 @@ def compare_texts(
         second: Another one, B.
         options: How to compare.
         names: What to call them.
-        collection: Document counts for I-Match; None: all features of the texts are its lexicon.
+        collection: Document counts for I-Match and for weights with idf; None: all features of the
+            texts are the lexicon.
 
     Raises:
-        InvalidParameter: A text holds half characters (lone surrogates that are no escapes).
+        MissingExtra: An option needs a package that is not installed.
+        InvalidParameter: A text holds half characters (lone surrogates that are no escapes), or
+            the weights need counts that there are not.
     """
     options = options or CompareOptions()
     # What is loaded or made once a process shall not count for the first algorithm.
-    _measure(measures.prepare(_WARM_UP, options), options, None)
-    made = measures.prepare((first, second), options)
+    plain = replace(options, weights=COUNT_PART.get(options.weights, options.weights))
+    _measure(prepare(_WARM_UP, plain), plain, None)
+    made = prepare((first, second), options)
     measurements = _measure(made, options, collection)
     similar = None
     if made.sets.sizes().any():
@@ -75,10 +80,11 @@ def compare_in_store(
         DocumentNotFound: No document has a key.
         NotFound: The store keeps no texts.
     """
+    options = options or CompareOptions()
     with opened.database.read() as connection:
         state = opened.state(connection)
         texts = tuple(_text_of(opened, connection, state, given) for given in (first, second))
-        collection = _collection_counts(opened, connection, state, texts)
+        collection = _collection_counts(opened, connection, state, texts, options)
     names = tuple(given if isinstance(given, str) else given.key for given in (first, second))
     return compare_texts(
         texts[0], texts[1], options, names=(names[0], names[1]), collection=collection
@@ -127,7 +133,11 @@ def _text_of(opened: OpenStore, connection: Connection, state: State, given: str
 
 
 def _collection_counts(
-    opened: OpenStore, connection: Connection, state: State, texts: tuple[str, ...]
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    texts: tuple[str, ...],
+    options: CompareOptions,
 ) -> CollectionCounts | None:
     """Return the document counts of the texts' features; None where the store counts none."""
     size = documents.count(connection)
@@ -135,7 +145,14 @@ def _collection_counts(
         return None
     counts = state.scheme.count(texts)
     found = vocabularies.document_counts(connection, state.scheme_id, counts.terms)
-    return CollectionCounts(opened.database.label, state.scheme.label, counts, found, size)
+    return CollectionCounts(
+        opened.database.label,
+        state.scheme.label,
+        counts,
+        found,
+        size,
+        options.counts_like(state.scheme),
+    )
 
 
 def _described(made: Prepared, place: int, name: str, options: CompareOptions) -> ComparedText:
@@ -154,21 +171,19 @@ def _described(made: Prepared, place: int, name: str, options: CompareOptions) -
 def _measure(
     made: Prepared, options: CompareOptions, collection: CollectionCounts | None
 ) -> tuple[Measurement, ...]:
+    simhash = partial(measures.simhash, made, options, collection)
     shingling, counting_time = made.shingle_seconds, made.feature_seconds
     steps: list[tuple[str, float, Callable[[], measures.Answer]]] = [
         ("blake2b", 0.0, lambda: measures.blake2b(made)),
         ("md5", 0.0, lambda: measures.md5(made)),
-        *(
-            (f"simhash-{bits}", counting_time, partial(measures.simhash, made, options, bits))
-            for bits in options.bits
-        ),
+        *((f"simhash-{bits}", counting_time, partial(simhash, bits)) for bits in options.bits),
         ("resemblance", shingling, lambda: measures.resemblance(made, options)),
         ("containment", shingling, lambda: measures.containment(made)),
         ("minhash", shingling, lambda: measures.minhash_estimate(made)),
         ("i-match", counting_time, lambda: measures.imatch_agreement(made, options, collection)),
         ("counting-bloom", counting_time, lambda: measures.filter_overlap(made, options)),
-        ("cosine", counting_time, lambda: measures.cosine(made, options)),
-        ("euclid", counting_time, lambda: measures.euclid(made, options)),
+        ("cosine", counting_time, lambda: measures.cosine(made, options, collection)),
+        ("euclid", counting_time, lambda: measures.euclid(made, options, collection)),
     ]
     found = []
     for name, shared_seconds, step in steps:

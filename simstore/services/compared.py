@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter
 from simstore.fingerprint import counting_bloom, imatch
 from simstore.fingerprint.features import FeatureCounts, count_features
+from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.shingle_sets import ShingleSets, shingle_sets
 from simstore.fingerprint.web import WebScheme
 from simstore.search.resemblance import Overlap, overlap
@@ -25,6 +26,7 @@ Units = Literal["characters", "words"]
 Features = Literal["terms", "words", "characters", "shingles"]
 UNITS: tuple[str, ...] = get_args(Units)
 FEATURES: tuple[str, ...] = get_args(Features)
+_AS_IT_IS = Normalization(case="keep", width="keep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,17 @@ class CompareOptions:
     Attributes:
         units: What a shingle is made of: ``characters`` or ``words``.
         shingle: Units a shingle, at least 1.
-        normalization: One form for both texts before shingles, words and characters are cut,
-            in which each run of white space is one blank, none at the ends; None: the texts as
-            they are.
+        normalization: One form for both texts, in which each run of white space is one blank,
+            none at the ends; None: characters as they are, terms and words in their own case and
+            width.
+        segmenter: How runs of Han characters are cut into words and terms: ``chars`` (words of
+            one character, terms of two), or one of :mod:`simstore.text.segmentation`.
         features: What is counted for SimHash, I-Match, the counting filter and the vectors:
             ``terms`` (those of the scheme ``web``), ``words``, ``characters``, or the same
             ``shingles`` again.
-        weights: What a feature's count weighs in SimHash and in the vectors.
+        weights: What a feature's count weighs in SimHash and in the vectors; those with idf need
+            the counts of a store of the same features.
+        feature_hash: Hash of a feature in SimHash.
         bits: Lengths of the SimHash fingerprints.
         similar_at: Least resemblance of two similar texts, 0 to 1.
         lexicons: Random lexicons of I-Match.
@@ -56,8 +62,10 @@ class CompareOptions:
     units: Units = "characters"
     shingle: int = 5
     normalization: Normalization | None = DEFAULT
+    segmenter: str = "chars"
     features: Features = "terms"
     weights: str = "log-tf"
+    feature_hash: str = "xxh3"
     bits: tuple[int, ...] = (64, 128)
     similar_at: float = 0.2
     lexicons: int = 10
@@ -86,9 +94,24 @@ class CompareOptions:
         for bits in self.bits:
             self.scheme(bits)
 
+    @property
+    def form_of_words(self) -> Normalization:
+        """Return the form of terms and words."""
+        return _AS_IT_IS if self.normalization is None else self.normalization
+
+    def counts_like(self, scheme: Scheme) -> bool:
+        """Return whether the features are those that a scheme counts in texts."""
+        return (
+            self.features == "terms"
+            and isinstance(scheme, WebScheme)
+            and scheme.recipe == self.scheme().recipe
+            and not scheme.stopwords
+        )
+
     def scheme(self, bits: int = 64) -> WebScheme:
         """Return the recipe of terms and fingerprints."""
-        return WebScheme(bits, weights=self.weights)
+        recipe = FeatureRecipe(self.form_of_words, segmenter=self.segmenter)
+        return WebScheme(bits, weights=self.weights, feature_hash=self.feature_hash, recipe=recipe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +124,7 @@ class CollectionCounts:
         counts: Features of both texts, as that scheme counts them.
         document_counts: Stored documents with each feature, shape (terms,).
         documents: Stored documents.
+        serves_weights: The options count the same features.
     """
 
     label: str
@@ -108,6 +132,7 @@ class CollectionCounts:
     counts: FeatureCounts
     document_counts: NDArray[np.int64]
     documents: int
+    serves_weights: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,36 +166,33 @@ def prepare(texts: tuple[str, str], options: CompareOptions) -> Prepared:
     """Cut shingles and count features of two texts."""
     data = encode(texts[0]), encode(texts[1])
     start = time.perf_counter()
-    cleaned = _cleaned(texts[0], options), _cleaned(texts[1], options)
-    cleaning_seconds = time.perf_counter() - start
-    units = _units(cleaned[0], options.units), _units(cleaned[1], options.units)
+    units = (
+        _units(texts[0], options.units, options),
+        _units(texts[1], options.units, options),
+    )
     sets = shingle_sets(units, options.shingle)
-    shingle_seconds = time.perf_counter() - start
-    start = time.perf_counter()
+    between = time.perf_counter()
     if options.features == "terms":
         counts = options.scheme().count(texts)
-        cleaning_seconds = 0.0
     else:
-        counts = count_features(iter((_features(text, options),)) for text in cleaned)
-    feature_seconds = cleaning_seconds + time.perf_counter() - start
-    sizes = len(cleaned[0]), len(cleaned[1])
-    return Prepared(data, units, sizes, sets, shingle_seconds, counts, feature_seconds)
+        counts = count_features(iter((_features(text, options),)) for text in texts)
+    feature_seconds = time.perf_counter() - between
+    sizes = [len(characters(text, options.normalization)) for text in texts]
+    return Prepared(
+        data, units, (sizes[0], sizes[1]), sets, between - start, counts, feature_seconds
+    )
 
 
-def _cleaned(text: str, options: CompareOptions) -> str:
-    if options.normalization is None:
-        return text
-    return " ".join(options.normalization.apply(text).split())
+def _units(text: str, units: str, options: CompareOptions) -> Sequence[str]:
+    if units == "characters":
+        return characters(text, options.normalization)
+    return words(text, options.form_of_words, options.segmenter)
 
 
-def _units(cleaned: str, units: str) -> Sequence[str]:
-    return tokens(cleaned) if units == "words" else cleaned
-
-
-def _features(cleaned: str, options: CompareOptions) -> list[str]:
+def _features(text: str, options: CompareOptions) -> list[str]:
     if options.features != "shingles":
-        return list(_units(cleaned, options.features))
-    units = _units(cleaned, options.units)
+        return list(_units(text, options.features, options))
+    units = _units(text, options.units, options)
     glue = " " if options.units == "words" else ""
     size = min(options.shingle, len(units))
     count = len(units) - size + 1 if size else 0

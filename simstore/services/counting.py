@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore
 from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.scheme import Scheme
 from simstore.services.opened import OpenStore, State
 from simstore.storage import codecs, documents, vocabularies
 from simstore.storage.engine import Connection
@@ -36,6 +37,20 @@ def stored_texts(
     return texts
 
 
+def count_stored(connection: Connection, scheme: Scheme, texts: Mapping[int, str]) -> FeatureCounts:
+    """Count the features of stored documents, one a row in the order of ``texts``.
+
+    Args:
+        connection: A snapshot, which knows the documents' metadata.
+        scheme: The scheme that counts.
+        texts: Document number to its text.
+    """
+    if not scheme.reads_metadata:
+        return scheme.count(list(texts.values()))
+    metadata = documents.metadata_of(connection, list(texts))
+    return scheme.count(list(texts.values()), [metadata.get(number, {}) for number in texts])
+
+
 def feature_rows(
     opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
 ) -> dict[int, FeatureRow]:
@@ -49,7 +64,7 @@ def feature_rows(
         except ValueError as error:
             raise CorruptStore(opened.database.label, f"feature counts: {error}") from error
     texts = stored_texts(opened, connection, document_ids)
-    counts = state.scheme.count(list(texts.values()))
+    counts = count_stored(connection, state.scheme, texts)
     ids = opened.feature_ids(connection, state.scheme_id, counts.terms)
     return {document_id: _sorted_row(ids, counts, row) for row, document_id in enumerate(texts)}
 

@@ -14,6 +14,7 @@ from simstore.fingerprint.features import assemble
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Finding
 from simstore.search.segments import segment_values
+from simstore.services.fsck_sketches import check_bands, check_sketches
 from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import DIGEST_BYTES
 from simstore.services.refresh import Progress, present_ranks
@@ -45,7 +46,8 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
     against their digests and sizes; kept feature counts against the texts; the vocabulary against
     the sum of the documents; ranks against the order rule; each document's fingerprint against a
     computation anew; segment columns against fingerprints; no fingerprint without a document, no
-    document without a fingerprint.
+    document without a fingerprint; sketches against the texts, and packed bands against the
+    sketches.
     """
     with opened.database.read() as connection:
         findings = [
@@ -63,7 +65,13 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             vocabularies.unmerged(connection, state.scheme_id)
         except ValueError as error:
             return [Finding("vocabulary", f"a delta is damaged ({error})", _REINDEX)]
-        for check in (_check_documents, _check_fingerprints, _check_vocabulary, _check_ranks):
+        for check in (
+            _check_documents,
+            _check_fingerprints,
+            _check_sketches,
+            _check_vocabulary,
+            _check_ranks,
+        ):
             findings += _some(check(_Check(opened, connection, state, on_progress)))
     return findings
 
@@ -235,6 +243,13 @@ def _made(check: _Check, generation_id: int, batch: list[int]) -> dict[int, int]
         terms = tuple(term_of.get(number, b"?") for number in ids.tolist())
         words = state.scheme.fingerprints(replace(counts, terms=terms, columns=columns))
     return dict(zip(chosen, to_integers(words), strict=True))
+
+
+def _check_sketches(check: _Check) -> Iterator[Finding]:
+    """Each document has the sketch of its text, and is found by its bands."""
+    batches = ((batch, check.texts(batch)) for batch in check.batches())
+    yield from check_sketches(check.connection, check.state, batches)
+    yield from check_bands(check.connection, check.state)
 
 
 def _check_vocabulary(check: _Check) -> Iterator[Finding]:

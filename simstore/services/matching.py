@@ -71,7 +71,7 @@ class Matcher:
         if not samples:
             return []
         texts = [sample.text for sample in samples]
-        counts = self._state.scheme.count(texts)
+        counts = self._state.scheme.count(texts, [sample.metadata for sample in samples])
         made = self._samples(samples, counts)
         if self._neighbours is not None:
             first = self._options.first

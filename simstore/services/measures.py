@@ -139,17 +139,13 @@ def filter_overlap(made: Prepared, options: CompareOptions) -> Answer:
     return {"similarity": found}, f"{detail}; {options.features}"
 
 
-def cosine(
-    made: Prepared, options: CompareOptions, collection: CollectionCounts | None
-) -> Answer:
+def cosine(made: Prepared, options: CompareOptions, collection: CollectionCounts | None) -> Answer:
     """Compare the directions of the vectors; None where neither text has a feature."""
     vectors = _vectors(made, options, collection)
     return {"cosine": similarity.cosine(*vectors)}, _of_vectors(options)
 
 
-def euclid(
-    made: Prepared, options: CompareOptions, collection: CollectionCounts | None
-) -> Answer:
+def euclid(made: Prepared, options: CompareOptions, collection: CollectionCounts | None) -> Answer:
     """Compare the ends of the vectors."""
     vectors = _vectors(made, options, collection)
     return {"distance": similarity.euclidean_distance(*vectors)}, _of_vectors(options)
@@ -185,7 +181,7 @@ def _idf(
             f"weights {options.weights}: a store must say how many documents have a feature; "
             "name one with --db that keeps a vocabulary of two documents or more"
         )
-    if collection.counts.terms != made.counts.terms:
+    if not collection.serves_weights:
         raise InvalidParameter(
             f"weights {options.weights}: the scheme {collection.scheme} of {collection.label} "
             "counts other features; choose its options here, or a store with these"

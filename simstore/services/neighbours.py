@@ -15,6 +15,7 @@ from simstore.model import QueryOptions
 from simstore.search.hamming import distances, verify
 from simstore.search.plan import Plan, choose_plan, threshold_cost, uniform_costs
 from simstore.search.segments import probe_count, probe_values, segment_values, segment_widths
+from simstore.services import standing
 from simstore.services.opened import OpenStore, State
 from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
@@ -127,9 +128,10 @@ class NeighbourSearch:
         scheme = self._state.scheme
         if not scheme.depends_on_corpus:
             return scheme.fingerprints(counts)
-        rank_of = self._opened.rank_of_terms(self._connection, self._generation_id)
-        ranks = np.array([rank_of.get(term, -1) for term in counts.terms], np.int64)
-        return scheme.fingerprints(counts, ranks)
+        known = standing.of_terms(
+            self._opened, self._connection, self._state, self._generation_id, counts.terms
+        )
+        return scheme.fingerprints(counts, known)
 
     def _scan(
         self, values: Sequence[int], words: NDArray[np.uint64]

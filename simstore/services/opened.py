@@ -16,8 +16,9 @@ from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.storage import fingerprints, generations, vocabularies
+from simstore.storage import fingerprints, frequencies, generations, vocabularies
 from simstore.storage.engine import Connection, Database
+from simstore.storage.frequencies import Frequencies
 from simstore.storage.generations import GenerationRow, Settings
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class OpenStore:
         self.kept_tail: KeptTail | None = None
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
+        self._frequencies: tuple[int, Frequencies] | None = None
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -164,6 +166,21 @@ class OpenStore:
             terms = vocabularies.ranked_terms(connection, generation_id)
             known = (generation_id, {term: rank for rank, term in enumerate(terms)})
             self._ranked_terms = known
+        return known[1]
+
+    def frequencies_of(self, connection: Connection, generation_id: int) -> Frequencies:
+        """Return how many documents have each feature in a generation; read once a generation.
+
+        Raises:
+            CorruptStore: They are missing or damaged.
+        """
+        known = self._frequencies  # one read: another thread may put another in its place
+        if known is None or known[0] != generation_id:
+            try:
+                found = frequencies.of_generation(connection, generation_id)
+            except ValueError as error:
+                raise CorruptStore(self.database.label, f"document frequencies: {error}") from error
+            known = self._frequencies = (generation_id, found)
         return known[1]
 
     def ranks_of(

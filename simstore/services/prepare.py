@@ -58,7 +58,7 @@ def prepare(
     batch = [_with_json_metadata(document) for document in batch]
     encoded = [encode(document.text) for document in batch]
     texts = [document.text for document in batch]
-    counts = scheme.count(texts)
+    counts = scheme.count(texts, [document.metadata for document in batch])
     by_document = not scheme.depends_on_corpus
     return PreparedBatch(
         tuple(batch),

@@ -9,18 +9,23 @@ still up to date, and drops otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from simstore.fingerprint.features import assemble
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.vocabulary import rank_features
 from simstore.model import RefreshSummary, VocabularyStatus, VocabularyTerm
-from simstore.services import counting
+from simstore.services import counting, standing
 from simstore.services.opened import OpenStore, State, now
 from simstore.services.pack import drop_retired_pages
-from simstore.storage import documents, fingerprints, generations, sketches, vocabularies
+from simstore.storage import (
+    documents,
+    fingerprints,
+    frequencies,
+    generations,
+    sketches,
+    vocabularies,
+)
 from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow
 
@@ -110,7 +115,10 @@ def freeze(connection: Connection, state: State) -> GenerationRow:
     generation_id = generations.add_generation(
         connection, state.scheme_id, "building", state.settings.changes, now()
     )
-    vocabularies.put_ranks(connection, generation_id, present_ranks(connection, state))
+    if state.scheme.corpus == "ranks":
+        vocabularies.put_ranks(connection, generation_id, present_ranks(connection, state))
+    elif state.scheme.corpus == "frequencies":
+        frequencies.put(connection, generation_id, frequencies.present(connection, state.scheme_id))
     return GenerationRow(generation_id, state.scheme_id, "building", state.settings.changes)
 
 
@@ -165,16 +173,16 @@ def link_batch(
     """Compute the fingerprints of stored documents in a generation, and store them."""
     if state.scheme.depends_on_corpus:
         rows = counting.feature_rows(opened, connection, state, document_ids)
-        counts = assemble([rows[document_id] for document_id in document_ids])
-        ranks = opened.ranks_of(connection, generation_id, counts.columns)
-        # Columns are feature numbers; their ranks, entry by entry, serve as a table of their own.
-        counts = replace(counts, columns=np.arange(len(ranks)))
-        words = state.scheme.fingerprints(counts, ranks)
+        words = standing.row_fingerprints(
+            connection,
+            state.scheme,
+            [rows[document_id] for document_id in document_ids],
+            standing.of_generation(opened, connection, state, generation_id),
+        )
     else:
         texts = counting.stored_texts(opened, connection, document_ids)
-        words = state.scheme.fingerprints(
-            state.scheme.count([texts[document_id] for document_id in document_ids])
-        )
+        ordered = {document_id: texts[document_id] for document_id in document_ids}
+        words = state.scheme.fingerprints(counting.count_stored(connection, state.scheme, ordered))
     fingerprints.link_many(
         connection,
         state.scheme.bits,
@@ -220,23 +228,16 @@ def status(opened: OpenStore) -> VocabularyStatus:
         state = opened.state(connection)
         bits = state.scheme.bits
         generation_id = state.generation.generation_id if state.generation else None
-        size = state.scheme.ranked_features
-        standing: list[tuple[int, int]] = []
         sampled = changed = 0
-        present = present_ranks(connection, state)
-        if generation_id is not None:
-            standing = vocabularies.ranks(connection, generation_id)
-            if size:
-                sampled, changed = _drift(opened, connection, state, generation_id, present)
-        old = [number for number, _ in standing]
-        new = [number for number, _ in present]
-        differing = sum(a != b for a, b in zip(old, new, strict=False)) + abs(len(old) - len(new))
+        frozen, differing, entering, present = _compared(opened, connection, state)
+        if generation_id is not None and present is not None:
+            sampled, changed = _drift(opened, connection, state, generation_id, present)
         waiting = 0
         if generation_id is not None:
             waiting = documents.count(connection) - fingerprints.link_count(
                 connection, bits, generation_id
             )
-        elif size:
+        elif state.scheme.depends_on_corpus:
             waiting = documents.count(connection)
         return VocabularyStatus(
             state.scheme.label,
@@ -244,13 +245,45 @@ def status(opened: OpenStore) -> VocabularyStatus:
             generation_id,
             state.is_fresh and not waiting,
             vocabularies.known_term_count(connection, state.scheme_id),
-            len(standing),
+            frozen,
             differing,
-            len(set(new) - set(old)),
+            entering,
             sampled,
             changed,
             waiting,
         )
+
+
+def _compared(
+    opened: OpenStore, connection: Connection, state: State
+) -> tuple[int, int, int, standing.Standing | None]:
+    """Compare the present vocabulary with the standing generation's.
+
+    Returns:
+        Features that the generation has frozen; ranks or document frequencies that a refresh would
+        change; features that would come in; and what the present says of features.
+    """
+    generation_id = state.generation.generation_id if state.generation else None
+    if state.scheme.corpus == "frequencies":
+        numbers, counts = frequencies.present(connection, state.scheme_id)
+        held = np.empty(0, np.int64), np.empty(0, np.int64)
+        if generation_id is not None:
+            held = opened.frequencies_of(connection, generation_id)
+        now_of = dict(zip(numbers[1:].tolist(), counts[1:].tolist(), strict=True))
+        held_of = dict(zip(held[0][1:].tolist(), held[1][1:].tolist(), strict=True))
+        differing = sum(now_of.get(n) != held_of.get(n) for n in now_of.keys() | held_of.keys())
+        entering = len(now_of.keys() - held_of.keys())
+        return len(held_of), differing, entering, standing.of_frequencies((numbers, counts))
+    ranked = present_ranks(connection, state)
+    old = (
+        []
+        if generation_id is None
+        else [n for n, _ in vocabularies.ranks(connection, generation_id)]
+    )
+    new = [number for number, _ in ranked]
+    differing = sum(a != b for a, b in zip(old, new, strict=False)) + abs(len(old) - len(new))
+    known = standing.of_ranks(ranked) if state.scheme.depends_on_corpus else None
+    return len(old), differing, len(set(new) - set(old)), known
 
 
 def _drift(
@@ -258,18 +291,17 @@ def _drift(
     connection: Connection,
     state: State,
     generation_id: int,
-    present: list[tuple[int, int]],
+    present: standing.Standing,
 ) -> tuple[int, int]:
     """Return how many documents were looked at, and how many would change their fingerprint."""
     sample = sample_documents(connection, _DRIFT_SAMPLE)
     stored = fingerprints.of_documents(connection, state.scheme.bits, generation_id, sample)
     chosen = sorted(stored)
     rows = counting.feature_rows(opened, connection, state, chosen)
-    counts = assemble([rows[document_id] for document_id in chosen])
-    rank_of = {number: rank for rank, (number, _) in enumerate(present)}
-    ranks = np.array([rank_of.get(number, -1) for number in counts.columns.tolist()], np.int64)
-    counts = replace(counts, columns=np.arange(len(ranks)))
-    values = to_integers(state.scheme.fingerprints(counts, ranks))
+    words = standing.row_fingerprints(
+        connection, state.scheme, [rows[document_id] for document_id in chosen], present
+    )
+    values = to_integers(words)
     return len(chosen), sum(
         stored[document_id] != value for document_id, value in zip(chosen, values, strict=True)
     )

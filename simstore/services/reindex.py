@@ -170,7 +170,7 @@ def _count(opened: OpenStore, state: State, on_progress: Progress | None) -> Non
 
 def _count_batch(opened: OpenStore, connection: Connection, state: State, batch: list[int]) -> None:
     texts = counting.stored_texts(opened, connection, batch)
-    counts = state.scheme.count([texts[document_id] for document_id in batch])
+    counts = counting.count_stored(connection, state.scheme, {n: texts[n] for n in batch})
     ids = opened.feature_ids(connection, state.scheme_id, counts.terms)
     counting.change_vocabulary(connection, state.scheme_id, added=(ids, counts))
     if state.keeps_counts:

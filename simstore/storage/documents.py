@@ -153,6 +153,18 @@ def texts_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, b
     return found
 
 
+def metadata_of(
+    connection: Connection, document_ids: Sequence[int]
+) -> dict[int, Mapping[str, Any]]:
+    """Return the metadata of documents that have some."""
+    c = document.c
+    found: dict[int, Mapping[str, Any]] = {}
+    for part in chunks(document_ids):
+        rows = connection.execute(select(c.document_id, c.metadata).where(c.document_id.in_(part)))
+        found.update((number, fields) for number, fields in rows if fields)
+    return found
+
+
 def count(connection: Connection) -> int:
     """Return the number of documents."""
     return connection.execute(select(func.count()).select_from(document)).scalar_one()

@@ -246,6 +246,21 @@ generation_rank = Table(
     sqlite_with_rowid=False,
 )
 
+# How many documents have each feature, where a scheme weighs features by that.
+generation_frequency = Table(
+    "generation_frequency",
+    metadata,
+    Column(
+        "generation_id",
+        Integer,
+        ForeignKey("generation.generation_id", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("frequencies", LargeBinary, nullable=False),  # codecs.pack_features
+)
+
 
 @dataclass(frozen=True, slots=True)
 class FingerprintTables:

@@ -187,6 +187,7 @@ def test_bytes_that_are_no_text(shell: Shell) -> None:
         (["a.txt", "b.txt", "--db", "a.txt"], 6, ["a.txt", "not a simstore database"]),
         (["a.txt", "b.txt", "--bits", "129"], 2, ["129", "128"]),
         (["a.txt", "b.txt", "--similar-at", "2"], 2, ["from 0 to 1"]),
+        (["a.txt", "b.txt", "--weights", "idf"], 2, ["idf", "--db"]),
         (["a.txt", "b.txt", "--idf-band", "1", "0"], 2, ["idf band"]),
         (["a.txt", "b.txt", "--max-document-bytes", "10"], 5, ["a.txt", "limit"]),
         (["a.txt", "b.txt", "--shingle", "0"], 2, ["--shingle"]),

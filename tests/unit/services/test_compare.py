@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 import texts
+import xxhash
 
 from simstore.errors import BadInput, DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import Comparison, Document
+from simstore.services.choose import SchemeChoice
 from simstore.services.compare import compare_texts, read_document
-from simstore.services.measures import CompareOptions
+from simstore.services.compared import CompareOptions
 from simstore.sources.registry import ReadOptions
 from simstore.text.words import terms
 
@@ -56,8 +58,6 @@ def log_weights(counts: Counter[str]) -> dict[str, float]:
 
 def plain_fingerprint(counts: Counter[str], bits: int) -> int:
     """SimHash of words that weigh the same, in plain loops."""
-    import xxhash
-
     sums = [0] * bits
     for term, count in counts.items():
         if bits <= 64:
@@ -410,6 +410,40 @@ def test_option_out_of_range_is_refused(options: dict[str, object]) -> None:
         CompareOptions(**options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("segmenter", ["jieba", "forward-max", "backward-max", "min-cut"])
+def test_segmenter_cuts_words_and_terms(segmenter: str) -> None:
+    pytest.importorskip("rjieba")
+    a, b = "我们喜欢苹果 new", "我们喜欢香蕉 NEW"
+    options = CompareOptions(units="words", shingle=1, segmenter=segmenter, weights="tf")
+    found = compare_texts(a, b, options)
+    one, other = ({"我们", "喜欢", word, "new"} for word in ("苹果", "香蕉"))
+    assert (found.first.shingle_count, found.first.feature_count) == (4, 4)
+    assert value(found, "resemblance", "jaccard") == len(one & other) / len(one | other)
+    assert value(found, "counting-bloom", "similarity") == len(one & other) / len(one | other)
+
+
+@pytest.mark.parametrize("name", ["blake2b", "md5"])
+def test_feature_hash_is_that_of_the_fingerprints(name: str) -> None:
+    a, b = "one two three", "two three four five"
+    found = compare_texts(a, b, CompareOptions(feature_hash=name, weights="tf", bits=(64,)))
+
+    def fingerprint(words: list[str]) -> int:
+        sums = [0] * 64
+        for word in words:
+            digest = (
+                hashlib.blake2b(word.encode(), digest_size=8).digest()
+                if name == "blake2b"
+                else hashlib.md5(word.encode()).digest()[8:]  # noqa: S324
+            )
+            bits = int.from_bytes(digest, "big")
+            sums = [s + (1 if bits >> (63 - n) & 1 else -1) for n, s in enumerate(sums)]
+        return int("".join("1" if s > 0 else "0" for s in sums), 2)
+
+    assert value(found, "simhash-64", "a") == f"{fingerprint(a.split()):016x}"
+    assert value(found, "simhash-64", "b") == f"{fingerprint(b.split()):016x}"
+    assert value(found, "simhash-64", "a") != value(compare_texts(a, b), "simhash-64", "a")
+
+
 # With a store.
 
 
@@ -454,6 +488,64 @@ def test_lexicon_follows_the_vocabulary_as_it_is_now(tmp_path: Path) -> None:
         assert signatures() == (_signature("river", "stone"),) * 2
         store.remove("1")
         assert signatures() == (_signature("lamp", "stone"), _signature("stone"))
+
+
+STORED = ("river lamp lamp", "stone", "moon", "sun river", "lamp")
+
+
+@pytest.mark.parametrize("weights", ["idf", "tf-idf", "log-tf-idf"])
+def test_weights_go_by_the_documents_of_the_store(tmp_path: Path, weights: str) -> None:
+    a, b = "river river stone unheard", "river lamp lamp lamp moon unheard"
+    with create(tmp_path) as store:
+        store.add_many((str(n), text) for n, text in enumerate(STORED))
+        options = CompareOptions(weights=weights, bits=(64,))
+        found = store.compare(Document("a", a), Document("b", b), options)
+        by_tf = store.compare(Document("a", a), Document("b", b))
+    vectors = []
+    for text in (a, b):
+        vector = {}
+        for word, count in Counter(text.split()).items():
+            df = sum(word in stored.split() for stored in STORED)
+            idf = 1 + math.log((1 + len(STORED)) / (1 + df))
+            of_count = {"idf": 1, "tf-idf": count, "log-tf-idf": 1 + math.log(count)}[weights]
+            vector[word] = of_count * idf
+        vectors.append(vector)
+    one, other = vectors
+    dot = sum(weight * other.get(word, 0) for word, weight in one.items())
+    lengths = [math.sqrt(sum(w * w for w in vector.values())) for vector in vectors]
+    assert value(found, "cosine", "cosine") == pytest.approx(
+        dot / lengths[0] / lengths[1], abs=2e-3
+    )
+    distance = math.dist(*([v.get(w, 0) for w in {*one, *other}] for v in vectors))
+    assert value(found, "euclid", "distance") == pytest.approx(distance, abs=1e-2)
+    assert value(found, "simhash-64", "a") == f"{_weighted_fingerprint(one):016x}"
+    assert value(found, "simhash-64", "b") == f"{_weighted_fingerprint(other):016x}"
+    assert found.measurement("resemblance").values == by_tf.measurement("resemblance").values
+
+
+def _weighted_fingerprint(vector: dict[str, float]) -> int:
+    """SimHash of words with weights; no sum of these is near zero."""
+    sums = [0.0] * 64
+    for word, weight in vector.items():
+        digest = xxhash.xxh3_64_intdigest(word.encode())
+        sums = [s + (weight if digest >> (63 - n) & 1 else -weight) for n, s in enumerate(sums)]
+    assert min(map(abs, sums)) > 0.01
+    return int("".join("1" if s > 0 else "0" for s in sums), 2)
+
+
+def test_weights_with_idf_need_the_counts_of_the_same_features(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="--db"):
+        compare_texts("a", "b", CompareOptions(weights="idf"))
+    with create(tmp_path) as store:
+        store.add_many([("1", "river"), ("2", "stone")])
+        options = CompareOptions(weights="idf", features="shingles")
+        with pytest.raises(InvalidParameter, match="other features"):
+            store.compare("1", "2", options)
+    (tmp_path / "s.db").unlink()
+    with create(tmp_path, SchemeChoice("web", stopwords="builtin")) as store:
+        store.add_many([("1", "river"), ("2", "stone")])
+        with pytest.raises(InvalidParameter, match="other features"):
+            store.compare("1", "2", CompareOptions(weights="idf"))
 
 
 def _signature(*words: str) -> str:

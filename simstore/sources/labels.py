@@ -1,0 +1,150 @@
+"""Labels: files that say which documents are near-duplicates of one another.
+
+Pairs are lines of two keys, clusters are lines of a key and a group; both as tab-separated values
+with or without a header, or as JSON Lines, plain or compressed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from simstore.errors import MalformedRecord
+from simstore.sources.streams import ByteStream
+from simstore.text.decoding import decode
+
+_FIRST = ("a", "first", "key_a", "key1", "id1", "id_a")
+_SECOND = ("b", "second", "key_b", "key2", "id2", "id_b")
+_KEY = ("key", "id", "doc_id", "document")
+_GROUP = ("group", "cluster", "label")
+_LABEL = ("label", "duplicate", "is_duplicate")
+_RESEMBLANCE = ("resemblance", "jaccard3", "jaccard")
+_YES = ("1", "1.0", "true", "yes", "duplicate")
+_NO = ("0", "0.0", "false", "no", "distinct")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPair:
+    """A pair that somebody judged.
+
+    Attributes:
+        duplicate: They are near-duplicates; False: they are not.
+        resemblance: Their resemblance, where the file tells it.
+    """
+
+    first: str
+    second: str
+    duplicate: bool = True
+    resemblance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLabel:
+    """The group of a document: near-duplicates of one another share it."""
+
+    key: str
+    group: str
+
+
+def read_pairs(name: str) -> list[LabelledPair]:
+    """Read labelled pairs.
+
+    The fields are ``a``, ``b``, perhaps ``label`` (1, true, yes, duplicate; 0, false, no,
+    distinct) and ``resemblance`` or ``jaccard3``; others are left aside. Without a header the
+    first two fields are the keys, a third one that is a label is the label.
+
+    Args:
+        name: Path of the file, or ``-``.
+
+    Raises:
+        SourceNotFound: There is no such file.
+        MalformedRecord: A line is no labelled pair.
+    """
+    pairs = []
+    for number, record in _records(name, (_FIRST, _SECOND), ("a", "b", "label")):
+        first, second = _needed(record, _FIRST), _needed(record, _SECOND)
+        if first is None or second is None:
+            raise MalformedRecord(name, number, "no pair: it needs the fields a and b")
+        label = _needed(record, _LABEL)
+        if label is not None and label.lower() not in _YES + _NO:
+            raise MalformedRecord(name, number, f"the label {label!r}: 1 or 0, true or false")
+        shown = _needed(record, _RESEMBLANCE)
+        try:
+            resemblance = None if shown is None else float(shown)
+        except ValueError:
+            raise MalformedRecord(name, number, f"the resemblance {shown!r}: no number") from None
+        duplicate = label is None or label.lower() in _YES
+        pairs.append(LabelledPair(first, second, duplicate, resemblance))
+    return pairs
+
+
+def read_clusters(name: str) -> list[GroupLabel]:
+    """Read the groups of documents: the fields ``key`` and ``group``.
+
+    Args:
+        name: Path of the file, or ``-``.
+
+    Raises:
+        SourceNotFound: There is no such file.
+        MalformedRecord: A line has no key or no group.
+    """
+    labels = []
+    for number, record in _records(name, (_KEY, _GROUP), ("key", "group")):
+        key, group = _needed(record, _KEY), _needed(record, _GROUP)
+        if key is None or group is None:
+            raise MalformedRecord(name, number, "no label: it needs the fields key and group")
+        labels.append(GroupLabel(key, group))
+    return labels
+
+
+def _needed(record: Mapping[str, str], names: Sequence[str]) -> str | None:
+    """Return the first of the fields that holds anything."""
+    return next((record[name] for name in names if record.get(name)), None)
+
+
+def _records(
+    name: str, header: Sequence[Sequence[str]], columns: Sequence[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number of each line, from 0, and its fields.
+
+    Args:
+        name: Path of the file, or ``-``.
+        header: Names of which a header holds one each.
+        columns: The fields of a file without a header.
+    """
+    names: Sequence[str] | None = None
+    with ByteStream(name).open() as stream:
+        for number, line in enumerate(stream):
+            text = decode(line).rstrip("\r\n")
+            if not text.strip():
+                continue
+            if text.lstrip().startswith("{"):
+                yield number, _json_fields(name, number, text)
+                continue
+            fields = next(csv.reader([text], delimiter="\t", quoting=csv.QUOTE_NONE))
+            if names is None:
+                folded = [field.strip().lower() for field in fields]
+                is_header = all(any(name in folded for name in some) for some in header)
+                names = folded if is_header else columns
+                if is_header:
+                    continue
+            record = dict(zip(names, fields, strict=False))
+            if names is columns and record.get("label", "").lower() not in _YES + _NO:
+                record.pop("label", None)
+            yield number, record
+
+
+def _json_fields(name: str, number: int, text: str) -> dict[str, str]:
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MalformedRecord(name, number, f"not JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise MalformedRecord(name, number, "a JSON value that is no object")
+    shown = {}
+    for field, value in record.items():
+        if isinstance(value, bool | int | float | str):
+            shown[str(field)] = str(value)
+    return shown

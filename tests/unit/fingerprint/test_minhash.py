@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.minhash import (
+    VALUES,
+    BandLayout,
+    band_values,
+    estimates,
+    sketches,
+)
+from simstore.fingerprint.shingle_sets import from_rows
+
+MASK = (1 << 64) - 1
+
+
+def plain_mix(value: int) -> int:
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    value = (value ^ value >> 27) * 0x94D049BB133111EB & MASK
+    return value ^ value >> 31
+
+
+def plain_sketch(hashes: set[int]) -> list[int]:
+    """Return the sketch as its definition says, in Python's own integers."""
+    drawn = [
+        plain_mix((place * 0x9E3779B97F4A7C15 + 0x73696D73746F7265) & MASK)
+        for place in range(1, 2 * VALUES + 1)
+    ]
+    return [
+        plain_mix(min(((drawn[j] | 1) * h + drawn[VALUES + j]) & MASK for h in hashes)) >> 48
+        for j in range(VALUES)
+    ]
+
+
+def rows(sets: list[set[int]]) -> list[np.ndarray]:
+    return [np.array(sorted(one), np.uint64) for one in sets]
+
+
+@pytest.mark.parametrize("size", [1, 2, 255, 256, 257, 700])
+def test_sketch_is_what_its_definition_says(size: int) -> None:
+    drawn = random.Random(size)
+    sets = [{drawn.getrandbits(64) for _ in range(size)}, {0, MASK}, set()]
+    made = sketches(from_rows(rows(sets)))
+    assert made.dtype == np.uint16
+    assert made.shape == (3, VALUES)
+    assert made[0].tolist() == plain_sketch(sets[0])
+    assert made[1].tolist() == plain_sketch(sets[1])
+
+
+@pytest.mark.parametrize("resemblance", [0.1, 0.3, 0.5, 0.8, 0.95])
+def test_estimates_lie_about_the_resemblance(resemblance: float) -> None:
+    drawn = random.Random(7)
+    errors = []
+    for _ in range(60):
+        common = {drawn.getrandbits(64) for _ in range(round(400 * resemblance))}
+        alone = [drawn.getrandbits(64) for _ in range(400 - len(common))]
+        first = common | set(alone[::2])
+        second = common | set(alone[1::2])
+        made = sketches(from_rows(rows([first, second])))
+        exact = len(first & second) / len(first | second)
+        errors.append(float(estimates(made[:1], made[1])[0]) - exact)
+    standard_error = math.sqrt(resemblance * (1 - resemblance) / VALUES)
+    assert abs(np.mean(errors)) < 4 * standard_error / math.sqrt(60)
+    assert np.std(errors) < 1.5 * standard_error
+
+
+def test_estimate_counts_equal_values() -> None:
+    one = np.arange(VALUES, dtype=np.uint16)
+    other = one.copy()
+    other[:32] += 1
+    assert estimates(np.stack((one, other)), one).tolist() == [1.0, 0.75]
+
+
+@pytest.mark.parametrize("layout", [(42, 3), (32, 4), (21, 6), (16, 8), (1, 128), (128, 1)])
+def test_bands_are_equal_where_their_values_are(layout: tuple[int, int]) -> None:
+    drawn = np.random.default_rng(3)
+    # Few values, so that bands agree often.
+    many = drawn.integers(0, 2, (60, VALUES)).astype(np.uint16)
+    many[:, ::3] += np.uint16(65_000)
+    bands = band_values(many, BandLayout(*layout))
+    count, size = layout
+    assert bands.shape == (60, count)
+    for i in range(60):
+        for place in range(count):
+            part = slice(place * size, (place + 1) * size)
+            same = (many[:, part] == many[i, part]).all(axis=1)
+            assert ((bands[:, place] == bands[i, place]) == same).all()
+
+
+def test_probability_is_the_curve_of_the_bands() -> None:
+    layout = BandLayout(32, 4)
+    shares = np.array([0.0, 0.5, 0.8, 1.0])
+    expected = [1 - (1 - s**4) ** 32 for s in shares.tolist()]
+    assert layout.probability(shares) == pytest.approx(expected)
+    assert str(layout) == "32x4"
+
+
+@pytest.mark.parametrize(("bands", "size"), [(0, 4), (4, 0), (33, 4), (129, 1), (-1, -1)])
+def test_layout_that_does_not_fit_the_sketch_is_refused(bands: int, size: int) -> None:
+    with pytest.raises(InvalidParameter, match="at most 128"):
+        BandLayout(bands, size)

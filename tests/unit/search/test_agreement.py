@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from simstore.search.agreement import (
+    Agreement,
+    adjusted_rand_index,
+    agreement,
+    exact_sets,
+    pair_codes,
+    pairs_of_clusters,
+    star_clusters,
+)
+
+LABELS = st.lists(st.integers(0, 4), min_size=2, max_size=12)
+
+
+def codes(pairs: list[tuple[int, int]], count: int) -> NDArray[np.int64]:
+    first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+    return pair_codes(first, second, count)
+
+
+def array(labels: list[int]) -> NDArray[np.int64]:
+    return np.array(labels, np.int64)
+
+
+def test_precision_recall_and_f1() -> None:
+    found = codes([(0, 1), (2, 1), (3, 4), (0, 4)], 5)
+    labelled = codes([(1, 0), (1, 2), (0, 2)], 5)
+    counted = agreement(found, labelled)
+    assert counted == Agreement(2, 4, 3)
+    assert counted.precision == 0.5
+    assert counted.recall == pytest.approx(2 / 3)
+    assert counted.f1 == pytest.approx(4 / 7)
+
+
+def test_nothing_found_is_precise_and_nothing_labelled_is_recalled() -> None:
+    assert Agreement(0, 0, 3).precision == 1
+    assert Agreement(0, 0, 3).f1 == 0
+    assert Agreement(0, 3, 0).recall == 1
+    assert Agreement(0, 3, 0).f1 == 0
+    assert Agreement(0, 0, 0).f1 == 1
+
+
+def test_a_pair_counts_once_in_either_order_and_a_document_is_no_pair() -> None:
+    assert codes([(3, 1), (1, 3), (2, 2)], 10).tolist() == [13]
+
+
+def test_pairs_of_clusters_leave_out_what_has_no_label() -> None:
+    found = pairs_of_clusters(array([7, -1, 7, 3, 7, -1, 3]))
+    assert found.tolist() == codes([(0, 2), (0, 4), (2, 4), (3, 6)], 7).tolist()
+    assert pairs_of_clusters(array([-1, -1])).tolist() == []
+    assert pairs_of_clusters(array([])).tolist() == []
+
+
+def test_exact_sets_are_documents_with_nothing_missing_and_nothing_too_many() -> None:
+    found = codes([(0, 1), (2, 3)], 6)
+    labelled = codes([(0, 1), (3, 4)], 6)
+    assert exact_sets(found, labelled, 6).tolist() == [True, True, False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ([0, 0, 1, 1], [5, 5, 9, 9], 1.0),
+        ([0, 0, 1, 2], [0, 0, 1, 1], 4 / 7),  # by hand: (1 - 1/3) / (1.5 - 1/3)
+        ([0, 0, 1, 1], [0, 1, 0, 1], -0.5),  # by hand: (0 - 2/3) / (2 - 2/3)
+        ([0, 1, 2, 3], [0, 1, 2, 3], 1.0),
+        ([0, 0, 0, 0], [0, 0, 0, 0], 1.0),
+        ([0, 0, 0, 0], [0, 1, 2, 3], 0.0),
+    ],
+)
+def test_adjusted_rand_index(one: list[int], other: list[int], expected: float) -> None:
+    assert adjusted_rand_index(array(one), array(other)) == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=15))
+def test_adjusted_rand_index_is_that_of_counting_every_pair(both: list[tuple[int, int]]) -> None:
+    one, other = zip(*both, strict=True)
+    pairs = list(combinations(range(len(both)), 2))
+    same_one = {pair for pair in pairs if one[pair[0]] == one[pair[1]]}
+    same_other = {pair for pair in pairs if other[pair[0]] == other[pair[1]]}
+    chance = len(same_one) * len(same_other) / len(pairs)
+    most = (len(same_one) + len(same_other)) / 2
+    expected = 1.0 if most == chance else (len(same_one & same_other) - chance) / (most - chance)
+    found = adjusted_rand_index(array(list(one)), array(list(other)))
+    assert found == pytest.approx(expected)
+
+
+@given(LABELS)
+def test_pairs_of_clusters_are_all_pairs_with_one_label(labels: list[int]) -> None:
+    count = len(labels)
+    expected = [i * count + j for i, j in combinations(range(count), 2) if labels[i] == labels[j]]
+    assert pairs_of_clusters(array(labels)).tolist() == expected
+
+
+def test_stars_do_not_chain() -> None:
+    # 1 is like 0, 2 is like 1 only: 2 does not come to 0 through 1.
+    first, second = array([0, 1, 2, 4]), array([1, 2, 3, 2])
+    assert star_clusters(first, second, 5).tolist() == [0, 0, 2, 2, 2]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda p: p[0] != p[1])),
+)
+def test_stars_are_those_of_the_rule_taken_word_by_word(pairs: list[tuple[int, int]]) -> None:
+    edges = {frozenset(pair) for pair in pairs}
+    expected: list[int] = []
+    for document in range(10):
+        centres = [
+            other
+            for other in range(document)
+            if expected[other] == other and frozenset((other, document)) in edges
+        ]
+        expected.append(centres[0] if centres else document)
+    unique = sorted(tuple(sorted(edge)) for edge in edges)
+    first, second = array([p[0] for p in unique]), array([p[1] for p in unique])
+    assert star_clusters(second, first, 10).tolist() == expected

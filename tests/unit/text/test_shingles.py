@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from simstore.text.normalization import normalize
+from simstore.text.shingles import tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" \n\t ", []),
+        ("The boat's in-bound, 3.14!", ["the", "boat", "s", "in", "bound", "3", "14"]),
+        ("snake_case", ["snake", "case"]),
+        ("灯塔, lamp灯42", ["灯", "塔", "lamp", "灯", "42"]),
+        ("カタ かな", ["カ", "タ", "か", "な"]),
+        ("Ünïcode ＦＵＬＬ", ["ünïcode", "full"]),
+        ("!!! ???", ["!!!", "???"]),
+        ("— … —", ["—", "...", "—"]),
+        ("한국어", ["한", "국", "어"]),
+    ],
+)
+def test_tokens(text: str, expected: list[str]) -> None:
+    assert tokens(normalize(text)) == expected
+
+
+def test_ascii_text_has_the_same_tokens_beside_a_character_that_is_not() -> None:
+    text = "".join(chr(code) for code in range(128)) + " one two"
+    plain = tokens(normalize(text))
+    assert tokens(normalize(text + " é"))[:-1] == plain
