@@ -30,7 +30,7 @@ from simstore.model import (
     VocabularyStatus,
     VocabularyTerm,
 )
-from simstore.services import fsck, maintain, refresh, reindex, remove, show
+from simstore.services import drift, fsck, maintain, refresh, reindex, remove, show
 from simstore.services.accept import Addable, accept
 from simstore.services.choose import SchemeChoice, choice_for_folder, make_scheme
 from simstore.services.compare import compare_in_store
@@ -408,11 +408,11 @@ class Store:
 
     def vocabulary_status(self) -> VocabularyStatus:
         """Return how far the standing generation has drifted from the vocabulary."""
-        return refresh.status(self._opened)
+        return drift.status(self._opened)
 
     def vocabulary(self, limit: int | None = None) -> list[VocabularyTerm]:
         """Return the most frequent features of the stored documents."""
-        return refresh.top_terms(self._opened, limit)
+        return drift.top_terms(self._opened, limit)
 
     def set_policy(self, policy: Policy) -> None:
         """Change whether ingest and removal refresh the store at their end."""

@@ -43,15 +43,15 @@ class Agreement:
         return 2 * self.common_count / both if both else 1.0
 
 
-def agreement(found: NDArray[np.int64], labelled: NDArray[np.int64]) -> Agreement:
-    """Count two sets of pairs.
+def agreement(found: NDArray[np.bool_], labelled: NDArray[np.bool_]) -> Agreement:
+    """Count pairs.
 
     Args:
-        found: Codes of :func:`pair_codes`.
-        labelled: Codes of the labelled pairs.
+        found: Which pairs were found, shape (pairs,).
+        labelled: Which pairs are labelled, shape (pairs,); no other pair is.
     """
-    common = np.intersect1d(found, labelled, assume_unique=True)
-    return Agreement(len(common), len(found), len(labelled))
+    common = int(np.count_nonzero(found & labelled))
+    return Agreement(common, int(np.count_nonzero(found)), int(np.count_nonzero(labelled)))
 
 
 def pair_codes(
@@ -91,22 +91,22 @@ def pairs_of_clusters(labels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def exact_sets(
-    found: NDArray[np.int64], labelled: NDArray[np.int64], count: int
+    first: NDArray[np.int64], second: NDArray[np.int64], wrong: NDArray[np.bool_], count: int
 ) -> NDArray[np.bool_]:
     """Return for each document whether what it was found alike to is exactly what is labelled.
 
     Args:
-        found: Codes of the found pairs.
-        labelled: Codes of the labelled pairs.
+        first: Place of one document of each pair.
+        second: Place of the other.
+        wrong: Which pairs were found and are not labelled, or the other way round.
         count: Number of documents.
 
     Returns:
         bool, shape (count,).
     """
-    wrong = np.setxor1d(found, labelled, assume_unique=True)
     right = np.ones(count, np.bool_)
-    right[wrong // count] = False
-    right[wrong % count] = False
+    right[first[wrong]] = False
+    right[second[wrong]] = False
     return right
 
 
@@ -170,3 +170,21 @@ def star_clusters(
             labels[later[start]] = centres[0]
             canonical[later[start]] = False
     return labels
+
+
+def connected(first: NDArray[np.int64], second: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return the connected component of each document: the place of its first document.
+
+    Args:
+        first: Place of one document of each pair.
+        second: Place of the other.
+        count: Number of documents.
+    """
+    labels = np.arange(count)
+    while True:
+        lowest = np.minimum(labels[first], labels[second])
+        np.minimum.at(labels, labels[first], lowest)
+        np.minimum.at(labels, labels[second], lowest)
+        labels = labels[labels]
+        if (labels[first] == labels[second]).all() and (labels[labels] == labels).all():
+            return labels

@@ -17,6 +17,11 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.features import FeatureCounts
 
+# Chosen on the tuning part of labelled sets (docs/detection.md): versions and copies of one
+# document reach both.
+LEAST_LIKENESS = 0.53
+LEAST_COSINE = 0.68
+
 # Entries of rows that are gathered at a time.
 _BLOCK = 1 << 20
 
@@ -28,7 +33,7 @@ class TermVectors:
     Attributes:
         offsets: Row d is ``offsets[d]:offsets[d + 1]``; int64, shape (documents + 1,).
         columns: Number of each term, int64, shape (entries,).
-        weights: (1 + ln tf) * ln((N + 1) / df), divided by the row's length; float64.
+        weights: float64.
         width: Columns are below it.
     """
 
@@ -43,7 +48,7 @@ def term_vectors(
     document_counts: NDArray[np.int64] | None = None,
     total: int | None = None,
 ) -> TermVectors:
-    """Weigh the terms of documents.
+    """Weigh the terms of documents by how rare they are: (1 + ln tf) * ln((N + 1) / df).
 
     Args:
         counts: Terms of each document.
@@ -56,11 +61,19 @@ def term_vectors(
         document_counts = np.bincount(counts.columns, minlength=width)
     total = len(counts) if total is None else total
     rarity = np.log((total + 1) / np.maximum(document_counts, 1))
-    weights = (1 + np.log(counts.counts)) * rarity[counts.columns]
+    return _vectors(counts, (1 + np.log(counts.counts)) * rarity[counts.columns])
+
+
+def plain_vectors(counts: FeatureCounts) -> TermVectors:
+    """Weigh the terms of documents by their count alone: 1 + ln tf."""
+    return _vectors(counts, 1 + np.log(counts.counts))
+
+
+def _vectors(counts: FeatureCounts, weights: NDArray[np.float64]) -> TermVectors:
     rows = np.repeat(np.arange(len(counts)), np.diff(counts.offsets))
     lengths = np.sqrt(np.bincount(rows, weights**2, len(counts)))
     weights /= np.maximum(lengths, np.finfo(np.float64).tiny)[rows]
-    return TermVectors(counts.offsets, counts.columns, weights, width)
+    return TermVectors(counts.offsets, counts.columns, weights, len(counts.terms))
 
 
 def likenesses(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 
 from simstore.errors import CorruptStore, SchemeMismatch, printable
-from simstore.fingerprint.features import assemble
+from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Finding
 from simstore.search.segments import segment_values
+from simstore.services import counting, standing
 from simstore.services.fsck_sketches import check_bands, check_sketches
 from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import DIGEST_BYTES
@@ -23,6 +23,7 @@ from simstore.storage import (
     codecs,
     documents,
     fingerprints,
+    frequencies,
     generations,
     vocabularies,
 )
@@ -65,6 +66,11 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             vocabularies.unmerged(connection, state.scheme_id)
         except ValueError as error:
             return [Finding("vocabulary", f"a delta is damaged ({error})", _REINDEX)]
+        if state.scheme.corpus == "frequencies" and state.generation is not None:
+            try:
+                opened.frequencies_of(connection, state.generation.generation_id)
+            except CorruptStore as error:
+                return [Finding("frequencies", error.reason, _REFRESH)]
         for check in (
             _check_documents,
             _check_fingerprints,
@@ -165,11 +171,14 @@ def _check_documents(check: _Check) -> Iterator[Finding]:
                     yield Finding("features", f"{_shown(key)}: not those of its text", _REINDEX)
 
 
+def _counts(check: _Check, texts: dict[int, bytes]) -> FeatureCounts:
+    decoded = {number: text.decode("utf-8", "surrogateescape") for number, text in texts.items()}
+    return counting.count_stored(check.connection, check.state.scheme, decoded)
+
+
 def _counted(check: _Check, texts: dict[int, bytes]) -> dict[int, FeatureRow]:
     """Return the feature counts of texts; terms unknown to the vocabulary have the number -1."""
-    counts = check.state.scheme.count(
-        [text.decode("utf-8", "surrogateescape") for text in texts.values()]
-    )
+    counts = _counts(check, texts)
     known = vocabularies.feature_ids(check.connection, check.state.scheme_id, counts.terms)
     ids = np.array([known.get(term, -1) for term in counts.terms], np.int64)
     rows = {}
@@ -226,22 +235,16 @@ def _made(check: _Check, generation_id: int, batch: list[int]) -> dict[int, int]
     state = check.state
     texts = {} if state.keeps_counts else check.texts(batch)
     if texts:
-        counts = state.scheme.count(
-            [text.decode("utf-8", "surrogateescape") for text in texts.values()]
-        )
-        return dict(zip(texts, to_integers(state.scheme.fingerprints(counts)), strict=True))
+        words = state.scheme.fingerprints(_counts(check, texts))
+        return dict(zip(texts, to_integers(words), strict=True))
     rows = check.kept_rows(batch)
     chosen = sorted(rows)
-    counts = assemble([rows[document_id] for document_id in chosen])
+    known = None
     if state.scheme.depends_on_corpus:
-        ranks = check.opened.ranks_of(check.connection, generation_id, counts.columns)
-        counts = replace(counts, columns=np.arange(len(ranks)))
-        words = state.scheme.fingerprints(counts, ranks)
-    else:
-        ids, columns = np.unique(counts.columns, return_inverse=True)
-        term_of = vocabularies.terms_of(check.connection, ids.tolist())
-        terms = tuple(term_of.get(number, b"?") for number in ids.tolist())
-        words = state.scheme.fingerprints(replace(counts, terms=terms, columns=columns))
+        known = standing.of_generation(check.opened, check.connection, state, generation_id)
+    words = standing.row_fingerprints(
+        check.connection, state.scheme, [rows[document_id] for document_id in chosen], known
+    )
     return dict(zip(chosen, to_integers(words), strict=True))
 
 
@@ -287,19 +290,29 @@ def _check_vocabulary(check: _Check) -> Iterator[Finding]:
 
 
 def _check_ranks(check: _Check) -> Iterator[Finding]:
-    """Ranks follow the order rule, and those of a fresh generation the present vocabulary."""
+    """Ranks follow their order; what a fresh generation froze is the present vocabulary."""
     state, connection = check.state, check.connection
     if not state.scheme.depends_on_corpus or state.generation is None:
         return
-    ranked = vocabularies.ranks(connection, state.generation.generation_id)
+    number = state.generation.generation_id
+    if state.scheme.corpus == "frequencies" and state.is_fresh:
+        held = check.opened.frequencies_of(connection, number)
+        present = frequencies.present(connection, state.scheme_id)
+        if not all(map(np.array_equal, held, present)):
+            yield Finding("frequencies", "not those of the present vocabulary", _REFRESH)
+    ranked = vocabularies.ranks(connection, number)
     totals = [total for _, total in ranked]
     if totals != sorted(totals, reverse=True):
         yield Finding("ranks", "not by descending count", _REFRESH)
-    if state.is_fresh and present_ranks(connection, state) != ranked:
+    if (
+        state.scheme.corpus == "ranks"
+        and state.is_fresh
+        and present_ranks(connection, state) != ranked
+    ):
         yield Finding("ranks", "not those of the present vocabulary", _REFRESH)
-    standing = generations.generations(connection, ("standing",))
-    if len(standing) != 1:
-        yield Finding("generation", f"{len(standing)} generations stand", _RESTORE)
+    stand = generations.generations(connection, ("standing",))
+    if len(stand) != 1:
+        yield Finding("generation", f"{len(stand)} generations stand", _RESTORE)
 
 
 def _remedy(state: State) -> str:

@@ -12,6 +12,7 @@ from simstore.search.agreement import (
     Agreement,
     adjusted_rand_index,
     agreement,
+    connected,
     exact_sets,
     pair_codes,
     pairs_of_clusters,
@@ -31,8 +32,8 @@ def array(labels: list[int]) -> NDArray[np.int64]:
 
 
 def test_precision_recall_and_f1() -> None:
-    found = codes([(0, 1), (2, 1), (3, 4), (0, 4)], 5)
-    labelled = codes([(1, 0), (1, 2), (0, 2)], 5)
+    found = np.array([True, True, True, True, False, False])
+    labelled = np.array([True, True, False, False, True, False])
     counted = agreement(found, labelled)
     assert counted == Agreement(2, 4, 3)
     assert counted.precision == 0.5
@@ -60,9 +61,9 @@ def test_pairs_of_clusters_leave_out_what_has_no_label() -> None:
 
 
 def test_exact_sets_are_documents_with_nothing_missing_and_nothing_too_many() -> None:
-    found = codes([(0, 1), (2, 3)], 6)
-    labelled = codes([(0, 1), (3, 4)], 6)
-    assert exact_sets(found, labelled, 6).tolist() == [True, True, False, False, False, True]
+    first, second = array([0, 2, 3]), array([1, 3, 4])
+    wrong = np.array([False, True, True])
+    assert exact_sets(first, second, wrong, 6).tolist() == [True, True, False, False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -122,3 +123,15 @@ def test_stars_are_those_of_the_rule_taken_word_by_word(pairs: list[tuple[int, i
     unique = sorted(tuple(sorted(edge)) for edge in edges)
     first, second = array([p[0] for p in unique]), array([p[1] for p in unique])
     assert star_clusters(second, first, 10).tolist() == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=14),
+)
+def test_connected_documents_share_the_place_of_their_first(pairs: list[tuple[int, int]]) -> None:
+    expected = list(range(12))
+    for _ in range(12):
+        for one, other in pairs:
+            expected[one] = expected[other] = min(expected[one], expected[other])
+    first, second = array([p[0] for p in pairs]), array([p[1] for p in pairs])
+    assert connected(first, second, 12).tolist() == expected

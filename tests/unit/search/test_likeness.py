@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simstore.fingerprint.features import FeatureCounts, count_features
 from simstore.search import likeness
-from simstore.search.likeness import likenesses, term_vectors
+from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), min_size=1, max_size=6)
 
@@ -62,6 +62,13 @@ def test_document_counts_of_a_larger_store() -> None:
     common, rare = math.log(1001 / 1000), math.log(1001)
     found = likenesses(vectors, np.array([0]), np.array([1]))
     assert found.tolist() == pytest.approx([common**2 / (common**2 + rare**2)])
+
+
+def test_plain_vectors_know_no_rarity() -> None:
+    vectors = plain_vectors(counted([["a", "a", "b"], ["a", "c"]]))
+    found = likenesses(vectors, np.array([0]), np.array([1]))
+    twice = 1 + math.log(2)
+    assert found.tolist() == pytest.approx([twice / math.hypot(twice, 1) / math.sqrt(2)])
 
 
 def test_no_pairs() -> None:
