@@ -19,8 +19,23 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import xxh3
 
 MAX_COUNTERS = 1 << 28
-# Features whose places are held at a time.
+# Features whose places are held at a time, and counters that are compared at a time.
 _BLOCK = 1 << 16
+_COUNTERS_A_FEATURE = 256
+_LEAST_COUNTERS, _MOST_COUNTERS = 1 << 16, 1 << 26
+
+
+def roomy_size(features: int) -> int:
+    """Return a size at which features seldom meet in a counter by chance.
+
+    Args:
+        features: Distinct features of both texts.
+
+    Returns:
+        The least power of two that is 256 times as much, from 2**16 to 2**26.
+    """
+    wanted = 1 << (max(features * _COUNTERS_A_FEATURE, 1) - 1).bit_length()
+    return min(max(wanted, _LEAST_COUNTERS), _MOST_COUNTERS)
 
 
 def check_filter(counters: int, hashes: int) -> None:
@@ -42,7 +57,7 @@ def check_filter(counters: int, hashes: int) -> None:
 
 def counting_filter(
     terms: Sequence[bytes], counts: NDArray[np.int64], *, counters: int, hashes: int
-) -> NDArray[np.int64]:
+) -> NDArray[np.uint32]:
     """Return the counting Bloom filter of counted features.
 
     Each feature adds its count to ``hashes`` different counters. The places follow from the two
@@ -50,15 +65,15 @@ def counting_filter(
 
     Args:
         terms: Distinct features.
-        counts: How often each occurs, shape (terms,).
+        counts: How often each occurs, shape (terms,); their sum is below 2**32.
         counters: Size of the filter; see :func:`check_filter`.
         hashes: Counters a feature.
 
     Returns:
-        int64, shape (counters,); its sum is ``hashes`` times the sum of the counts.
+        uint32, shape (counters,); its sum is ``hashes`` times the sum of the counts.
     """
     check_filter(counters, hashes)
-    filled = np.zeros(counters, np.int64)
+    filled = np.zeros(counters, np.uint32)
     steps = np.arange(hashes, dtype=np.uint64)
     for start in range(0, len(terms), _BLOCK):
         halves = xxh3(terms[start : start + _BLOCK], 128)
@@ -67,12 +82,12 @@ def counting_filter(
         np.add.at(
             filled,
             places.astype(np.int64).ravel(),
-            np.repeat(counts[start : start + _BLOCK], hashes),
+            np.repeat(counts[start : start + _BLOCK].astype(np.uint32), hashes),
         )
     return filled
 
 
-def filter_similarity(first: NDArray[np.int64], second: NDArray[np.int64]) -> float | None:
+def filter_similarity(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> float | None:
     """Return the overlap of two filters: the sum of the minima by the sum of the maxima.
 
     Features that share a counter by chance raise it; it is never below the same ratio of the
@@ -85,5 +100,10 @@ def filter_similarity(first: NDArray[np.int64], second: NDArray[np.int64]) -> fl
     Returns:
         0 to 1; None where both filters are empty.
     """
-    largest = int(np.maximum(first, second).sum())
-    return int(np.minimum(first, second).sum()) / largest if largest else None
+    common = sum(
+        int(np.minimum(first[start : start + _BLOCK], second[start : start + _BLOCK]).sum())
+        for start in range(0, len(first), _BLOCK)
+    )
+    # What two numbers add up to is their minimum and their maximum.
+    largest = int(first.sum()) + int(second.sum()) - common
+    return common / largest if largest else None

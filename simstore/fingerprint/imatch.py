@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,13 +78,15 @@ def signatures(terms: Sequence[bytes], lexicons: int, seed: int = 0) -> tuple[Si
         ``lexicons + 1`` signatures of 16 bytes; None where no term is left.
     """
     ordered = sorted(terms)
-    hashes = xxh3(ordered, 64)[:, 0] if ordered else np.empty(0, np.uint64)
-    found = [_digest(ordered)]
+    hashes = xxh3(ordered, 64)[:, 0]
+    # Each behind its length, so that no two lists of terms are the same bytes.
+    parts = [b"%d:%b" % (len(term), term) for term in ordered]
+    found = [_digest(parts)]
     for number in range(1, lexicons + 1):
         salt = np.array([seed, number], np.uint64)
         drawn = mix(mix(hashes ^ mix(salt[:1])) + mix(salt[1:]))
         kept = (drawn >= np.uint64(round(LEFT_OUT * 2**64))).tolist()
-        found.append(_digest([term for term, stays in zip(ordered, kept, strict=True) if stays]))
+        found.append(_digest(compress(parts, kept)))
     return tuple(found)
 
 
@@ -97,12 +100,7 @@ def agreements(first: Sequence[Signature], second: Sequence[Signature]) -> int:
     return sum(a is not None and a == b for a, b in zip(first, second, strict=True))
 
 
-def _digest(terms: Sequence[bytes]) -> Signature:
-    """Return BLAKE2b of sorted terms, each behind its length; None where there are none."""
-    if not terms:
-        return None
-    digest = hashlib.blake2b(digest_size=SIGNATURE_BYTES)
-    for term in terms:
-        digest.update(b"%d:" % len(term))
-        digest.update(term)
-    return digest.digest()
+def _digest(parts: Iterable[bytes]) -> Signature:
+    """Return BLAKE2b of parts that are not empty; None where there are none."""
+    joined = b"".join(parts)
+    return hashlib.blake2b(joined, digest_size=SIGNATURE_BYTES).digest() if joined else None

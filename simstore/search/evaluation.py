@@ -1,17 +1,12 @@
 """Evaluation: from scored pairs and labels to precision, recall and the rest, by threshold.
 
-The pairs that a method finds at a threshold are compared with those that are labelled. Five
-methods share the same pairs: ``simhash`` (distance at most the radius), ``minhash`` (the sketches
-agree in a band and their estimate reaches the threshold), ``verified`` (found by one of the two
-channels, and the resemblance reaches the threshold), ``likeness`` (found by one of the two, and
-alike in what is rare), ``exact`` (the resemblance reaches the threshold, found or not).
+The pairs that a method finds at a threshold are compared with those that are labelled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +18,14 @@ from simstore.search.agreement import (
     exact_sets,
     star_clusters,
 )
-from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS
+from simstore.search.likeness import LEAST_LIKENESS
+from simstore.search.scored_pairs import ScoredPairs, found_by
 
-METHODS = ("simhash", "minhash", "verified", "likeness", "exact")
-ALL_SETS, MEAN = "all", "mean"
+ALL_SETS, MEAN, LABELS = "all", "mean", "labels"
 RESEMBLANCE = 0.5
 WIDE_RADIUS = 6
 # Lower bounds of the bands of resemblance; the last one holds what is left.
 BANDS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.0)
-NO_DISTANCE = 1 << 10
 _STEPS = np.round(np.arange(0.05, 1.0001, 0.05), 2)
 
 
@@ -41,7 +35,7 @@ class CurvePoint:
 
     Attributes:
         set_name: The set of documents; ``all``: all of them; ``mean``: the mean over the sets.
-        method: One of :data:`METHODS`.
+        method: One of :data:`~simstore.search.scored_pairs.METHODS`.
         threshold: Radius in bits, inclusive, or least share.
         against: ``labels``, or ``resemblance >= x``: the pairs of the exact join.
         exact_sets: Share of the documents that were found alike to exactly what is labelled;
@@ -83,35 +77,6 @@ class BandRecall:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredPairs:
-    """Pairs of documents with all that the methods go by; shape (pairs,) each.
-
-    A pair that is not here is found by no method and labelled by nobody.
-
-    Attributes:
-        first: Place of the first document.
-        second: Place of the second, larger.
-        labelled: They are labelled near-duplicates.
-        distance: Hamming distance of the fingerprints; NO_DISTANCE without fingerprints.
-        in_band: The sketches agree in a band.
-        estimate: Resemblance estimated from the sketches.
-        resemblance: Resemblance of the shingle sets; NaN where it is not known.
-        likeness: Cosine of the rare terms; NaN where it is not known.
-        cosine: Cosine of all terms; NaN where it is not known.
-    """
-
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    labelled: NDArray[np.bool_]
-    distance: NDArray[np.int64]
-    in_band: NDArray[np.bool_]
-    estimate: NDArray[np.float64]
-    resemblance: NDArray[np.float64]
-    likeness: NDArray[np.float64]
-    cosine: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
 class Judged:
     """The documents whose pairs are judged.
 
@@ -124,6 +89,13 @@ class Judged:
     set_of: NDArray[np.int64]
     set_names: Sequence[str]
     clusters: NDArray[np.int64] | None
+
+    def members(self) -> list[tuple[str, NDArray[np.bool_]]]:
+        """Return the documents of each set, then of all where there are several sets."""
+        found = [(name, self.set_of == number) for number, name in enumerate(self.set_names)]
+        if len(found) == 1:
+            return found
+        return [*found, (ALL_SETS, np.ones(len(self.set_of), np.bool_))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,38 +132,14 @@ class Thresholds:
         return LEAST_LIKENESS if method == "likeness" else RESEMBLANCE
 
 
-def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> NDArray[np.bool_]:
-    """Return which pairs a method finds.
-
-    Args:
-        pairs: The pairs.
-        method: One of :data:`METHODS`.
-        threshold: Its threshold, inclusive.
-        radius: Radius of channel 1 where the method is not ``simhash``.
-    """
-    found: NDArray[np.bool_]
-    if method == "simhash":
-        found = pairs.distance <= threshold
-    elif method == "minhash":
-        found = pairs.in_band & (pairs.estimate >= threshold)
-    elif method == "exact":
-        found = pairs.resemblance >= threshold
-    else:
-        found = (pairs.distance <= radius) | pairs.in_band
-        if method == "verified":
-            found &= pairs.resemblance >= threshold
-        else:
-            found &= (pairs.likeness >= threshold) & (pairs.cosine >= LEAST_COSINE)
-    return found
-
-
 def curves(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> list[CurvePoint]:
     """Return every method at every threshold, for each set, all of them, and the mean."""
     points: list[CurvePoint] = []
     for method in thresholds.methods:
         for threshold in thresholds.of(method):
             found = found_by(pairs, method, threshold, thresholds.default_radius)
-            points += _points(pairs, judged, found, method, threshold, thresholds)
+            point = (method, threshold, LABELS, threshold == thresholds.default(method))
+            points += _points(pairs, judged, found, pairs.labelled, point)
     return points
 
 
@@ -204,18 +152,19 @@ def against_resemblance(
         pairs: Scored pairs, all of at least this resemblance among them.
         judged: The documents.
         thresholds: At which radii to look.
-        least: Least resemblance of the pairs to find, and threshold of the methods.
+        least: Least resemblance of the pairs to find, and threshold of the other methods.
     """
     true = pairs.resemblance >= least
+    without_clusters = replace(judged, clusters=None)
     points: list[CurvePoint] = []
     for method in thresholds.methods:
         if method in ("likeness", "exact"):
             continue
         for threshold in thresholds.of("simhash") if method == "simhash" else [least]:
             found = found_by(pairs, method, threshold, thresholds.default_radius)
-            points += _points(
-                pairs, judged, found, method, threshold, thresholds, f"resemblance >= {least}", true
-            )
+            is_default = threshold == thresholds.default(method)
+            point = (method, threshold, f"resemblance >= {least}", is_default)
+            points += _points(pairs, without_clusters, found, true, point)
     return points
 
 
@@ -223,68 +172,42 @@ def _points(
     pairs: ScoredPairs,
     judged: Judged,
     found: NDArray[np.bool_],
-    method: str,
-    threshold: float,
-    thresholds: Thresholds,
-    against: str = "labels",
-    true: NDArray[np.bool_] | None = None,
-) -> Iterator[CurvePoint]:
-    labelled = pairs.labelled if true is None else true
-    is_default = threshold == thresholds.default(method)
+    labelled: NDArray[np.bool_],
+    point: tuple[str, float, str, bool],
+) -> list[CurvePoint]:
+    """Return a point for each set, all sets, and the mean of those with labelled pairs."""
+    method, threshold, against, is_default = point
     count = len(judged.set_of)
-    clusters = judged.clusters if true is None else None
-    right = stars = None
-    if clusters is not None:
-        right = exact_sets(pairs.first, pairs.second, found != labelled, count)
+    right = exact_sets(pairs.first, pairs.second, found != labelled, count)
+    stars = np.empty(0, np.int64)
+    if judged.clusters is not None:
         stars = star_clusters(pairs.first[found], pairs.second[found], count)
-    pair_set = judged.set_of[pairs.first]
-    means: list[CurvePoint] = []
-    several = len(judged.set_names) > 1
-    for number, name in enumerate([*judged.set_names, ALL_SETS]):
-        if name == ALL_SETS and number == 1:
-            break
-        here = pair_set == number if number < len(judged.set_names) else np.ones_like(found)
+    points = []
+    for name, members in judged.members():
+        here = members[pairs.first]
         counts = agreement(found & here, labelled & here)
-        members = (
-            judged.set_of == number if number < len(judged.set_names) else np.ones(count, bool)
-        )
         share = ari = None
-        if right is not None and stars is not None and clusters is not None:
+        if judged.clusters is not None:
             share = float(right[members].mean()) if members.any() else 1.0
-            ari = adjusted_rand_index(stars[members], clusters[members])
-        point = CurvePoint(
-            name,
-            method,
-            threshold,
-            against,
-            counts.precision,
-            counts.recall,
-            counts.f1,
-            share,
-            ari,
-            counts,
-            is_default,
+            ari = adjusted_rand_index(stars[members], judged.clusters[members])
+        quality = (counts.precision, counts.recall, counts.f1, share, ari)
+        points.append(CurvePoint(name, method, threshold, against, *quality, counts, is_default))
+    averaged = [p for p in points[:-1] if p.counts is not None and p.counts.labelled_count]
+    if averaged:
+        quality = (
+            float(np.mean([p.precision for p in averaged])),
+            float(np.mean([p.recall for p in averaged])),
+            float(np.mean([p.f1 for p in averaged])),
+            _mean([p.exact_sets for p in averaged]),
+            _mean([p.ari for p in averaged]),
         )
-        yield point
-        if number < len(judged.set_names) and counts.labelled_count:
-            means.append(point)
-    if several and means:
-        yield CurvePoint(
-            MEAN,
-            method,
-            threshold,
-            against,
-            *(_mean(means, name) for name in ("precision", "recall", "f1")),  # type: ignore[arg-type]
-            _mean(means, "exact_sets"),
-            _mean(means, "ari"),
-            None,
-            is_default,
-        )
+        points.append(CurvePoint(MEAN, method, threshold, against, *quality, None, is_default))
+    return points
 
 
-def _mean(points: Sequence[CurvePoint], name: str) -> Any:
-    values = [getattr(point, name) for point in points]
-    return None if None in values else float(np.mean(values))
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None
 
 
 def band_recalls(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> list[BandRecall]:
@@ -302,10 +225,8 @@ def band_recalls(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> 
             threshold = thresholds.default(method)
             ways[f"{method} {threshold}"] = found_by(pairs, method, threshold, radius)
     rows = []
-    pair_set = judged.set_of[pairs.first]
-    names = list(judged.set_names)
-    for number, name in enumerate([*names, ALL_SETS] if len(names) > 1 else names):
-        here = pairs.labelled & (pair_set == number if number < len(names) else True)
+    for name, members in judged.members():
+        here = pairs.labelled & members[pairs.first]
         for lowest, above in zip(BANDS, (1.0, *BANDS), strict=False):
             end = pairs.resemblance < above if above < 1 else pairs.resemblance <= 1
             inside = here & (pairs.resemblance >= lowest) & end

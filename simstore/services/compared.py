@@ -52,7 +52,8 @@ class CompareOptions:
         lexicons: Random lexicons of I-Match.
         idf_band: Least and largest normalized idf of I-Match's lexicon, where a store has counts.
         seed: Chooses the random lexicons.
-        filter_counters: Counters of the counting Bloom filter, a power of two.
+        filter_counters: Counters of the counting Bloom filter, a power of two; None: 256 for each
+            distinct feature of the two texts, rounded up, from 2**16 to 2**26.
         filter_hashes: Counters a feature.
 
     Raises:
@@ -71,7 +72,7 @@ class CompareOptions:
     lexicons: int = 10
     idf_band: tuple[float, float] = (0.2, 0.9)
     seed: int = 0
-    filter_counters: int = 1 << 20
+    filter_counters: int | None = None
     filter_hashes: int = 4
 
     def __post_init__(self) -> None:
@@ -90,7 +91,8 @@ class CompareOptions:
         if not 0 <= self.seed < 1 << 64:
             raise InvalidParameter(f"seed {self.seed}: choose 0 to 2**64 - 1")
         imatch.check_band(*self.idf_band)
-        counting_bloom.check_filter(self.filter_counters, self.filter_hashes)
+        counters = self.filter_counters
+        counting_bloom.check_filter(1 << 16 if counters is None else counters, self.filter_hashes)
         for bits in self.bits:
             self.scheme(bits)
 

@@ -125,17 +125,18 @@ def imatch_agreement(
 
 def filter_overlap(made: Prepared, options: CompareOptions) -> Answer:
     """Compare counting Bloom filters; None where neither text has a feature."""
+    counters = options.filter_counters or counting_bloom.roomy_size(len(made.counts.terms))
     filters = []
     for place in (0, 1):
         columns, counts = made.counts.row(place)
         terms = [made.counts.terms[column] for column in columns.tolist()]
         filters.append(
             counting_bloom.counting_filter(
-                terms, counts, counters=options.filter_counters, hashes=options.filter_hashes
+                terms, counts, counters=counters, hashes=options.filter_hashes
             )
         )
     found = counting_bloom.filter_similarity(filters[0], filters[1])
-    detail = f"{options.filter_counters:,} counters, {options.filter_hashes} a feature"
+    detail = f"{counters:,} counters, {options.filter_hashes} a feature"
     return {"similarity": found}, f"{detail}; {options.features}"
 
 

@@ -8,7 +8,7 @@ import xxhash
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint import counting_bloom
-from simstore.fingerprint.counting_bloom import counting_filter, filter_similarity
+from simstore.fingerprint.counting_bloom import counting_filter, filter_similarity, roomy_size
 
 Counts = Counter[bytes]
 A: Counts = Counter({b"harbour": 3, b"boat": 1, "船".encode(): 2, b"": 1})
@@ -72,6 +72,26 @@ def test_overlap_of_empty_filters() -> None:
     assert filter_similarity(empty, empty) is None
     assert filter_similarity(empty, filled(A)) == 0.0
     assert filter_similarity(filled(A), filled(A)) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("features", "counters"),
+    [
+        (0, 1 << 16), (1, 1 << 16), (256, 1 << 16), (257, 1 << 17), (512, 1 << 17),
+        (1 << 18, 1 << 26), (1 << 30, 1 << 26),
+    ],
+)  # fmt: skip
+def test_roomy_filter_grows_with_the_features(features: int, counters: int) -> None:
+    assert roomy_size(features) == counters
+
+
+@pytest.mark.parametrize("count", [1, 100, 5_000])
+def test_features_seldom_meet_in_a_roomy_filter(count: int) -> None:
+    one, other = (Counter({b"%s %d" % (name, n): 1 for n in range(count)}) for name in (b"x", b"y"))
+    filters = [filled(counts, roomy_size(2 * count)) for counts in (one, other)]
+    found = filter_similarity(*filters)
+    assert found is not None
+    assert found < 0.01
 
 
 @pytest.mark.parametrize(

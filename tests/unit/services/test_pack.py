@@ -23,19 +23,6 @@ WORDS = (
     "river", "stone", "lamp", "harbour", "bridge", "tide", "wind", "night", "crew", "light",
     "cliff", "glass",
 )  # fmt: skip
-    "river",
-    "stone",
-    "lamp",
-    "harbour",
-    "bridge",
-    "tide",
-    "wind",
-    "night",
-    "crew",
-    "light",
-    "cliff",
-    "glass",
-]
 
 
 def text_of(number: int, changed: int = 0) -> str:
