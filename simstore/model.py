@@ -322,9 +322,11 @@ class VocabularyStatus:
         generation_id: The standing generation; None before the first.
         fresh: It covers every stored document and the present vocabulary.
         term_count: Features that the vocabulary knows.
-        rank_count: Ranks of the standing generation.
-        changed_ranks: Ranks that would hold another feature after a refresh.
-        entering_terms: Features that would enter the first N.
+        rank_count: Ranks of the standing generation; for weights by document frequency, features
+            whose frequency it has.
+        changed_ranks: Ranks that would hold another feature after a refresh; features whose
+            frequency would be another.
+        entering_terms: Features that would enter the first N; that the generation does not have.
         sampled: Documents looked at for ``changed_fingerprints``.
         changed_fingerprints: Of those, how many would get another fingerprint.
         waiting: Documents without a fingerprint in the standing generation.

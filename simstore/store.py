@@ -329,7 +329,12 @@ class Store:
         )
 
     def compare(
-        self, first: str | Document, second: str | Document, options: CompareOptions | None = None
+        self,
+        first: str | Document,
+        second: str | Document,
+        options: CompareOptions | None = None,
+        *,
+        on_progress: Progress | None = None,
     ) -> Comparison:
         """Compare two texts by every algorithm, side by side.
 
@@ -337,12 +342,13 @@ class Store:
             first: Key of a stored document, or a document whose text is given.
             second: Another one.
             options: How to compare.
+            on_progress: Called with algorithms done and in all.
 
         Raises:
             DocumentNotFound: No document has a key.
             NotFound: The store keeps no texts.
         """
-        return compare_in_store(self._opened, first, second, options)
+        return compare_in_store(self._opened, first, second, options, on_progress=on_progress)
 
     def report(self, run_id: int | None = None) -> QueryRun:
         """Return a recorded query run, the latest where none is named.

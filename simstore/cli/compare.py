@@ -15,7 +15,7 @@ from simstore.cli.options import (
     store_is_named,
     store_place,
 )
-from simstore.cli.output import print_table
+from simstore.cli.output import Update, print_table, progress
 from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, StoreNotFound, printable
 
 if TYPE_CHECKING:
@@ -148,11 +148,14 @@ def compare(first: str, second: str, output_format: str, **options: Any) -> None
         raise InvalidParameter("standard input (-) can be read only once")
     chosen = _chosen(options)
     given = [_given(name, options) for name in (first, second)]
-    if store_is_named() or any(isinstance(one, str) for one in given):
-        comparison = _compare_in_store(given, (first, second), chosen)
-    else:
-        a, b = (one for one in given if not isinstance(one, str))
-        comparison = compare_texts(a.text, b.text, chosen, names=(a.key, b.key))
+    with progress("compare") as show:
+        if store_is_named() or any(isinstance(one, str) for one in given):
+            comparison = _compare_in_store(given, (first, second), chosen, show)
+        else:
+            a, b = (one for one in given if not isinstance(one, str))
+            comparison = compare_texts(
+                a.text, b.text, chosen, names=(a.key, b.key), on_progress=show
+            )
     _write(comparison, output_format)
 
 
@@ -191,11 +194,14 @@ def _given(name: str, options: dict[str, Any]) -> Document | str:
 
 
 def _compare_in_store(
-    given: list[Document | str], names: tuple[str, str], options: CompareOptions
+    given: list[Document | str],
+    names: tuple[str, str],
+    options: CompareOptions,
+    show: Update,
 ) -> Comparison:
     try:
         with open_store(read_only=True) as store:
-            return store.compare(given[0], given[1], options)
+            return store.compare(given[0], given[1], options, on_progress=show)
     except StoreNotFound:
         unknown = [name for name, one in zip(names, given, strict=True) if name == one]
         if store_is_named() or not unknown:

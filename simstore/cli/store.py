@@ -38,7 +38,8 @@ from simstore.reports.lines import to_json
     type=click.Choice(["live", "frozen"]),
     default="live",
     show_default=True,
-    help="simtool: live refreshes after each ingest and removal; frozen only when told to.",
+    help="simtool, and web with idf: live refreshes after each ingest and removal; frozen only "
+    "when told to.",
 )
 @click.option("--no-text", is_flag=True, help="Keep no texts.")
 @click.option("--no-vocabulary", is_flag=True, help="web: do not count the terms of the store.")

@@ -104,13 +104,15 @@ class Thresholds:
 
     Attributes:
         radii: Radii in bits, ascending; none without fingerprints.
-        default_radius: The radius of channel 1 where methods need one.
+        default_radius: The store's default radius.
+        candidate_radius: Radius of channel 1 where another method verifies what it finds.
         methods: Which methods there is something for.
         floor: The exact join found all pairs of this resemblance; None: there was none.
     """
 
     radii: Sequence[int]
     default_radius: int
+    candidate_radius: int
     methods: Sequence[str]
     floor: float | None = None
 
@@ -137,7 +139,7 @@ def curves(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> list[C
     points: list[CurvePoint] = []
     for method in thresholds.methods:
         for threshold in thresholds.of(method):
-            found = found_by(pairs, method, threshold, thresholds.default_radius)
+            found = found_by(pairs, method, threshold, thresholds.candidate_radius)
             point = (method, threshold, LABELS, threshold == thresholds.default(method))
             points += _points(pairs, judged, found, pairs.labelled, point)
     return points
@@ -161,7 +163,7 @@ def against_resemblance(
         if method in ("likeness", "exact"):
             continue
         for threshold in thresholds.of("simhash") if method == "simhash" else [least]:
-            found = found_by(pairs, method, threshold, thresholds.default_radius)
+            found = found_by(pairs, method, threshold, thresholds.candidate_radius)
             is_default = threshold == thresholds.default(method)
             point = (method, threshold, f"resemblance >= {least}", is_default)
             points += _points(pairs, without_clusters, found, true, point)
@@ -212,10 +214,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def band_recalls(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> list[BandRecall]:
     """Return which labelled pairs are found, by the band of their resemblance."""
-    radius = thresholds.default_radius
+    radius = thresholds.candidate_radius
     ways: dict[str, NDArray[np.bool_]] = {}
     if "simhash" in thresholds.methods:
-        for bits in sorted({radius, max(radius, WIDE_RADIUS)} & set(thresholds.radii)):
+        shown = {thresholds.default_radius, WIDE_RADIUS, radius}
+        for bits in sorted(shown & {*thresholds.radii, radius}):
             ways[f"simhash {bits}"] = pairs.distance <= bits
     if "minhash" in thresholds.methods:
         ways["bands"] = pairs.in_band
@@ -238,3 +241,41 @@ def band_recalls(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> 
                 }
                 rows.append(BandRecall(name, lowest, above, total, recalls))
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How well a store finds what is labelled.
+
+    Attributes:
+        document_count: Documents whose pairs are judged.
+        pair_count: Labelled pairs among them.
+        unknown_keys: Labelled keys that the store does not hold, sorted.
+        outside_count: Labelled pairs that were left aside, because their documents are of two
+            sets or two parts.
+        methods: Methods there are curves of.
+        points: The curves, and those against all pairs of a least resemblance.
+        bands: The labelled pairs by their resemblance.
+    """
+
+    document_count: int
+    pair_count: int
+    unknown_keys: tuple[str, ...]
+    outside_count: int
+    methods: tuple[str, ...]
+    points: tuple[CurvePoint, ...]
+    bands: tuple[BandRecall, ...]
+
+    @property
+    def summary_set(self) -> str:
+        """The set that stands for all: the mean over the sets, or the only one."""
+        names = {point.set_name for point in self.points}
+        return MEAN if MEAN in names else next(iter(names), ALL_SETS)
+
+    def curve(self, set_name: str, method: str) -> list[CurvePoint]:
+        """Return the points of a method on a set, by ascending threshold."""
+        return [
+            point
+            for point in self.points
+            if (point.set_name, point.method, point.against) == (set_name, method, LABELS)
+        ]

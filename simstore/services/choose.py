@@ -160,11 +160,21 @@ def _as_counted(words: frozenset[bytes], recipe: FeatureRecipe) -> frozenset[byt
     )
 
 
+# Options whose names on the command line say what they do.
+_FLAGS = {
+    "case": "keep-case",
+    "width": "keep-width",
+    "accents": "strip-accents",
+    "han": "fold-han",
+    "fields": "field",
+}
+
+
 def _refuse(choice: SchemeChoice, *options: str) -> None:
     for option in options:
         if getattr(choice, option) is not None:
             other = "simtool" if choice.name == "web" else "web"
             raise InvalidParameter(
-                f"--{option.replace('_', '-')} is an option of the scheme {other}; "
+                f"--{_FLAGS.get(option, option.replace('_', '-'))} is an option of the scheme {other}; "
                 f"add --scheme {other}, or leave it out"
             )

@@ -19,6 +19,7 @@ from simstore.storage import documents, vocabularies
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
+Progress = Callable[[int, int], None]
 _WARM_UP = ("Warm up: 文字。", "Warm 字!")
 
 
@@ -29,6 +30,7 @@ def compare_texts(
     *,
     names: tuple[str, str] = ("A", "B"),
     collection: CollectionCounts | None = None,
+    on_progress: Progress | None = None,
 ) -> Comparison:
     """Compare two texts by every algorithm; no store is needed.
 
@@ -39,6 +41,7 @@ def compare_texts(
         names: What to call them.
         collection: Document counts for I-Match and for weights with idf; None: all features of the
             texts are the lexicon.
+        on_progress: Called with algorithms done and in all.
 
     Raises:
         MissingExtra: An option needs a package that is not installed.
@@ -50,7 +53,7 @@ def compare_texts(
     plain = replace(options, weights=COUNT_PART.get(options.weights, options.weights))
     _measure(prepare(_WARM_UP, plain), plain, None)
     made = prepare((first, second), options)
-    measurements = _measure(made, options, collection)
+    measurements = _measure(made, options, collection, on_progress)
     similar = None
     if made.sets.sizes().any():
         similar = made.overlap().resemblance >= options.similar_at
@@ -67,6 +70,8 @@ def compare_in_store(
     first: str | Document,
     second: str | Document,
     options: CompareOptions | None = None,
+    *,
+    on_progress: Progress | None = None,
 ) -> Comparison:
     """Compare two texts, of which some are stored; I-Match goes by the store's vocabulary.
 
@@ -75,6 +80,7 @@ def compare_in_store(
         first: Key of a stored document, or a document whose text is given.
         second: Another one.
         options: How to compare.
+        on_progress: Called with algorithms done and in all.
 
     Raises:
         DocumentNotFound: No document has a key.
@@ -87,7 +93,12 @@ def compare_in_store(
         collection = _collection_counts(opened, connection, state, texts, options)
     names = tuple(given if isinstance(given, str) else given.key for given in (first, second))
     return compare_texts(
-        texts[0], texts[1], options, names=(names[0], names[1]), collection=collection
+        texts[0],
+        texts[1],
+        options,
+        names=(names[0], names[1]),
+        collection=collection,
+        on_progress=on_progress,
     )
 
 
@@ -169,7 +180,10 @@ def _described(made: Prepared, place: int, name: str, options: CompareOptions) -
 
 
 def _measure(
-    made: Prepared, options: CompareOptions, collection: CollectionCounts | None
+    made: Prepared,
+    options: CompareOptions,
+    collection: CollectionCounts | None,
+    on_progress: Progress | None = None,
 ) -> tuple[Measurement, ...]:
     simhash = partial(measures.simhash, made, options, collection)
     shingling, counting_time = made.shingle_seconds, made.feature_seconds
@@ -191,4 +205,6 @@ def _measure(
         values, detail = step()
         seconds = shared_seconds + time.perf_counter() - start
         found.append(Measurement(name, values, detail, seconds))
+        if on_progress is not None:
+            on_progress(len(found), len(steps))
     return tuple(found)

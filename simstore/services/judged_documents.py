@@ -1,26 +1,287 @@
-"""The documents of a store whose pairs are judged, with all that scoring a pair needs."""
+"""The documents of a store as evaluation needs them, and the scores of their pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import NotFound
+from simstore.errors import CorruptStore, NotFound
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.minhash import VALUES, band_values, estimates_of_pairs
+from simstore.fingerprint.minhash import VALUES, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
-from simstore.fingerprint.simhash import to_words
+from simstore.fingerprint.simhash import to_words, word_count
 from simstore.search.agreement import pair_codes
-from simstore.search.all_pairs import SimilarPairs, all_pairs, resemblances
+from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs
-from simstore.search.likeness import TermVectors, likenesses, plain_vectors, term_vectors
+from simstore.search.hamming import verify
+from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs
 from simstore.services import counting
 from simstore.services.opened import OpenStore, State
 from simstore.storage import documents, fingerprints, sketches
 from simstore.storage.engine import Connection
+
+_PAGE_DOCUMENTS = 400
+# Pairs whose sketches are compared at a time.
+_BLOCK_PAIRS = 1 << 16
+_COLLECTION = "collection"
+
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(slots=True)
+class StoredDocuments:
+    """All documents of a store in order of ingest; a row each.
+
+    Attributes:
+        keys: Key of each.
+        fields: The metadata fields that were asked for, of each.
+        shingles: Shingle set of each; empty where the store keeps no texts.
+        counts: Terms of each, where the store keeps texts.
+        words: Fingerprints, shape (documents, words).
+        fingerprinted: Which have a fingerprint, shape (documents,).
+        sketches: Sketches, shape (documents, 128).
+        sketched: Which have a sketch that is not empty, shape (documents,).
+    """
+
+    keys: list[str]
+    fields: dict[str, list[str | None]]
+    shingles: ShingleSets
+    counts: FeatureCounts | None
+    words: NDArray[np.uint64]
+    fingerprinted: NDArray[np.bool_]
+    sketches: NDArray[np.uint16]
+    sketched: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What was read so far."""
+
+    keys: list[str] = field(default_factory=list)
+    fields: dict[str, list[str | None]] = field(default_factory=dict)
+    shingles: list[NDArray[np.uint64]] = field(default_factory=list)
+    terms: defaultdict[bytes, int] = field(default_factory=lambda: defaultdict(count().__next__))
+    rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=list)
+    words: list[NDArray[np.uint64]] = field(default_factory=list)
+    sketches: list[NDArray[np.uint16]] = field(default_factory=list)
+
+
+def read_documents(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    *,
+    fields: Sequence[str] = (),
+    shingles_only: bool = False,
+    on_progress: Progress | None = None,
+) -> StoredDocuments:
+    """Read all documents of a snapshot.
+
+    Args:
+        opened: The store.
+        connection: The snapshot.
+        state: What stands in it.
+        fields: Metadata fields to keep; ``collection`` is the collection.
+        shingles_only: Leave out terms, fingerprints and sketches.
+        on_progress: Called with documents read and in all.
+    """
+    reading = _Reading(fields={name: [] for name in fields})
+    total = documents.count(connection)
+    for rows in _pages(connection):
+        ids = [row.document_id for row in rows]
+        for row in rows:
+            reading.keys.append(row.key.decode("utf-8", "surrogateescape"))
+            for name, values in reading.fields.items():
+                value = row.collection if name == _COLLECTION else (row.metadata or {}).get(name)
+                values.append(None if value is None else str(value))
+        if state.settings.text_kept:
+            kept = counting.stored_texts(opened, connection, ids)
+            texts = {number: kept[number] for number in ids}
+            sets = state.channels.sketching.sets(texts.values())
+            reading.shingles += [sets.row(place) for place in range(len(sets))]
+            if not shingles_only:
+                _add_counts(reading, counting.count_stored(connection, state.scheme, texts))
+        if not shingles_only:
+            reading.words.append(_fingerprints(connection, state, ids))
+            reading.sketches.append(_sketches(opened, connection, state, ids))
+        if on_progress is not None:
+            on_progress(len(reading.keys), total)
+    return _whole(reading, state, shingles_only=shingles_only)
+
+
+def _pages(connection: Connection) -> Iterator[list[Any]]:
+    after = 0
+    while rows := list(documents.full_rows(connection, after=after, limit=_PAGE_DOCUMENTS)):
+        yield rows
+        after = rows[-1].document_id
+
+
+def _add_counts(reading: _Reading, counts: FeatureCounts) -> None:
+    numbers = np.fromiter(map(reading.terms.__getitem__, counts.terms), np.int64, len(counts.terms))
+    for place in range(len(counts)):
+        columns, occurrences = counts.row(place)
+        reading.rows.append((numbers[columns], occurrences))
+
+
+def _fingerprints(connection: Connection, state: State, ids: Sequence[int]) -> NDArray[np.uint64]:
+    """Return the fingerprint words of documents, and 1 behind them where there is one."""
+    bits = state.scheme.bits
+    found: Mapping[int, int] = {}
+    if state.generation is not None:
+        found = fingerprints.of_documents(connection, bits, state.generation.generation_id, ids)
+    words = to_words([found.get(number, 0) for number in ids], bits)
+    known = np.array([[number in found] for number in ids], np.uint64)
+    return np.hstack((words, known))
+
+
+def _sketches(
+    opened: OpenStore, connection: Connection, state: State, ids: Sequence[int]
+) -> NDArray[np.uint16]:
+    """Return the sketches of documents, and 1 behind them where there is one."""
+    made = np.zeros((len(ids), VALUES + 1), np.uint16)
+    found = sketches.of_documents(connection, state.scheme_id, ids)
+    places = [place for place, number in enumerate(ids) if number in found and found[number].packed]
+    try:
+        made[places, :VALUES] = unpack_sketches([found[ids[place]].packed for place in places])
+    except ValueError as error:
+        raise CorruptStore(opened.database.label, str(error)) from error
+    made[places, VALUES] = 1
+    return made
+
+
+def _whole(reading: _Reading, state: State, *, shingles_only: bool) -> StoredDocuments:
+    width = word_count(state.scheme.bits)
+    words = np.vstack([np.empty((0, width + 1), np.uint64), *reading.words])
+    made = np.vstack([np.empty((0, VALUES + 1), np.uint16), *reading.sketches])
+    counts = None
+    if state.settings.text_kept and not shingles_only:
+        lengths = [len(columns) for columns, _ in reading.rows]
+        none = np.empty(0, np.int64)
+        counts = FeatureCounts(
+            tuple(reading.terms),
+            np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64),
+            np.concatenate([none, *(columns for columns, _ in reading.rows)]),
+            np.concatenate([none, *(occurrences for _, occurrences in reading.rows)]),
+        )
+    return StoredDocuments(
+        reading.keys,
+        reading.fields,
+        from_rows(reading.shingles),
+        counts,
+        words[:, :width],
+        words[:, width] > 0,
+        made[:, :VALUES],
+        made[:, VALUES] > 0,
+    )
+
+
+def check_texts(state: State) -> None:
+    """Raise NotFound unless the store keeps texts."""
+    if not state.settings.text_kept:
+        raise NotFound("this store keeps no texts, so no resemblance can be told")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which pairs are scored.
+
+    Attributes:
+        set_of: Number of each document's set; -1: its pairs are not judged.
+        truth: Codes of the labelled pairs, of :func:`~simstore.search.agreement.pair_codes`.
+        only: Codes of the only pairs that are judged; None: all pairs inside a set.
+        radius: Largest distance that any method looks at.
+        floor: Least resemblance of the pairs of the exact join.
+    """
+
+    set_of: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    only: NDArray[np.int64] | None
+    radius: int
+    floor: float
+
+
+def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPairs:
+    """Return every pair that is labelled, or that any method may find, with its scores."""
+    total = len(held)
+    banded = [scope.truth[:0]]
+    found = [scope.truth]
+    for number in range(int(scope.set_of.max(initial=-1)) + 1):
+        rows = np.flatnonzero(scope.set_of == number)
+        found.append(_near(held, rows[held.fingerprinted[rows]], scope.radius, total))
+        sketched = rows[held.sketched[rows]]
+        if len(sketched):
+            bands = band_values(held.sketches[sketched], state.channels.layout)
+            agreeing = sketched[colliding_pairs(bands)]
+            banded.append(pair_codes(agreeing[:, 0], agreeing[:, 1], total))
+        if held.counts is not None:
+            similar = all_pairs(
+                from_rows([held.shingles.row(row) for row in rows.tolist()]), scope.floor
+            )
+            found.append(pair_codes(rows[similar.first], rows[similar.second], total))
+    in_band = np.unique(np.concatenate(banded))
+    codes = np.unique(np.concatenate([*found, in_band]))
+    if scope.only is not None:
+        codes = np.intersect1d(codes, scope.only, assume_unique=True)
+    first, second = codes // max(total, 1), codes % max(total, 1)
+    unknown = np.full(len(codes), np.nan)
+    resemblance = likeness = cosine = unknown
+    if held.counts is not None:
+        resemblance = resemblances(held.shingles, first, second)
+        likeness = likenesses(term_vectors(held.counts), first, second)
+        cosine = likenesses(plain_vectors(held.counts), first, second)
+    return ScoredPairs(
+        first,
+        second,
+        np.isin(codes, scope.truth, assume_unique=True),
+        _distances(held, first, second),
+        np.isin(codes, in_band, assume_unique=True),
+        _estimates(held, first, second),
+        resemblance,
+        likeness,
+        cosine,
+    )
+
+
+def _near(
+    held: StoredDocuments, rows: NDArray[np.int64], radius: int, total: int
+) -> NDArray[np.int64]:
+    """Return the codes of all pairs of rows within a radius, by comparing every pair."""
+    words = held.words[rows]
+    firsts, seconds = [rows[:0]], [rows[:0]]
+    for place in range(len(rows) - 1):
+        positions, _ = verify(words[place + 1 :], words[place], radius)
+        if len(positions):
+            seconds.append(rows[place + 1 + positions])
+            firsts.append(np.full(len(positions), rows[place]))
+    return pair_codes(np.concatenate(firsts), np.concatenate(seconds), total)
+
+
+def _distances(
+    held: StoredDocuments, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    bits = np.bitwise_count(held.words[first] ^ held.words[second]).sum(axis=1, dtype=np.int64)
+    known = held.fingerprinted[first] & held.fingerprinted[second]
+    return np.where(known, bits, NO_DISTANCE)
+
+
+def _estimates(
+    held: StoredDocuments, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    result = np.zeros(len(first), np.float64)
+    for start in range(0, len(first), _BLOCK_PAIRS):
+        part = slice(start, start + _BLOCK_PAIRS)
+        equal = held.sketches[first[part]] == held.sketches[second[part]]
+        result[part] = equal.mean(axis=1)
+    known = held.sketched[first] & held.sketched[second]
+    return np.where(known, result, 0.0)

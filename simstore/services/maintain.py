@@ -48,7 +48,7 @@ def create_store(
     check_channels(scheme, channels)
     if scheme.depends_on_corpus and not vocabulary_recorded:
         raise InvalidParameter(
-            f"scheme {scheme.label} ranks its features by the vocabulary; leave out --no-vocabulary"
+            f"scheme {scheme.label} depends on the vocabulary; leave out --no-vocabulary"
         )
     settings = Settings(policy, text_kept, vocabulary_recorded, 0)
     if database.path is None:

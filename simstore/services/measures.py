@@ -42,7 +42,7 @@ def simhash(
     made: Prepared, options: CompareOptions, collection: CollectionCounts | None, bits: int
 ) -> Answer:
     """Compare fingerprints by their bits, and by their values as numbers."""
-    words = options.scheme(bits).fingerprints(made.counts, _idf(made, options, collection))
+    words = options.scheme(bits).fingerprints(made.counts, _idf(options, collection))
     distance = int(distances(words[:1], words[1])[0])
     one, other = to_integers(words)
     values: dict[str, Value] = {
@@ -161,7 +161,7 @@ def _vectors(
     for place in (0, 1):
         columns, counts = made.counts.row(place)
         vectors[place, columns] = integer_weights(counts, of_counts) / scale
-    idf = _idf(made, options, collection)
+    idf = _idf(options, collection)
     if idf is not None:
         vectors *= idf / SCALE
     return vectors[0], vectors[1]
@@ -171,9 +171,7 @@ def _of_vectors(options: CompareOptions) -> str:
     return f"vectors of {options.features}, {options.weights}"
 
 
-def _idf(
-    made: Prepared, options: CompareOptions, collection: CollectionCounts | None
-) -> NDArray[np.int64] | None:
+def _idf(options: CompareOptions, collection: CollectionCounts | None) -> NDArray[np.int64] | None:
     """Return the idf of each feature, in 1/1024; None where the weights need none."""
     if options.weights not in COUNT_PART:
         return None

@@ -16,7 +16,9 @@ from simstore.storage import migrate
 from simstore.storage.engine import Database
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "golden"
-NAMES = ("store-0001", "course-0001", "store-0002", "course-0002")
+NAMES = (
+    "store-0001", "course-0001", "store-0002", "course-0002", "store-0003", "course-0003",
+)  # fmt: skip
 
 
 def revision(name: str) -> str:

@@ -27,7 +27,17 @@ Pages = list[tuple[str, str]]
 # Ranks of few features tie and change with every page.
 SIMTOOL = SchemeChoice("simtool", bits=24, features=4)
 WEB = SchemeChoice("web")
-SCHEMES = st.sampled_from([SIMTOOL, SchemeChoice("simtool", bits=100, features=50), WEB])
+# Document frequencies change with every page too.
+IDF = SchemeChoice("web", bits=24, weights="tf-idf")
+CORPUS_SCHEMES = st.sampled_from([SIMTOOL, IDF])
+SCHEMES = st.sampled_from(
+    [
+        SIMTOOL,
+        SchemeChoice("simtool", bits=100, features=50),
+        WEB,
+        SchemeChoice("web", bits=100, weights="log-tf-idf", shingle=2),
+    ]
+)
 
 
 # An example with stores takes a tenth of a second and more.
@@ -75,11 +85,13 @@ def state_after_one_batch(pages: Pages, scheme: SchemeChoice) -> tuple[State, tu
 
 
 @few
-@given(page_lists(repeats=True), st.data())
-def test_any_split_into_files_equals_one_batch(pages: Pages, data: st.DataObject) -> None:
-    whole = state_after_one_batch(pages, SIMTOOL)
+@given(page_lists(repeats=True), st.data(), CORPUS_SCHEMES)
+def test_any_split_into_files_equals_one_batch(
+    pages: Pages, data: st.DataObject, scheme: SchemeChoice
+) -> None:
+    whole = state_after_one_batch(pages, scheme)
     parts = parts_of(pages, data.draw(cuts_of(len(pages))))
-    with new_store() as (place, store):
+    with new_store(scheme) as (place, store):
         names = []
         for number, part in enumerate(parts):
             names.append(str(place / f"article-{number}.txt"))
@@ -90,12 +102,14 @@ def test_any_split_into_files_equals_one_batch(pages: Pages, data: st.DataObject
 
 
 @few
-@given(page_lists(repeats=True), st.data())
-def test_any_split_into_sessions_equals_one_batch(pages: Pages, data: st.DataObject) -> None:
-    whole = state_after_one_batch(pages, SIMTOOL)
+@given(page_lists(repeats=True), st.data(), CORPUS_SCHEMES)
+def test_any_split_into_sessions_equals_one_batch(
+    pages: Pages, data: st.DataObject, scheme: SchemeChoice
+) -> None:
+    whole = state_after_one_batch(pages, scheme)
     parts = parts_of(pages, data.draw(cuts_of(len(pages))))
     refreshes = [*(data.draw(st.booleans()) for _ in parts[1:]), True]
-    with new_store() as (place, store):
+    with new_store(scheme) as (place, store):
         summaries = []
         for number, (part, refresh) in enumerate(zip(parts, refreshes, strict=True)):
             path = place / f"article-{number}.txt"

@@ -11,13 +11,15 @@ import pytest
 
 from simstore.errors import CorruptStore
 from simstore.model import Finding
+from simstore.services.choose import SchemeChoice
 from simstore.storage import codecs
 from simstore.store import Store
 
 from .stores import SIMTOOL, TEXTS, WEB, create, filled, raw, rows
 
 Damage = Callable[[Any], object]
-SCHEMES = {"simtool": SIMTOOL, "web": WEB}
+IDF = SchemeChoice("web", weights="tf-idf")
+SCHEMES = {"simtool": SIMTOOL, "web": WEB, "idf": IDF}
 
 
 def after(folder: Path, *statements: str | tuple[str, tuple[Any, ...]]) -> list[Finding]:
@@ -46,6 +48,9 @@ def kinds(found: list[Finding]) -> set[str]:
         ("simtool", {}),
         ("simtool", {"text": False}),
         ("simtool", {"policy": "frozen"}),
+        ("idf", {}),
+        ("idf", {"text": False}),
+        ("idf", {"policy": "frozen"}),
         ("web", {}),
         ("web", {"text": False}),
         ("web", {"vocabulary": False}),
@@ -390,3 +395,32 @@ def test_reindex_or_refresh_mends_what_can_be_made_anew(tmp_path: Path, scheme: 
     with Store.open(tmp_path / "s.db") as store:
         store.reindex()
         assert store.fsck() == []
+
+
+@pytest.mark.parametrize("blob", [b"", b"rubbish" * 9])
+def test_corrupt_document_frequencies_are_found_and_mended(tmp_path: Path, blob: bytes) -> None:
+    filled(tmp_path, IDF).close()
+    found = after(tmp_path, ("UPDATE generation_frequency SET frequencies = ?", (blob,)))
+    assert [(one.invariant, one.remedy) for one in found] == [
+        ("frequencies", "run `simstore vocabulary refresh --force`")
+    ]
+    with Store.open(tmp_path / "s.db") as store:
+        with pytest.raises(CorruptStore, match="document frequencies"):
+            store.query("boats")
+        store.refresh(force=True)
+        assert store.fsck() == []
+
+
+def test_missing_document_frequencies_are_found(tmp_path: Path) -> None:
+    filled(tmp_path, IDF).close()
+    assert kinds(after(tmp_path, "DELETE FROM generation_frequency")) == {"frequencies"}
+
+
+def test_document_frequencies_of_another_corpus_are_found(tmp_path: Path) -> None:
+    filled(tmp_path, IDF).close()
+    numbers, counts = codecs.unpack_features(
+        rows(tmp_path, "SELECT frequencies FROM generation_frequency")[0][0]
+    )
+    packed = codecs.pack_features(numbers, counts + 1)
+    found = after(tmp_path, ("UPDATE generation_frequency SET frequencies = ?", (packed,)))
+    assert "frequencies" in kinds(found)

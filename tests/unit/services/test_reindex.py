@@ -16,6 +16,8 @@ CHOICES = {
     "wide simtool": SchemeChoice("simtool", bits=100, features=3),
     "web": WEB,
     "wide web": WIDE,
+    "idf": SchemeChoice("web", weights="log-tf-idf"),
+    "shingles": SchemeChoice("web", units="characters", shingle=4, feature_hash="md5"),
 }
 
 
@@ -36,7 +38,7 @@ def terms(store: Store) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("after", CHOICES)
-@pytest.mark.parametrize("before", ["simtool", "web"])
+@pytest.mark.parametrize("before", ["simtool", "web", "idf"])
 def test_reindexed_store_is_that_of_the_new_scheme_from_the_start(
     tmp_path: Path, before: str, after: str
 ) -> None:
