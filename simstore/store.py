@@ -30,15 +30,23 @@ from simstore.model import (
     VocabularyStatus,
     VocabularyTerm,
 )
+from simstore.search.evaluation import Evaluation
 from simstore.services import drift, fsck, maintain, refresh, reindex, remove, show
 from simstore.services.accept import Addable, accept
 from simstore.services.choose import SchemeChoice, choice_for_folder, make_scheme
-from simstore.services.compare import compare_in_store
+from simstore.services.compare_stored import compare_in_store
 from simstore.services.compared import CompareOptions
+from simstore.services.evaluate import (
+    EvaluateOptions,
+    ExactPair,
+    evaluate_store,
+    exact_pairs,
+)
 from simstore.services.ingest import IngestOptions, Observer, ingest_documents, ingest_sources
 from simstore.services.opened import OpenStore
 from simstore.services.query import query_samples
 from simstore.services.refresh import Progress
+from simstore.services.truth import Labels
 from simstore.sources.registry import ReadOptions, open_sources
 from simstore.storage import documents, generations, migrate, queries, runs
 from simstore.storage.engine import Database, Synchronous
@@ -349,6 +357,39 @@ class Store:
             NotFound: The store keeps no texts.
         """
         return compare_in_store(self._opened, first, second, options, on_progress=on_progress)
+
+    def evaluate(
+        self,
+        labels: Labels,
+        options: EvaluateOptions | None = None,
+        *,
+        on_progress: Progress | None = None,
+    ) -> Evaluation:
+        """Tell how well the store finds what is labelled, by each method, at each threshold.
+
+        Args:
+            labels: What is near-duplicate of what.
+            options: How to evaluate.
+            on_progress: Called with documents read and in all.
+
+        Raises:
+            NotFound: No document of the store is labelled.
+        """
+        return evaluate_store(self._opened, labels, options or EvaluateOptions(), on_progress)
+
+    def exact_pairs(
+        self, min_resemblance: float = 0.5, *, on_progress: Progress | None = None
+    ) -> list[ExactPair]:
+        """Return all pairs of documents of a least resemblance, in order of ingest; none is missed.
+
+        Args:
+            min_resemblance: Above 0, at most 1, inclusive.
+            on_progress: Called with documents read and in all.
+
+        Raises:
+            NotFound: The store keeps no texts.
+        """
+        return exact_pairs(self._opened, min_resemblance, on_progress)
 
     def report(self, run_id: int | None = None) -> QueryRun:
         """Return a recorded query run, the latest where none is named.

@@ -21,6 +21,7 @@ from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, StoreN
 if TYPE_CHECKING:
     from simstore.model import Comparison, Document
     from simstore.services.compared import CompareOptions
+    from simstore.text.normalization import Normalization
 
 _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 
@@ -102,7 +103,12 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
     metavar="J",
     help="Least resemblance of similar texts.",
 )
-@click.option("--no-normalize", is_flag=True, help="Keep case, width and white space.")
+@click.option("--keep-case", is_flag=True, help="Upper and lower case differ.")
+@click.option("--keep-width", is_flag=True, help="Full- and half-width forms differ.")
+@click.option("--strip-accents", is_flag=True, help="é is e, ё is е.")
+@click.option("--fold-han", is_flag=True, help="Traditional Chinese characters are simplified.")
+@click.option("--fold-han-words", is_flag=True, help="And words of Taiwan those of the mainland.")
+@click.option("--no-normalize", is_flag=True, help="Keep case, width, composition and white space.")
 @click.option(
     "--idf-band",
     type=(float, float),
@@ -161,12 +167,11 @@ def compare(first: str, second: str, output_format: str, **options: Any) -> None
 
 def _chosen(options: dict[str, Any]) -> CompareOptions:
     from simstore.services.compared import CompareOptions
-    from simstore.text.normalization import DEFAULT
 
     return CompareOptions(
         units=options["units"],
         shingle=options["shingle"],
-        normalization=None if options["no_normalize"] else DEFAULT,
+        normalization=_normalization(options),
         segmenter=options["segmenter"],
         features=options["features"],
         weights=options["weights"],
@@ -176,6 +181,28 @@ def _chosen(options: dict[str, Any]) -> CompareOptions:
         lexicons=options["lexicons"],
         idf_band=options["idf_band"],
         seed=options["seed"],
+    )
+
+
+def _normalization(options: dict[str, Any]) -> Normalization | None:
+    from simstore.text.normalization import Normalization
+
+    names = ("keep_case", "keep_width", "strip_accents", "fold_han", "fold_han_words")
+    if options["no_normalize"]:
+        for name in names:
+            if options[name]:
+                shown = name.replace("_", "-")
+                raise InvalidParameter(f"--no-normalize and --{shown}: choose one of them")
+        return None
+    return Normalization(
+        case="keep" if options["keep_case"] else "fold",
+        width="keep" if options["keep_width"] else "fold",
+        accents="strip" if options["strip_accents"] else "keep",
+        han="simplified-words"
+        if options["fold_han_words"]
+        else "simplified"
+        if options["fold_han"]
+        else "keep",
     )
 
 

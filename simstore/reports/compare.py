@@ -24,6 +24,8 @@ _TITLES = {
     "counting-bloom": "counting Bloom filter",
     "cosine": "term vectors, cosine",
     "euclid": "term vectors, Euclid",
+    "store-simhash": "the store's SimHash",
+    "store-resemblance": "the store's shingles",
 }
 _MEASURES = {
     "a": "A",

@@ -14,12 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.shingle_sets import ShingleSets
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.shingle_sets import ShingleSets
 
 # Meetings in the index, and shingles of candidates, that are held at a time.
 _BLOCK = 1 << 20

@@ -11,11 +11,14 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.features import FeatureCounts
+if TYPE_CHECKING:
+    from simstore.fingerprint.features import FeatureCounts
+
 
 # Chosen on the tuning part of labelled sets (docs/detection.md): versions and copies of one
 # document reach both.

@@ -174,7 +174,8 @@ def _refuse(choice: SchemeChoice, *options: str) -> None:
     for option in options:
         if getattr(choice, option) is not None:
             other = "simtool" if choice.name == "web" else "web"
+            name = _FLAGS.get(option, option.replace("_", "-"))
             raise InvalidParameter(
-                f"--{_FLAGS.get(option, option.replace('_', '-'))} is an option of the scheme {other}; "
+                f"--{name} is an option of the scheme {other}; "
                 f"add --scheme {other}, or leave it out"
             )

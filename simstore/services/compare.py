@@ -8,16 +8,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from simstore.errors import BadInput, DocumentNotFound, MalformedRecord, NotFound, printable
+from simstore.errors import BadInput, MalformedRecord, printable
 from simstore.fingerprint.weights import COUNT_PART
 from simstore.model import ComparedText, Comparison, Document, Measurement, Rejection
-from simstore.services import counting, measures
+from simstore.services import measures
 from simstore.services.compared import CollectionCounts, CompareOptions, Prepared, prepare
-from simstore.services.opened import OpenStore, State
 from simstore.sources.registry import FileSource, ReadOptions
-from simstore.storage import documents, vocabularies
-from simstore.storage.engine import Connection
-from simstore.text.decoding import encode
 
 Progress = Callable[[int, int], None]
 _WARM_UP = ("Warm up: 文字。", "Warm 字!")
@@ -65,43 +61,6 @@ def compare_texts(
     )
 
 
-def compare_in_store(
-    opened: OpenStore,
-    first: str | Document,
-    second: str | Document,
-    options: CompareOptions | None = None,
-    *,
-    on_progress: Progress | None = None,
-) -> Comparison:
-    """Compare two texts, of which some are stored; I-Match goes by the store's vocabulary.
-
-    Args:
-        opened: The store.
-        first: Key of a stored document, or a document whose text is given.
-        second: Another one.
-        options: How to compare.
-        on_progress: Called with algorithms done and in all.
-
-    Raises:
-        DocumentNotFound: No document has a key.
-        NotFound: The store keeps no texts.
-    """
-    options = options or CompareOptions()
-    with opened.database.read() as connection:
-        state = opened.state(connection)
-        texts = tuple(_text_of(opened, connection, state, given) for given in (first, second))
-        collection = _collection_counts(opened, connection, state, texts, options)
-    names = tuple(given if isinstance(given, str) else given.key for given in (first, second))
-    return compare_texts(
-        texts[0],
-        texts[1],
-        options,
-        names=(names[0], names[1]),
-        collection=collection,
-        on_progress=on_progress,
-    )
-
-
 def read_document(name: str, read: ReadOptions) -> Document:
     """Return the one document of a file or of standard input.
 
@@ -126,44 +85,6 @@ def read_document(name: str, read: ReadOptions) -> Document:
             "--as text, or ingest it and name the keys"
         )
     return replace(records[0], key=name)
-
-
-def _text_of(opened: OpenStore, connection: Connection, state: State, given: str | Document) -> str:
-    if isinstance(given, Document):
-        return given.text
-    key = encode(given)
-    row = documents.by_keys(connection, [key]).get(key)
-    if row is None:
-        raise DocumentNotFound(given)
-    if not state.settings.text_kept:
-        raise NotFound(
-            f"the text of {printable(given)!r} is not kept (the store was made with --no-text); "
-            "compare files"
-        )
-    return counting.stored_texts(opened, connection, [row.document_id])[row.document_id]
-
-
-def _collection_counts(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
-    texts: tuple[str, ...],
-    options: CompareOptions,
-) -> CollectionCounts | None:
-    """Return the document counts of the texts' features; None where the store counts none."""
-    size = documents.count(connection)
-    if not state.records_vocabulary or size < 2:
-        return None
-    counts = state.scheme.count(texts)
-    found = vocabularies.document_counts(connection, state.scheme_id, counts.terms)
-    return CollectionCounts(
-        opened.database.label,
-        state.scheme.label,
-        counts,
-        found,
-        size,
-        options.counts_like(state.scheme),
-    )
 
 
 def _described(made: Prepared, place: int, name: str, options: CompareOptions) -> ComparedText:

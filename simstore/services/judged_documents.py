@@ -33,7 +33,7 @@ _PAGE_DOCUMENTS = 400
 _BLOCK_PAIRS = 1 << 16
 _COLLECTION = "collection"
 
-Progress = Callable[[int, int | None], None]
+Progress = Callable[[int, int], None]
 
 
 @dataclass(slots=True)
@@ -234,8 +234,7 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
     if scope.only is not None:
         codes = np.intersect1d(codes, scope.only, assume_unique=True)
     first, second = codes // max(total, 1), codes % max(total, 1)
-    unknown = np.full(len(codes), np.nan)
-    resemblance = likeness = cosine = unknown
+    resemblance, likeness, cosine = np.full((3, len(codes)), np.nan)
     if held.counts is not None:
         resemblance = resemblances(held.shingles, first, second)
         likeness = likenesses(term_vectors(held.counts), first, second)

@@ -27,7 +27,8 @@ def simplify(text: str, *, words: bool = False) -> str:
     Args:
         text: Any text.
         words: Also replace the words of Taiwan by those of the mainland (configuration ``tw2sp``,
-            else ``tw2s``).
+            else ``tw2s``). Twice, as some are words of the mainland for another thing, and are
+            replaced again: so both ends of such a chain (``檔案``, ``文件``) have one form.
 
     Raises:
         MissingExtra: OpenCC is not installed.
@@ -36,7 +37,10 @@ def simplify(text: str, *, words: bool = False) -> str:
     if not runs:
         return text
     # One call for all runs; a line break is in no phrase.
-    folded = iter(_converter("tw2sp" if words else "tw2s").convert("\n".join(runs)).split("\n"))
+    joined = "\n".join(runs)
+    for _ in range(2 if words else 1):
+        joined = _converter("tw2sp" if words else "tw2s").convert(joined)
+    folded = iter(joined.split("\n"))
     return HAN_RUN.sub(lambda _: next(folded), text)
 
 

@@ -118,6 +118,20 @@ def test_store_that_is_named_serves_its_vocabulary_for_files(with_store: Shell) 
     assert "in 5 documents" in done.text
 
 
+def test_store_adds_its_own_view(with_store: Shell) -> None:
+    assert "store-simhash" not in compared(with_store, "a.txt", "b.txt")
+    found = compared(with_store, "wind", "a.txt")
+    (sample,) = with_store.json_lines(
+        "query", "a.txt", "--as", "text", "--format", "jsonl", "-k", "64", "--no-record"
+    )
+    matches: Any = sample["matches"]
+    (wind,) = (match for match in matches if match["key"] == "wind")
+    assert found["store-simhash"]["distance"] == wind["distance"]
+    assert found["store-simhash"]["b"] == sample["fingerprint"]
+    assert found["store-resemblance"]["jaccard"] == pytest.approx(wind["resemblance"], abs=1e-4)
+    assert "the store's SimHash" in with_store("compare", "wind", "a.txt").text
+
+
 def test_comparing_leaves_the_store_as_it_was(with_store: Shell) -> None:
     store = with_store.folder / "simstore.db"
     before = store.read_bytes()
@@ -152,6 +166,29 @@ def test_no_normalize_takes_the_texts_as_they_are(shell: Shell) -> None:
     raw = compared(shell, "a.txt", "b.txt", "--no-normalize")
     assert raw["resemblance"]["jaccard"] < 0.2
     assert raw["texts"]["a"]["shingle_count"] == len(A) - 5 + 1
+
+
+@pytest.mark.parametrize(
+    ("options", "a", "b"),
+    [
+        ([], "The Harbour at dawn", "the harbour at dawn"),
+        ([], "Ｔhe harbour at dawn", "The harbour at dawn"),
+        (["--strip-accents"], "Le café est fermé", "le cafe est ferme"),
+        (["--fold-han"], "圖書館重新開門", "图书馆重新开门"),
+        (["--fold-han-words"], "軟體和資料夾", "软件和文件夹"),
+    ],
+)
+def test_forms_that_count_as_one(shell: Shell, options: list[str], a: str, b: str) -> None:
+    if any("han" in option for option in options):
+        pytest.importorskip("opencc")
+    (shell.folder / "a.txt").write_text(a)
+    (shell.folder / "b.txt").write_text(b)
+    found = compared(shell, "a.txt", "b.txt", *options)
+    assert found["resemblance"]["jaccard"] == found["cosine"]["cosine"] == 1.0
+    assert found["simhash-64"]["distance"] == 0
+    other = compared(shell, "a.txt", "b.txt", *(() if options else ("--keep-case", "--keep-width")))
+    assert other["resemblance"]["jaccard"] < 1
+    assert other["cosine"]["cosine"] < 1
 
 
 def test_article_files_are_taken_whole_unless_asked_otherwise(shell: Shell) -> None:
@@ -191,6 +228,7 @@ def test_bytes_that_are_no_text(shell: Shell) -> None:
         (["a.txt", "b.txt", "--idf-band", "1", "0"], 2, ["idf band"]),
         (["a.txt", "b.txt", "--max-document-bytes", "10"], 5, ["a.txt", "limit"]),
         (["a.txt", "b.txt", "--shingle", "0"], 2, ["--shingle"]),
+        (["a.txt", "b.txt", "--no-normalize", "--fold-han"], 2, ["--no-normalize", "--fold-han"]),
         (["a.txt"], 2, ["'B'"]),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else None,

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from simstore.errors import InvalidParameter, SourceNotFound
+from simstore.errors import InvalidParameter, MissingExtra, SourceNotFound
+from simstore.fingerprint.schemes import open_scheme
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.web import WebScheme
@@ -54,6 +57,18 @@ def test_stop_words_of_any_language_stop_their_terms(tmp_path: Path) -> None:
         SchemeChoice("web", hash_table="rows"),
         SchemeChoice("simtool", weights="tf"),
         SchemeChoice("simtool", tie="one"),
+        SchemeChoice("simtool", fields=("a:enum:b,c:1",)),
+        SchemeChoice("simtool", han="simplified"),
+        SchemeChoice("simtool", shingle=2),
+        SchemeChoice("web", feature_hash="sha1"),
+        SchemeChoice("web", segmenter="other"),
+        SchemeChoice("web", stem="klingon"),
+        SchemeChoice("web", units="bytes"),
+        SchemeChoice("web", shingle=0),
+        SchemeChoice("web", han="traditional"),
+        SchemeChoice("web", fields=("lang",)),
+        SchemeChoice("web", units="characters", stopwords="builtin"),
+        SchemeChoice("web", stopwords="builtin:klingon"),
         SchemeChoice("web", bits=0),
         SchemeChoice("web", bits=129),
         SchemeChoice("web", weights="df"),
@@ -66,6 +81,42 @@ def test_stop_words_of_any_language_stop_their_terms(tmp_path: Path) -> None:
 def test_option_that_does_not_fit_is_refused(choice: SchemeChoice) -> None:
     with pytest.raises(InvalidParameter):
         make_scheme(choice)
+
+
+def test_every_option_of_web_reaches_the_scheme_and_comes_back(tmp_path: Path) -> None:
+    choice = SchemeChoice(
+        "web", 100, weights="tf-idf", tie="one", feature_hash="hanzi", segmenter="min-cut",
+        shingle=2, stem="german", case="keep", width="keep", accents="strip", han="simplified",
+        fields=("lang:enum:en,fr:2", "kind:enum:a,b,c:1"), stopwords="builtin:de",
+    )  # fmt: skip
+    made = make_scheme(choice)
+    assert isinstance(made, WebScheme)
+    assert made.parameters() | {"dictionary": "", "stemmer": ""} == {
+        "weights": "tf-idf", "tie": "one", "feature_hash": "hanzi", "segmenter": "min-cut",
+        "shingle": 2, "stem": "german", "dictionary": "", "stemmer": "",
+        "fields": ["lang:enum:en,fr:2", "kind:enum:a,b,c:1"],
+        "normalization": {"case": "keep", "width": "keep", "accents": "strip",
+                          "han": "simplified", "opencc": version("opencc")},
+    }  # fmt: skip
+    assert b"und" in made.stopwords
+    again = open_scheme(made.record())
+    assert again.record() == made.record()
+    assert make_scheme(SchemeChoice("web")).parameters() == {
+        "weights": "log-tf", "tie": "zero", "feature_hash": "xxh3",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["zh", "de", "en", "ja"])
+def test_stop_words_of_a_language_stop_its_words(language: str) -> None:
+    words = {"zh": "但是", "de": "und", "en": "whether", "ja": "これ"}
+    scheme = make_scheme(SchemeChoice("web", stopwords=f"builtin:{language}"))
+    assert scheme.count([words[language]]).terms == ()
+
+
+def test_missing_stop_words_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "stopwordsiso", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'simstore\[stopwords\]'"):
+        make_scheme(SchemeChoice("web", stopwords="builtin:de"))
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:

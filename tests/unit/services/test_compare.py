@@ -20,7 +20,7 @@ from simstore.services.compared import CompareOptions
 from simstore.sources.registry import ReadOptions
 from simstore.text.words import terms
 
-from .stores import create
+from .stores import SIMTOOL, create
 
 ALGORITHMS = (
     "blake2b", "md5", "simhash-64", "simhash-128", "resemblance", "containment", "minhash",
@@ -468,6 +468,61 @@ def test_stored_texts_by_key_and_given_ones(tmp_path: Path) -> None:
         with pytest.raises(DocumentNotFound):
             store.compare("a", "c")
         assert store.query_runs() == []
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        SchemeChoice("web"), SchemeChoice("web", bits=100, weights="tf"),
+        SchemeChoice("simtool", bits=32, features=20), SchemeChoice("web", weights="tf-idf"),
+    ],
+    ids=lambda choice: f"{choice.name} {choice.weights}",
+)  # fmt: skip
+def test_store_says_of_two_texts_what_its_queries_say(tmp_path: Path, scheme: SchemeChoice) -> None:
+    pair = texts.reworked("en")
+    with create(tmp_path, scheme) as store:
+        store.add_many([("a", pair.a), ("b", pair.b), ("c", texts.BREAD)])
+        bits = store.statistics().bits
+        for key in ("b", "c"):
+            found = store.compare("a", key)
+            (match,) = (m for m in store.query(pair.a, radius=bits) if m.key == key)
+            assert value(found, "store-simhash", "distance") == match.distance
+            assert value(found, "store-simhash", "a") == store.show("a").fingerprint
+            assert value(found, "store-simhash", "b") == store.show(key).fingerprint
+            assert value(found, "store-resemblance", "jaccard") == match.resemblance
+            assert value(found, "store-resemblance", "a_in_b") == match.containment
+            assert value(found, "store-resemblance", "b_in_a") == match.containment_reverse
+        given = store.compare(Document("x", pair.a), Document("y", pair.b))
+        assert given.measurement("store-simhash").values == dict(
+            store.compare("a", "b").measurement("store-simhash").values
+        )
+
+
+def test_store_before_its_first_generation_says_nothing_of_fingerprints(tmp_path: Path) -> None:
+    with create(tmp_path, SIMTOOL) as store:
+        store.add_many([("a", "river stone"), ("b", "river lamp")], refresh=False)
+        found = [one.algorithm for one in store.compare("a", "b").measurements]
+    assert found == [*ALGORITHMS, "store-resemblance"]
+
+
+def test_metadata_of_stored_documents_are_features_of_the_store(tmp_path: Path) -> None:
+    scheme = SchemeChoice("web", fields=("lang:enum:en,zh,de:9",))
+    with create(tmp_path, scheme) as store:
+        for key, language in (("a", "en"), ("b", "zh")):
+            store.add(key, "river stone bridge lamp", metadata={"lang": language})
+        found = store.compare("a", "b")
+        assert value(found, "simhash-64", "distance") == 0
+        for letter in ("a", "b"):
+            assert value(found, "store-simhash", letter) == store.show(letter).fingerprint
+        assert number(found, "store-simhash", "distance") > 0
+
+
+def test_store_without_fingerprints_says_nothing_of_them(tmp_path: Path) -> None:
+    with create(tmp_path, channels=("minhash",)) as store:
+        store.add_many([("a", "river stone bridge"), ("b", "river stone lamp")])
+        found = store.compare("a", "b")
+    assert [one.algorithm for one in found.measurements] == [*ALGORITHMS, "store-resemblance"]
+    assert value(found, "store-resemblance", "jaccard") == 0.0
 
 
 def test_lexicon_follows_the_vocabulary_as_it_is_now(tmp_path: Path) -> None:

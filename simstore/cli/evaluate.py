@@ -1,0 +1,196 @@
+"""``simstore evaluate``."""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.output import print_table, progress, write_file
+from simstore.errors import InvalidParameter, StorageError, printable
+from simstore.reports.lines import rounded, to_json
+
+if TYPE_CHECKING:
+    from simstore.search.evaluation import Evaluation
+
+_NAMED_KEYS = 3
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore evaluate --pairs pairs.tsv            a line a pair: two keys, perhaps 1 or 0\n"
+        "  simstore evaluate --clusters groups.tsv -o out a line a document: key, group\n"
+        "  simstore evaluate --clusters-field group       the group is a metadata field\n"
+        "  simstore evaluate --exact --min-resemblance 0.8 --format csv\n\n"
+        "Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. "
+        "With -o, points.csv, bands.csv, curves.png and curves.svg go to the folder "
+        "(pip install 'simstore[plots]'). `docs/detection.md` says what the figures mean."
+    )
+)
+@click.option("--pairs", metavar="FILE", help="Labelled pairs: a, b, perhaps label.")
+@click.option("--clusters", metavar="FILE", help="Labelled documents: key, group.")
+@click.option("--clusters-field", metavar="NAME", help="The metadata field that holds the group.")
+@click.option("--exact", is_flag=True, help="Print all pairs that resemble each other instead.")
+@click.option(
+    "--min-resemblance",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="SHARE",
+    help="Least resemblance of the exact join.  [default: 0.5 with --exact, else 0.3]",
+)
+@click.option(
+    "--radius",
+    "radii",
+    default="0-12",
+    show_default=True,
+    metavar="FIRST-LAST",
+    help="Radii of the curve of SimHash.",
+)
+@click.option(
+    "--candidate-radius",
+    type=int,
+    metavar="BITS",
+    help="Radius of channel 1 where resemblance or likeness verifies.  [default: min(3, M)]",
+)
+@click.option(
+    "--set-by",
+    metavar="NAME",
+    help="Judge documents apart by this metadata field, or by their `collection`.",
+)
+@click.option(
+    "--split",
+    type=click.Choice(["none", "tuning", "test"]),
+    default="none",
+    show_default=True,
+    help="Only groups whose hash is even (tuning) or odd (test).",
+)
+@click.option("-o", "--output", metavar="FOLDER", help="Write tables and curves to this folder.")
+@format_option("table", "jsonl", "csv")
+@common_options
+def evaluate(
+    pairs: str | None,
+    clusters: str | None,
+    clusters_field: str | None,
+    exact: bool,
+    min_resemblance: float | None,
+    radii: str,
+    candidate_radius: int | None,
+    set_by: str | None,
+    split: Any,
+    output: str | None,
+    output_format: str,
+) -> None:
+    """Tell how well the store finds the near-duplicates that somebody labelled."""
+    chosen = [name for name in (pairs, clusters, clusters_field) if name is not None]
+    if len(chosen) + exact != 1:
+        raise InvalidParameter("give one of --pairs, --clusters, --clusters-field and --exact")
+    if exact:
+        if output is not None:
+            raise InvalidParameter("--exact writes to standard output; leave out -o")
+        _exact(0.5 if min_resemblance is None else min_resemblance, output_format)
+        return
+    from simstore.services.evaluate import FLOOR, EvaluateOptions
+    from simstore.services.truth import Labels
+    from simstore.sources.labels import read_clusters, read_pairs
+
+    labels = Labels(
+        None if pairs is None else read_pairs(pairs),
+        None if clusters is None else read_clusters(clusters),
+        clusters_field,
+    )
+    floor = FLOOR if min_resemblance is None else min_resemblance
+    options = EvaluateOptions(_radii(radii), floor, set_by, candidate_radius, split)
+    with open_store(read_only=True) as store, progress("read") as show:
+        found = store.evaluate(labels, options, on_progress=show)
+    _tell(found)
+    if output is not None:
+        _write(found, Path(output))
+    _print(found, output_format)
+
+
+def _exact(least: float, output_format: str) -> None:
+    with open_store(read_only=True) as store, progress("read") as show:
+        found = store.exact_pairs(least, on_progress=show)
+    columns = ("a", "b", "resemblance")
+    rows = ((pair.first, pair.second, rounded(pair.resemblance)) for pair in found)
+    if output_format == "jsonl":
+        for row in rows:
+            click.echo(to_json(dict(zip(columns, _shown(row), strict=True))))
+    elif output_format == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(map(_shown, rows))
+    else:
+        print_table(columns, rows)
+    log.info("%s pairs of resemblance %s or more", f"{len(found):,}", f"{least:g}")
+
+
+def _shown(row: tuple[str, str, float | None]) -> tuple[str, str, float | None]:
+    return printable(row[0]), printable(row[1]), row[2]
+
+
+def _radii(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", text.strip())
+    if found is None:
+        raise InvalidParameter(f"radius {text!r}: a number of bits, or two as in 0-12")
+    return int(found[1]), int(found[2] or found[1])
+
+
+def _tell(found: Evaluation) -> None:
+    log.info(
+        "%s documents, %s labelled pairs", f"{found.document_count:,}", f"{found.pair_count:,}"
+    )
+    if found.unknown_keys:
+        named = ", ".join(printable(key) for key in found.unknown_keys[:_NAMED_KEYS])
+        more = ", ..." if len(found.unknown_keys) > _NAMED_KEYS else ""
+        log.warning(
+            "%s labelled keys are not in the store: %s%s",
+            f"{len(found.unknown_keys):,}",
+            named,
+            more,
+        )
+    if found.outside_count:
+        log.warning(
+            "%s labelled pairs are left aside: their documents are not of one set and part",
+            f"{found.outside_count:,}",
+        )
+
+
+def _write(found: Evaluation, folder: Path) -> None:
+    from simstore.reports.curves import render_curves
+    from simstore.reports.evaluation import render_bands_csv, render_csv
+
+    title = f"{found.document_count:,} documents, {found.pair_count:,} labelled pairs"
+    files = {
+        "curves.png": render_curves(found, title, "png"),
+        "curves.svg": render_curves(found, title, "svg"),
+        "points.csv": b"".join(render_csv(found)),
+        "bands.csv": render_bands_csv(found.bands),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"{printable(str(folder))} cannot be made: {error.strerror}; name another with -o"
+        ) from error
+    for name, data in files.items():
+        write_file(folder / name, data)
+    log.info("%s: %s", printable(str(folder)), ", ".join(files))
+
+
+def _print(found: Evaluation, output_format: str) -> None:
+    from simstore.reports.evaluation import render_csv, render_jsonl, tables
+
+    if output_format == "table":
+        for number, (title, columns, rows) in enumerate(tables(found)):
+            click.echo(("\n" if number else "") + title)
+            print_table(columns, rows)
+        return
+    for block in render_jsonl(found) if output_format == "jsonl" else render_csv(found):
+        sys.stdout.buffer.write(block)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,167 @@
+"""An evaluation: rows of tables, JSON Lines, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from simstore.errors import printable
+from simstore.reports.lines import rounded, to_json
+from simstore.search.evaluation import LABELS, BandRecall, CurvePoint, Evaluation
+
+POINT_COLUMNS = (
+    "set", "method", "threshold", "against", "precision", "recall", "f1", "exact_sets", "ari",
+    "common", "found", "labelled", "default",
+)  # fmt: skip
+_SHOWN = ("method", "threshold", "precision", "recall", "F1", "exact sets", "ARI", "")
+_SUMMARY = ("set", "method", "threshold", "precision", "recall", "F1", "best at", "best F1")
+
+
+def tables(evaluation: Evaluation) -> Iterator[tuple[str, Sequence[str], list[tuple[Any, ...]]]]:
+    """Yield titles, columns and rows: the curves, the sets in short, the bands of resemblance."""
+    summary = evaluation.summary_set
+    rows: list[tuple[Any, ...]] = []
+    for method in evaluation.methods:
+        curve = evaluation.curve(summary, method)
+        best = max((point.f1 for point in curve), default=0.0)
+        for point in curve:
+            marks = ["default"] * point.is_default + ["best"] * (point.f1 == best)
+            rows.append(
+                (
+                    method,
+                    _threshold(point),
+                    *map(_share, (point.precision, point.recall, point.f1)),
+                    *map(_share, (point.exact_sets, point.ari)),
+                    ", ".join(marks),
+                )
+            )
+    yield "Against the labels, by threshold", _SHOWN, rows
+    if len({point.set_name for point in evaluation.points}) > 1:
+        yield "Each set at the defaults", _SUMMARY, _set_rows(evaluation)
+    against = [p for p in evaluation.points if p.against != LABELS and p.set_name == summary]
+    if against:
+        yield (
+            "Against all pairs of a resemblance",
+            ("pairs", "method", "threshold", "precision", "recall", "F1"),
+            [
+                (
+                    point.against.removeprefix("resemblance "),
+                    point.method,
+                    _threshold(point),
+                    *map(_share, (point.precision, point.recall, point.f1)),
+                )
+                for point in against
+            ],
+        )
+    if evaluation.bands:
+        ways = list(evaluation.bands[0].recalls)
+        yield (
+            "Recall of labelled pairs, by their resemblance",
+            ("set", "resemblance", "pairs", *ways),
+            [
+                (
+                    printable(band.set_name),
+                    f"{band.lowest}-{band.below}",
+                    band.pair_count,
+                    *(_share(band.recalls[way]) for way in ways),
+                )
+                for band in evaluation.bands
+            ],
+        )
+
+
+def _set_rows(evaluation: Evaluation) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
+    for name in dict.fromkeys(point.set_name for point in evaluation.points):
+        for method in evaluation.methods:
+            curve = evaluation.curve(name, method)
+            if not curve:
+                continue
+            best = max(curve, key=lambda point: point.f1)
+            rows += [
+                (
+                    printable(name),
+                    method,
+                    _threshold(point),
+                    *map(_share, (point.precision, point.recall, point.f1)),
+                    _threshold(best),
+                    _share(best.f1),
+                )
+                for point in curve
+                if point.is_default
+            ]
+    return rows
+
+
+def render_jsonl(evaluation: Evaluation) -> Iterator[bytes]:
+    """Yield one JSON object a point of a curve, then one a band of resemblance."""
+    for point in evaluation.points:
+        record = {"kind": "point", **dict(zip(POINT_COLUMNS, _values(point), strict=True))}
+        yield to_json(record).encode() + b"\n"
+    for band in evaluation.bands:
+        record = {
+            "kind": "band",
+            "set": printable(band.set_name),
+            "lowest": band.lowest,
+            "below": band.below,
+            "pairs": band.pair_count,
+            "recall": {way: rounded(share) for way, share in band.recalls.items()},
+        }
+        yield to_json(record).encode() + b"\n"
+
+
+def render_csv(evaluation: Evaluation) -> Iterator[bytes]:
+    """Yield a header and a row a point of a curve."""
+    yield _csv((POINT_COLUMNS, *(_values(point) for point in evaluation.points)))
+
+
+def render_bands_csv(bands: Sequence[BandRecall]) -> bytes:
+    """Return a header and a row a band of resemblance."""
+    ways = list(bands[0].recalls) if bands else []
+    return _csv(
+        (
+            ("set", "lowest", "below", "pairs", *ways),
+            *(
+                (
+                    printable(band.set_name),
+                    band.lowest,
+                    band.below,
+                    band.pair_count,
+                    *(rounded(band.recalls[way]) for way in ways),
+                )
+                for band in bands
+            ),
+        )
+    )
+
+
+def _values(point: CurvePoint) -> tuple[Any, ...]:
+    counts = point.counts
+    pairs: tuple[int | None, ...] = (None, None, None)
+    if counts is not None:
+        pairs = (counts.common_count, counts.found_count, counts.labelled_count)
+    return (
+        printable(point.set_name),
+        point.method,
+        point.threshold,
+        point.against,
+        *map(rounded, (point.precision, point.recall, point.f1, point.exact_sets, point.ari)),
+        *pairs,
+        point.is_default,
+    )
+
+
+def _threshold(point: CurvePoint) -> str:
+    return f"{point.threshold:.0f}" if point.method == "simhash" else f"{point.threshold:.2f}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    return buffer.getvalue().encode()

@@ -1,0 +1,170 @@
+"""Each option of a scheme, from the command line to an answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .processes import Finished, Nursery
+
+PAIRS = {
+    "scripts": ("圖書館裡的鐘停了，沒有人發現。", "图书馆里的钟停了，没有人发现。"),
+    "words": ("用滑鼠打開軟體的資料夾", "用鼠标打开软件的文件夹"),
+    "accents": ("Le café à Noël était fermé", "le cafe a noel etait ferme"),
+    "case": ("THE BOATS CAME IN", "the boats came in"),
+    "width": ("Ｔｈｅ ｂｏａｔｓ ｃａｍｅ ｉｎ", "the boats came in"),
+    "forms": ("the boats were running home", "the boat were run homes"),
+    "small words": ("der Hafen und die Boote", "Hafen Boote"),
+    "order": ("the boats came in with the tide", "the tide came in with the boats"),
+    "runs": ("研究 生命 起源", "研究生命起源"),
+    "count": ("tide tide tide tide harbour boats", "tide harbour boats"),
+}
+
+
+class Shell:
+    """A folder with the pairs as records, and the command line in it."""
+
+    def __init__(self, nursery: Nursery, folder: Path) -> None:
+        self._nursery, self._folder = nursery, folder
+        for name, (first, second) in PAIRS.items():
+            self.write(f"{name}.jsonl", {"id": "stored", "text": first})
+            self.write(f"{name}-asked.jsonl", {"id": "asked", "text": second})
+
+    def write(self, name: str, *records: dict[str, object]) -> None:
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        (self._folder / name).write_text(lines, "utf-8")
+
+    def __call__(self, *words: str, code: int = 0) -> Finished:
+        done = self._nursery.simstore(self._folder, *words)
+        assert done.code == code, (done.code, done.errors)
+        return done
+
+    def distance(self, store: str, name: str) -> int:
+        """Return the distance of the pair's second text from its stored first one."""
+        done = self("query", "--db", store, "-k", "64", "--min-features", "0", "--format", "jsonl",
+                    f"{name}-asked.jsonl")  # fmt: skip
+        (line,) = done.text.splitlines()
+        (match,) = json.loads(line)["matches"]
+        assert match["key"] == "stored"
+        return int(match["distance"])
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    return Shell(nursery, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("scripts", ["--fold-han"]),
+        ("words", ["--fold-han-words"]),
+        ("accents", ["--strip-accents"]),
+        ("forms", ["--stem", "english"]),
+        ("small words", ["--stopwords", "builtin:de"]),
+        ("runs", ["--segmenter", "backward-max"]),
+        ("count", ["--weights", "uniform"]),
+    ],
+)
+def test_option_makes_two_texts_one(shell: Shell, name: str, options: list[str]) -> None:
+    shell("ingest", "--db", "plain.db", f"{name}.jsonl")
+    shell("init", "--db", "chosen.db", *options)
+    shell("ingest", "--db", "chosen.db", f"{name}.jsonl")
+    assert shell.distance("plain.db", name) > 0
+    assert shell.distance("chosen.db", name) == 0
+    shell("reindex", "--db", "plain.db", *options)
+    assert shell.distance("plain.db", name) == 0
+    assert shell("fsck", "--db", "plain.db").text == "sound\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("case", ["--keep-case"]),
+        ("width", ["--keep-width"]),
+        ("order", ["--shingle", "3"]),
+        ("order", ["--units", "characters", "--shingle", "5"]),
+    ],
+)
+def test_option_parts_two_texts(shell: Shell, name: str, options: list[str]) -> None:
+    shell("ingest", "--db", "plain.db", f"{name}.jsonl")
+    assert shell.distance("plain.db", name) == 0
+    # The first ingest chooses as init does.
+    shell("ingest", "--db", "chosen.db", *options, f"{name}.jsonl")
+    assert shell.distance("chosen.db", name) > 0
+    assert shell("fsck", "--db", "chosen.db").text == "sound\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(["--feature-hash", name] for name in ("xxh3", "blake2b", "md5", "poly1000003", "hanzi")),
+        *(["--segmenter", name] for name in ("chars", "jieba", "forward-max", "backward-max")),
+        *(["--segmenter", name] for name in ("bidirectional", "min-cut")),
+        *(["--weights", name]
+          for name in ("log-tf", "tf", "uniform", "idf", "tf-idf", "log-tf-idf")),
+        ["--tie", "one"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_store_with_any_choice_finds_what_it_holds(shell: Shell, options: list[str]) -> None:
+    shell("init", *options)
+    for name in ("runs", "order"):
+        shell("ingest", f"{name}.jsonl")
+    (line,) = shell("query", "--format", "jsonl", "order.jsonl").text.splitlines()
+    assert [(m["key"], m["distance"]) for m in json.loads(line)["matches"]] == [("stored", 0)]
+    assert shell("fsck").text == "sound\n"
+
+
+def test_field_is_part_of_the_fingerprint(shell: Shell) -> None:
+    text = "the boats came in"
+    shell.write("pages.jsonl", {"id": "en", "text": text, "lang": "en"},
+                {"id": "fr", "text": text, "lang": "fr"}, {"id": "none", "text": text})  # fmt: skip
+    shell.write("asked.jsonl", {"id": "asked", "text": text, "lang": "fr"})
+    shell("init", "--field", "lang:enum:en,fr,zh:9", "--field", "kind:enum:news,blog:1")
+    shell("ingest", "pages.jsonl")
+    (line,) = shell("query", "--format", "jsonl", "asked.jsonl").text.splitlines()
+    near = {m["key"]: m["distance"] for m in json.loads(line)["matches"]}
+    assert near["fr"] == 0
+    assert near.get("en", 64) > 3
+    assert "lang=fr" in shell("vocabulary", "show").text
+
+
+def test_weights_by_frequency_follow_the_store(shell: Shell) -> None:
+    shell("init", "--weights", "tf-idf")
+    shell("ingest", "order.jsonl")
+    before = shell("list", "--format", "jsonl").text
+    shell("ingest", "--no-refresh", "count.jsonl")
+    status = json.loads(shell("vocabulary", "status", "--format", "json").text)
+    assert not status["fresh"]
+    assert status["entering_terms"] == 1
+    asked = shell("query", "--format", "jsonl", "order.jsonl")
+    assert "the vocabulary has changed" in asked.errors
+    shell("vocabulary", "refresh")
+    assert json.loads(shell("vocabulary", "status", "--format", "json").text)["fresh"]
+    assert shell("list", "--format", "jsonl").text != before
+    assert shell("fsck").text == "sound\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--scheme", "simtool", "--fold-han"], "--fold-han is an option of the scheme web"),
+        (["--scheme", "simtool", "--keep-case"], "--keep-case is an option of the scheme web"),
+        (["--stem", "klingon"], "choose none or one of arabic"),
+        (["--field", "lang"], "write it as NAME:enum:VALUE,VALUE,...:WEIGHT"),
+        (["--shingle", "0"], "it must be from 1 to 64"),
+        (["--units", "characters", "--segmenter", "jieba"], "needs the units words"),
+        (["--stopwords", "builtin:xx"], "no stop words of 'xx'"),
+        (["--weights", "idf", "--no-vocabulary"], "leave out --no-vocabulary"),
+    ],
+)
+def test_option_that_does_not_fit_is_one_line_and_makes_no_store(
+    shell: Shell, tmp_path: Path, options: list[str], message: str
+) -> None:
+    done = shell("init", *options, code=2)
+    assert message in done.errors
+    assert len(done.error_lines) == 1
+    assert not (tmp_path / "simstore.db").exists()

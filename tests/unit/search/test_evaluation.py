@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from simstore.search.evaluation import (
+    CurvePoint,
+    Judged,
+    Thresholds,
+    against_resemblance,
+    band_recalls,
+    curves,
+)
+from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs, found_by
+
+# Documents 0 to 3 are the set "left", 4 to 6 the set "right"; 0, 1, 2 and 4, 5 are of one text.
+# (first, second, labelled, distance, in a band, estimate, resemblance, likeness, cosine)
+ROWS = [
+    (0, 1, True, 1, True, 0.9, 0.95, 0.9, 0.9),
+    (0, 2, True, 9, True, 0.55, 0.45, 0.6, 0.7),
+    (1, 2, True, 20, False, 0.5, 0.4, 0.6, 0.7),
+    (0, 3, False, 3, False, 0.1, 0.2, 0.2, 0.9),
+    (4, 5, True, NO_DISTANCE, True, 0.5, 0.5, 0.53, 0.68),
+    (4, 6, False, 2, True, 0.7, 0.8, 0.9, 0.6),
+]
+METHODS = ("simhash", "minhash", "verified", "likeness", "exact")
+
+
+def scored() -> ScoredPairs:
+    columns = [np.array(column) for column in zip(*ROWS, strict=True)]
+    return ScoredPairs(*columns)
+
+
+def judged(*, clusters: bool = True) -> Judged:
+    labels = np.array([0, 0, 0, 1, 2, 2, 3]) if clusters else None
+    return Judged(np.array([0, 0, 0, 0, 1, 1, 1]), ["left", "right"], labels)
+
+
+def thresholds(candidate_radius: int = 3) -> Thresholds:
+    return Thresholds(range(13), 3, candidate_radius, METHODS, 0.3)
+
+
+def places(found: NDArray[np.bool_]) -> list[int]:
+    return np.flatnonzero(found).tolist()
+
+
+@pytest.mark.parametrize(
+    ("method", "threshold", "radius", "expected"),
+    [
+        ("simhash", 3, 0, [0, 3, 5]),
+        ("simhash", 2, 0, [0, 5]),
+        ("minhash", 0.5, 0, [0, 1, 4, 5]),
+        ("minhash", 0.56, 0, [0, 5]),
+        ("verified", 0.2, 3, [0, 1, 3, 4, 5]),
+        ("verified", 0.2, 2, [0, 1, 4, 5]),
+        ("verified", 0.5, 3, [0, 4, 5]),
+        ("likeness", 0.53, 3, [0, 1, 4]),
+        ("likeness", 0.53, 20, [0, 1, 2, 4]),
+        ("exact", 0.4, 0, [0, 1, 2, 4, 5]),
+    ],
+)
+def test_what_each_method_finds(
+    method: str, threshold: float, radius: int, expected: list[int]
+) -> None:
+    assert places(found_by(scored(), method, threshold, radius)) == expected
+
+
+def test_nothing_unknown_is_found() -> None:
+    pairs = scored()
+    pairs.resemblance[:] = np.nan
+    pairs.likeness[:] = np.nan
+    for method in ("verified", "likeness", "exact"):
+        assert not found_by(pairs, method, 0.05, 64).any()
+
+
+def point(points: list[CurvePoint], *wanted: object) -> CurvePoint:
+    (found,) = [p for p in points if (p.set_name, p.method, p.threshold) == wanted]
+    return found
+
+
+def test_curves_of_each_set_of_all_and_the_mean() -> None:
+    points = curves(scored(), judged(), thresholds())
+    # Found by radius 3: 0-1, 0-3 and 4-6, of which 0-1 alone is labelled.
+    left = point(points, "left", "simhash", 3)
+    assert left.precision == 0.5
+    assert left.recall == pytest.approx(1 / 3)
+    assert left.f1 == pytest.approx(2 / 5)
+    # 2 and 3 lack or have too much; so do 0 and 1.
+    assert left.exact_sets == 0
+    right = point(points, "right", "simhash", 3)
+    assert (right.precision, right.recall, right.f1) == (0, 0, 0)
+    everything = point(points, "all", "simhash", 3)
+    assert everything.counts is not None
+    assert everything.counts.common_count == 1
+    assert everything.precision == pytest.approx(1 / 3)
+    assert everything.recall == 0.25
+    mean = point(points, "mean", "simhash", 3)
+    assert mean.precision == 0.25
+    assert mean.f1 == pytest.approx(0.2)
+    assert mean.counts is None
+    assert mean.is_default
+
+
+def test_exact_sets_and_ari() -> None:
+    points = curves(scored(), judged(), thresholds(candidate_radius=20))
+    likeness = point(points, "all", "likeness", 0.53)
+    assert likeness.f1 == 1
+    assert likeness.exact_sets == 1
+    assert likeness.ari == 1
+    # Without 1-2 and 0-2, document 2 stands alone: 1 of 3 pairs of "left" is together.
+    verified = point(points, "left", "verified", 0.5)
+    assert verified.exact_sets == 0.25
+    assert verified.ari == pytest.approx((1 - 0.5) / (2 - 0.5))
+
+
+def test_without_clusters_there_is_neither_exact_sets_nor_ari() -> None:
+    found = curves(scored(), judged(clusters=False), thresholds())
+    assert {(p.exact_sets, p.ari) for p in found} == {(None, None)}
+
+
+def test_one_set_stands_for_itself() -> None:
+    whole = Judged(np.zeros(7, np.int64), ["all"], None)
+    assert {p.set_name for p in curves(scored(), whole, thresholds())} == {"all"}
+
+
+def test_against_all_pairs_of_a_resemblance() -> None:
+    points = against_resemblance(scored(), judged(), thresholds(), 0.5)
+    verified = point(points, "all", "verified", 0.5)
+    assert (verified.precision, verified.recall) == (1, 1)
+    assert verified.against == "resemblance >= 0.5"
+    assert verified.ari is None
+    by_distance = point(points, "all", "simhash", 3)
+    assert (by_distance.precision, by_distance.recall) == (
+        pytest.approx(2 / 3),
+        pytest.approx(2 / 3),
+    )
+
+
+def test_recall_by_band_of_resemblance() -> None:
+    rows = {
+        (band.set_name, band.lowest): band
+        for band in band_recalls(scored(), judged(), thresholds())
+    }
+    assert sorted(rows) == [
+        ("all", 0.3),
+        ("all", 0.5),
+        ("all", 0.9),
+        ("left", 0.3),
+        ("left", 0.9),
+        ("right", 0.5),
+    ]
+    low = rows["left", 0.3]
+    assert low.pair_count == 2
+    assert low.recalls == {
+        "simhash 3": 0,
+        "simhash 6": 0,
+        "bands": 0.5,
+        "both": 0.5,
+        "verified 0.5": 0,
+        "likeness 0.53": 0.5,
+    }

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simstore.errors import InvalidParameter, NotFound
+from simstore.model import Document
+from simstore.search.evaluation import Evaluation
+from simstore.services.choose import SchemeChoice
+from simstore.services.evaluate import EvaluateOptions
+from simstore.services.truth import Labels, is_odd
+from simstore.sources.labels import GroupLabel, LabelledPair
+from simstore.store import Store
+
+SENTENCES = (
+    "The harbour was quiet before the first boats came in from the islands.",
+    "Nobody in the town had seen the lamp on the old tower burn so late.",
+    "Mix the flour with water and salt and let the dough rest over night.",
+    "A thin layer of ice covered the bridge and the road to the mill.",
+    "She counted the letters twice and put the oldest at the bottom.",
+    "The committee will meet again in spring to decide about the garden.",
+    "Rain fell on the tin roof of the station all through the evening.",
+    "He drew a map of the valley with every well and every fence.",
+)
+
+
+def text(number: int, changed: int = 0) -> str:
+    """A text of its own for each number; so many sentences are changed."""
+    chosen = [SENTENCES[(number * 3 + step) % len(SENTENCES)] for step in range(5)]
+    named = [f"{sentence} Page {number} line {step}." for step, sentence in enumerate(chosen)]
+    for step in range(changed):
+        named[step] = f"An altogether other remark number {number} stands at this place {step}."
+    return " ".join(named)
+
+
+DOCUMENTS = [
+    Document("a1", text(1), collection="left", metadata={"group": "tide"}),
+    Document("a2", text(1), collection="left", metadata={"group": "tide"}),
+    Document("a3", text(1, 1), collection="left", metadata={"group": "tide"}),
+    Document("b1", text(50), collection="left", metadata={"group": "map"}),
+    Document("c1", text(99), collection="right", metadata={"group": "well"}),
+    Document("c2", text(99, 2), collection="right", metadata={"group": "well"}),
+    Document("x", "nothing of the kind", collection="right"),
+    Document("empty", "", collection="right"),
+]
+FIELD = Labels(field="group")
+
+
+def filled(folder: Path, **options: Any) -> Store:
+    store = Store.create(folder / "s.db", synchronous="normal", **options)
+    store.add_many(DOCUMENTS, threads=1)
+    return store
+
+
+def f1(found: Evaluation, method: str, threshold: float, set_name: str = "all") -> float:
+    (point,) = [p for p in found.curve(set_name, method) if p.threshold == threshold]
+    return point.f1
+
+
+def test_labels_of_a_metadata_field(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        found = store.evaluate(FIELD)
+    assert found.document_count == 6
+    assert found.pair_count == 4
+    assert found.methods == ("simhash", "minhash", "verified", "likeness", "exact")
+    assert f1(found, "verified", 0.4) == 1
+    assert f1(found, "exact", 0.4) == 1
+    # Only the two equal texts are at distance 0.
+    assert f1(found, "simhash", 0) == pytest.approx(2 / 5)
+    (exact,) = [p for p in found.curve("all", "verified") if p.threshold == 0.4]
+    assert (exact.exact_sets, exact.ari) == (1, 1)
+
+
+def test_pairs_clusters_and_field_are_the_same_labels(tmp_path: Path) -> None:
+    keys = {"a": ["a1", "a2", "a3"], "b": ["b1"], "c": ["c1", "c2"]}
+    pairs = [LabelledPair(*pair) for one in keys.values() for pair in combinations(one, 2)]
+    clusters = [GroupLabel(key, group) for group, one in keys.items() for key in one]
+    with filled(tmp_path) as store:
+        by_field = store.evaluate(FIELD)
+        assert store.evaluate(Labels(clusters=clusters)) == by_field
+        by_pairs = store.evaluate(Labels(pairs=pairs))
+    # With pairs alone, every document of the store is judged.
+    assert by_pairs.document_count == 8
+    assert by_pairs.pair_count == 4
+    assert f1(by_pairs, "verified", 0.4) == 1
+
+
+def test_pairs_that_are_labelled_distinct_are_the_only_ones_judged(tmp_path: Path) -> None:
+    pairs = [LabelledPair("a1", "a2"), LabelledPair("a1", "a3", duplicate=False)]
+    with filled(tmp_path) as store:
+        found = store.evaluate(Labels(pairs=pairs))
+    (point,) = [p for p in found.curve("all", "verified") if p.threshold == 0.4]
+    assert point.counts is not None
+    assert (point.counts.common_count, point.counts.found_count) == (1, 2)
+    assert (point.exact_sets, point.ari) == (None, None)
+    assert found.document_count == 3
+
+
+def test_unknown_keys_are_told_and_left_aside(tmp_path: Path) -> None:
+    pairs = [LabelledPair("a1", "a2"), LabelledPair("a1", "gone"), LabelledPair("lost", "gone")]
+    with filled(tmp_path) as store:
+        found = store.evaluate(Labels(pairs=pairs))
+    assert found.unknown_keys == ("gone", "lost")
+    assert found.pair_count == 1
+
+
+def test_sets_are_judged_apart(tmp_path: Path) -> None:
+    clusters = [GroupLabel(document.key, "one") for document in DOCUMENTS[:6]]
+    with filled(tmp_path) as store:
+        found = store.evaluate(Labels(clusters=clusters), EvaluateOptions(set_by="collection"))
+    # 4 documents on the left and 2 on the right: 6 + 1 pairs; 8 across are left aside.
+    assert (found.pair_count, found.outside_count) == (7, 8)
+    assert {point.set_name for point in found.points} == {"left", "right", "all", "mean"}
+    assert found.summary_set == "mean"
+    assert f1(found, "verified", 0.4, "right") == 1
+
+
+def test_the_parts_of_a_split_share_no_group_and_leave_none_out(tmp_path: Path) -> None:
+    assert [is_odd(name) for name in ("tide", "map", "well")] == [False, True, False]
+    with filled(tmp_path) as store:
+        tuning = store.evaluate(FIELD, EvaluateOptions(part="tuning"))
+        test = store.evaluate(FIELD, EvaluateOptions(part="test"))
+    assert (tuning.document_count, tuning.pair_count) == (5, 4)
+    assert (test.document_count, test.pair_count) == (1, 0)
+
+
+def test_radii_and_floor_are_those_asked_for(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        found = store.evaluate(FIELD, EvaluateOptions(radii=(2, 5), floor=0.6))
+    assert [point.threshold for point in found.curve("all", "simhash")] == [2, 3, 4, 5]
+    assert min(point.threshold for point in found.curve("all", "exact")) == 0.6
+    assert {p.against for p in found.points} == {"labels", "resemblance >= 0.8"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        EvaluateOptions(radii=(5, 2)),
+        EvaluateOptions(radii=(0, 65)),
+        EvaluateOptions(floor=0.0),
+        EvaluateOptions(candidate_radius=-1),
+    ],
+)
+def test_parameters_out_of_range_are_refused(tmp_path: Path, options: EvaluateOptions) -> None:
+    with filled(tmp_path) as store, pytest.raises(InvalidParameter):
+        store.evaluate(FIELD, options)
+
+
+def test_a_store_in_which_nothing_is_labelled_is_refused(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(NotFound, match="keys"):
+            store.evaluate(Labels(clusters=[GroupLabel("gone", "g")]))
+        with pytest.raises(NotFound, match="keys"):
+            store.evaluate(Labels(field="no such field"))
+
+
+def test_without_texts_the_channels_alone_are_judged(tmp_path: Path) -> None:
+    with filled(tmp_path, text=False) as store:
+        found = store.evaluate(FIELD)
+        assert found.methods == ("simhash", "minhash")
+        # Only the two equal texts have equal sketches.
+        assert f1(found, "minhash", 1.0) == pytest.approx(2 / 5)
+        assert found.bands == ()
+        with pytest.raises(NotFound, match="no texts"):
+            store.exact_pairs()
+
+
+def test_without_texts_the_resemblances_of_the_file_make_the_bands(tmp_path: Path) -> None:
+    pairs = [LabelledPair("a2", "a1", resemblance=0.95), LabelledPair("c1", "c2")]
+    with filled(tmp_path, text=False) as store:
+        found = store.evaluate(Labels(pairs=pairs))
+    (band,) = found.bands
+    assert (band.lowest, band.pair_count) == (0.9, 1)
+    assert band.recalls == {"simhash 3": 1, "simhash 6": 1, "bands": 1, "both": 1}
+
+
+def test_a_store_of_ranked_features_is_judged_by_what_stands(tmp_path: Path) -> None:
+    scheme = SchemeChoice("simtool", bits=32, features=50)
+    with filled(tmp_path, scheme=scheme) as store:
+        found = store.evaluate(FIELD)
+    assert f1(found, "simhash", 0) > 0
+
+
+def test_exact_pairs(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        found = store.exact_pairs(0.4)
+        assert [(pair.first, pair.second) for pair in found] == [
+            ("a1", "a2"),
+            ("a1", "a3"),
+            ("a2", "a3"),
+            ("c1", "c2"),
+        ]
+        assert found[0].resemblance == 1
+        assert [(p.first, p.second) for p in store.exact_pairs(1)] == [("a1", "a2")]
+        with pytest.raises(InvalidParameter):
+            store.exact_pairs(0)
