@@ -183,6 +183,9 @@ class Match:
         containment: |A∩B| / |A|, how much of the sample is in the document, 0 to 1.
         containment_reverse: |A∩B| / |B|, how much of the document is in the sample, 0 to 1.
         basis: ``text``: the three are exact; ``sketch``: they are estimates.
+        likeness: Cosine of the two texts' terms, weighted by how rare they are in the store, 0 to
+            1; None where it was not asked for, or the store keeps no text or no vocabulary.
+        cosine: The same, weighted by their counts alone.
     """
 
     key: str
@@ -193,6 +196,8 @@ class Match:
     containment: float | None = None
     containment_reverse: float | None = None
     basis: str | None = None
+    likeness: float | None = None
+    cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +218,9 @@ class QueryOptions:
         verify: Tell resemblance and containment of each match.
         min_resemblance: Only matches of this resemblance, 0 to 1.
         min_containment: Only matches of this containment of the sample in the document, 0 to 1.
+        likeness: Tell likeness and cosine of each match.
+        min_likeness: Only matches of this likeness, 0 to 1.
+        min_cosine: Only matches of this cosine, 0 to 1.
         min_features: Texts of fewer features are too short to judge by their likeness: they match
             only where one wholly contains the other. None: 8 with the scheme ``web``, 0 with
             ``simtool``.
@@ -231,6 +239,22 @@ class QueryOptions:
     min_resemblance: float | None = None
     min_containment: float | None = None
     min_features: int | None = None
+    likeness: bool = False
+    min_likeness: float | None = None
+    min_cosine: float | None = None
+
+    @property
+    def asks_likeness(self) -> bool:
+        """Return whether likeness and cosine are to be told or to be filtered by."""
+        return self.likeness or self.min_likeness is not None or self.min_cosine is not None
+
+    @property
+    def filters_by_text(self) -> bool:
+        """Return whether a threshold depends on more than the fingerprints."""
+        thresholds = (
+            self.min_resemblance, self.min_containment, self.min_likeness, self.min_cosine,
+        )  # fmt: skip
+        return any(threshold is not None for threshold in thresholds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Document frequencies of a generation.
+"""Document frequencies of a generation; how alike the terms of a match are.
 
 Revision ID: 0004
 Revises: 0003
@@ -27,7 +27,11 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("generation_id", "part", name=op.f("pk_generation_frequency")),
     )
+    op.add_column("query_match", sa.Column("likeness", sa.Float(), nullable=True))
+    op.add_column("query_match", sa.Column("cosine", sa.Float(), nullable=True))
 
 
 def downgrade() -> None:
+    op.drop_column("query_match", "cosine")
+    op.drop_column("query_match", "likeness")
     op.drop_table("generation_frequency")

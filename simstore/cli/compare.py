@@ -49,7 +49,7 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 )
 @click.option(
     "--shingle",
-    type=click.IntRange(min=1),
+    type=int,
     default=5,
     show_default=True,
     metavar="N",
@@ -155,9 +155,10 @@ def compare(first: str, second: str, output_format: str, **options: Any) -> None
     chosen = _chosen(options)
     given = [_given(name, options) for name in (first, second)]
     with progress("compare") as show:
+        comparison = None
         if store_is_named() or any(isinstance(one, str) for one in given):
             comparison = _compare_in_store(given, (first, second), chosen, show)
-        else:
+        if comparison is None:
             a, b = (one for one in given if not isinstance(one, str))
             comparison = compare_texts(
                 a.text, b.text, chosen, names=(a.key, b.key), on_progress=show
@@ -217,7 +218,9 @@ def _given(name: str, options: dict[str, Any]) -> Document | str:
     if not is_path:
         return name
     read = ReadOptions(options["as_format"], False, options["max_document_bytes"])
-    return read_document(name.removeprefix(_FILE), read)
+    path = name.removeprefix(_FILE)
+    # With the prefix, a file of that name is meant.
+    return read_document(os.path.join(".", path) if path == "-" != name else path, read)
 
 
 def _compare_in_store(
@@ -225,14 +228,19 @@ def _compare_in_store(
     names: tuple[str, str],
     options: CompareOptions,
     show: Update,
-) -> Comparison:
+) -> Comparison | None:
+    """Return what the store says; None where nothing of it is needed and the variable's is none."""
     try:
         with open_store(read_only=True) as store:
             return store.compare(given[0], given[1], options, on_progress=show)
     except StoreNotFound:
         unknown = [name for name, one in zip(names, given, strict=True) if name == one]
-        if store_is_named() or not unknown:
+        if not unknown and any(isinstance(one, str) for one in given):
             raise
+        if not unknown and store_is_named(by_option=True):
+            raise
+        if not unknown:
+            return None
         raise NotFound(
             f"{printable(unknown[0])}: no such file, and no store at {store_place()} "
             "that could have it as a key"

@@ -23,6 +23,8 @@ from simstore.errors import InvalidParameter, printable
 if TYPE_CHECKING:
     from simstore.model import QueryRun, SampleResult
 
+_TOO_SHORT = "too short to judge: only copies, and what contains it or is contained"
+
 
 @click.command(
     epilog=(
@@ -62,6 +64,24 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 1),
     metavar="SHARE",
     help="Only documents that contain this share of the sample's shingles.",
+)
+@click.option(
+    "--likeness",
+    is_flag=True,
+    help="Tell likeness too: the cosine of the terms, each weighing more the rarer it is in the "
+    "store; and the cosine by counts alone.",
+)
+@click.option(
+    "--min-likeness",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Only documents of this likeness; 0.53 tells versions of one document.",
+)
+@click.option(
+    "--min-cosine",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Only documents of this cosine; 0.68 goes with --min-likeness 0.53.",
 )
 @click.option(
     "--min-features",
@@ -111,6 +131,9 @@ def query(
     channels: tuple[str, ...],
     min_resemblance: float | None,
     min_containment: float | None,
+    likeness: bool,
+    min_likeness: float | None,
+    min_cosine: float | None,
     min_features: int | None,
     verify: bool,
     first: bool,
@@ -144,6 +167,9 @@ def query(
         min_resemblance,
         min_containment,
         min_features,
+        likeness,
+        min_likeness,
+        min_cosine,
     )
     read = ReadOptions(
         reading["as_format"],
@@ -169,15 +195,7 @@ def query(
         )
     if run.not_recorded:
         log.warning("the run is not recorded: %s", run.not_recorded)
-    short = sum(sample.too_short for sample in run.samples)
-    if short:
-        log.warning(
-            "%d of %d samples are too short to judge: they match exact copies and texts that "
-            "contain them or that they contain; --min-features 0 lists all within the radius",
-            short,
-            len(run.samples),
-        )
-    _write(run, output_format)
+    _write(run, output_format, likeness=options.asks_likeness)
     if explain:
         _explain(run)
     for rejection in run.rejections:
@@ -253,11 +271,12 @@ def _refuse_store(output: Path) -> None:
             raise InvalidParameter(f"{output} belongs to the store; name another file with -o")
 
 
-def _write(run: QueryRun, output_format: str) -> None:
+def _write(run: QueryRun, output_format: str, *, likeness: bool) -> None:
     if output_format == "table":
+        more = ("likeness", "cosine") if likeness else ()
         print_table(
-            ("sample", "distance", "resemblance", "containment", "found by", "match"),
-            (row for sample in run.samples for row in (_table_rows(sample))),
+            ("sample", "distance", "resemblance", "containment", *more, "found by", "match"),
+            (row for sample in run.samples for row in _table_rows(sample, likeness=likeness)),
         )
         return
     from simstore.reports.formats import RENDERERS
@@ -267,23 +286,27 @@ def _write(run: QueryRun, output_format: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def _table_rows(sample: SampleResult) -> list[tuple[Any, ...]]:
+def _table_rows(sample: SampleResult, *, likeness: bool) -> list[tuple[Any, ...]]:
+    nothing = (None, None, None, *((None, None) if likeness else ()), "")
     if not sample.matches:
-        return [(sample.key, None, None, None, "", "-")]
-    return [
+        shown = f"- ({_TOO_SHORT})" if sample.too_short else "-"
+        return [(sample.key, *nothing, shown)]
+    rows = [
         (
             sample.key if number == 0 else "",
             match.distance,
             _share(match.resemblance, match.basis),
             _share(match.containment, match.basis),
+            *((_share(match.likeness), _share(match.cosine)) if likeness else ()),
             " + ".join(match.channels),
             match.key,
         )
         for number, match in enumerate(sample.matches)
     ]
+    return [*rows, ("", *nothing, f"({_TOO_SHORT})")] if sample.too_short else rows
 
 
-def _share(share: float | None, basis: str | None) -> str:
+def _share(share: float | None, basis: str | None = None) -> str:
     """Return a share for people; an estimate is marked with a tilde."""
     if share is None:
         return ""

@@ -19,7 +19,7 @@ from simstore.fingerprint.minhash import DEFAULT_LAYOUT, VALUES, BandLayout, ske
 from simstore.fingerprint.scheme import KNOWN_TEXTS
 from simstore.fingerprint.shingle_sets import SHINGLE_TOKENS, ShingleSets, shingle_sets
 from simstore.text.normalization import DEFAULT, Normalization
-from simstore.text.shingles import tokens
+from simstore.text.shingles import token_pieces
 
 CHANNELS = ("simhash", "minhash")
 _VERSION = 1
@@ -44,7 +44,7 @@ class Sketching:
     def sets(self, texts: Iterable[str]) -> ShingleSets:
         """Return the shingle set of each text."""
         apply = self.normalization.apply
-        return shingle_sets((tokens(apply(text)) for text in texts), self.shingle)
+        return shingle_sets((token_pieces(apply(text)) for text in texts), self.shingle)
 
     def known_answers(self) -> list[str]:
         """Return a digest of the sketch of each of :data:`~.scheme.KNOWN_TEXTS`, hexadecimal."""

@@ -46,23 +46,27 @@ class ShingleSets:
         return np.diff(self.offsets)
 
 
-def shingle_sets(token_lists: Iterable[Sequence[str]], size: int = SHINGLE_TOKENS) -> ShingleSets:
+def shingle_sets(
+    texts: Iterable[Iterable[Sequence[str]]], size: int = SHINGLE_TOKENS
+) -> ShingleSets:
     """Return the set of shingles of ``size`` consecutive tokens of each text.
 
     A text of fewer tokens, but at least one, has one shingle: all its tokens.
 
     Args:
-        token_lists: The tokens of each text, in order.
+        texts: The tokens of each text, in order, in lists of any size.
         size: Tokens a shingle, at least 1.
     """
     known: dict[str, int] = {}
     rows = []
-    for token_list in token_lists:
-        for token in set(token_list):
-            if token not in known:
-                known[token] = _token_hash(token)
-        hashes = np.fromiter(map(known.__getitem__, token_list), np.uint64, len(token_list))
-        rows.append(np.unique(_runs(hashes, size)))
+    for pieces in texts:
+        parts = [np.empty(0, np.uint64)]
+        for tokens in pieces:
+            for token in set(tokens):
+                if token not in known:
+                    known[token] = _token_hash(token)
+            parts.append(np.fromiter(map(known.__getitem__, tokens), np.uint64, len(tokens)))
+        rows.append(np.unique(_runs(np.concatenate(parts), size)))
     return from_rows(rows)
 
 

@@ -17,7 +17,8 @@ from simstore.text.decoding import encode
 _CONTROLS = re.compile("[\x7f-\x9f]")
 CSV_COLUMNS = (
     "sample", "rank", "key", "distance", "document_id", "channels", "resemblance", "containment",
-    "containment_reverse", "basis",
+    "containment_reverse", "basis", "likeness", "cosine",
+    "too_short",
 )  # fmt: skip
 
 
@@ -43,6 +44,8 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                     "containment": rounded(match.containment),
                     "containment_reverse": rounded(match.containment_reverse),
                     "basis": match.basis,
+                    "likeness": rounded(match.likeness),
+                    "cosine": rounded(match.cosine),
                 }
                 for match in sample.matches
             ],
@@ -57,8 +60,9 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
     writer.writerow(CSV_COLUMNS)
     for sample in samples:
         shown = printable(sample.key)
+        short = "yes" if sample.too_short else "no"
         if not sample.matches:
-            writer.writerow((shown, *("",) * (len(CSV_COLUMNS) - 1)))
+            writer.writerow((shown, *("",) * (len(CSV_COLUMNS) - 2), short))
         for rank, match in enumerate(sample.matches, 1):
             writer.writerow(
                 (
@@ -72,6 +76,9 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                     rounded(match.containment),
                     rounded(match.containment_reverse),
                     match.basis,
+                    rounded(match.likeness),
+                    rounded(match.cosine),
+                    short,
                 )
             )
         yield buffer.getvalue().encode()

@@ -44,13 +44,13 @@ def cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | N
     References:
         Salton, Wong, Yang: A vector space model for automatic indexing, CACM 18(11), 1975.
     """
-    lengths = math.sqrt(first @ first), math.sqrt(second @ second)
-    if not any(lengths):
+    squares = float(first @ first), float(second @ second)
+    if not any(squares):
         return None
-    if not all(lengths):
+    if not all(squares):
         return 0.0
-    # Rounding may leave it a little above 1.
-    return min(float(first @ second) / (lengths[0] * lengths[1]), 1.0)
+    # One root, so that equal vectors give exactly 1; rounding may leave others a little above it.
+    return min(float(first @ second) / math.sqrt(squares[0] * squares[1]), 1.0)
 
 
 def euclidean_distance(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:

@@ -26,6 +26,7 @@ Units = Literal["characters", "words"]
 Features = Literal["terms", "words", "characters", "shingles"]
 UNITS: tuple[str, ...] = get_args(Units)
 FEATURES: tuple[str, ...] = get_args(Features)
+MAX_SHINGLE = 1000
 _AS_IT_IS = Normalization(case="keep", width="keep")
 
 
@@ -35,7 +36,7 @@ class CompareOptions:
 
     Attributes:
         units: What a shingle is made of: ``characters`` or ``words``.
-        shingle: Units a shingle, at least 1.
+        shingle: Units a shingle, 1 to 1000.
         normalization: One form for both texts, in which each run of white space is one blank,
             none at the ends; None: characters as they are, terms and words in their own case and
             width.
@@ -82,8 +83,8 @@ class CompareOptions:
             raise InvalidParameter(
                 f"features {self.features!r}: choose one of {', '.join(FEATURES)}"
             )
-        if self.shingle < 1:
-            raise InvalidParameter(f"a shingle of {self.shingle} units: at least 1 is needed")
+        if not 1 <= self.shingle <= MAX_SHINGLE:
+            raise InvalidParameter(f"a shingle of {self.shingle} units: choose 1 to {MAX_SHINGLE}")
         if not 0 <= self.similar_at <= 1:
             raise InvalidParameter(f"similar at {self.similar_at:g}: a resemblance is from 0 to 1")
         if not 0 <= self.lexicons <= 1000:
@@ -172,7 +173,7 @@ def prepare(texts: tuple[str, str], options: CompareOptions) -> Prepared:
         _units(texts[0], options.units, options),
         _units(texts[1], options.units, options),
     )
-    sets = shingle_sets(units, options.shingle)
+    sets = shingle_sets(([one] for one in units), options.shingle)
     between = time.perf_counter()
     if options.features == "terms":
         counts = options.scheme().count(texts)

@@ -64,7 +64,6 @@ class Matcher:
         )
         self._sketches = SketchSearch(opened, connection, state) if "minhash" in chosen else None
         self._verifier = Verifier(opened, connection, state)
-        self._filters = options.min_resemblance is not None or options.min_containment is not None
 
     def answer(self, samples: Sequence[Document]) -> list[SampleResult]:
         """Return the matches of each sample, by distance, then order of ingest."""
@@ -180,7 +179,7 @@ class Matcher:
         limit = 1 if options.first else options.limit
         short = self._too_short(sample, matches)
         without_distance = self._neighbours is None
-        must_verify = self._filters or without_distance
+        must_verify = self._options.filters_by_text or without_distance
         if not must_verify:
             # Only what is told of need be verified, and what is too short to be told of unseen.
             kept: list[Match] = []
@@ -218,7 +217,16 @@ class Matcher:
             if self._options.verify or match.document_id in needed
         ]
         overlaps = self._verifier.overlaps(sample.shingles, sample.sketch, wanted, sample.agreeing)
-        return [_with(match, overlaps.get(match.document_id)) for match in matches]
+        judged = [_with(match, overlaps.get(match.document_id)) for match in matches]
+        if not self._options.asks_likeness:
+            return judged
+        alike = self._verifier.likenesses(sample.document, [m.document_id for m in matches])
+        return [
+            replace(match, likeness=found[0], cosine=found[1])
+            if (found := alike.get(match.document_id))
+            else match
+            for match in judged
+        ]
 
     def _is_told(self, sample: _Sample, match: Match, short: Mapping[int, bytes]) -> bool:
         options = self._options
@@ -228,10 +236,13 @@ class Matcher:
         ):
             return False
         # What cannot be verified passes no threshold.
-        return not (
-            (options.min_resemblance or 0.0) > (match.resemblance or 0.0)
-            or (options.min_containment or 0.0) > (match.containment or 0.0)
+        thresholds = (
+            (options.min_resemblance, match.resemblance),
+            (options.min_containment, match.containment),
+            (options.min_likeness, match.likeness),
+            (options.min_cosine, match.cosine),
         )
+        return all((least or 0.0) <= (value or 0.0) for least, value in thresholds)
 
 
 def chosen_channels(state: State, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ From the text where the store keeps it, exactly; else from the sketch, as an est
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import estimates
+from simstore.model import Document
+from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 from simstore.search.resemblance import Overlap, estimated_overlap, overlap
 from simstore.services import counting
 from simstore.services.opened import OpenStore, State
-from simstore.storage import sketches
+from simstore.storage import documents, sketches, vocabularies
 from simstore.storage.documents import chunks
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import StoredSketch
@@ -61,6 +64,35 @@ class Verifier:
         missing = [number for number in document_ids if number not in rows]
         rows |= sketches.of_documents(self._connection, self._state.scheme_id, missing)
         return self._estimated(shingles, sketch, [rows[n] for n in document_ids if n in rows])
+
+    def likenesses(
+        self, sample: Document, document_ids: Sequence[int]
+    ) -> dict[int, tuple[float, float]]:
+        """Return likeness and cosine of a sample and documents.
+
+        Empty where the store keeps no texts or no vocabulary.
+        """
+        state, connection = self._state, self._connection
+        if not (state.settings.text_kept and state.records_vocabulary):
+            return {}
+        total = documents.count(connection)
+        found: dict[int, tuple[float, float]] = {}
+        for part in chunks(document_ids, _BATCH_DOCUMENTS):
+            texts = counting.stored_texts(self._opened, connection, part)
+            metadata: list[Mapping[str, Any]] = [sample.metadata]
+            if state.scheme.reads_metadata:
+                kept = documents.metadata_of(connection, list(texts))
+                metadata += [kept.get(number, {}) for number in texts]
+            else:
+                metadata += [{}] * len(texts)
+            counts = state.scheme.count([sample.text, *texts.values()], metadata)
+            held = vocabularies.document_counts(connection, state.scheme_id, counts.terms)
+            own = np.zeros(len(texts), np.int64)
+            others = np.arange(1, len(texts) + 1)
+            alike = likenesses(term_vectors(counts, held, total), own, others)
+            plain = likenesses(plain_vectors(counts), own, others)
+            found |= dict(zip(texts, zip(alike.tolist(), plain.tolist(), strict=True), strict=True))
+        return found
 
     def _shingles(self, document_ids: Sequence[int]) -> dict[int, NDArray[np.uint64]]:
         """Return the shingle sets of documents, from their texts."""

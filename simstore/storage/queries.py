@@ -65,6 +65,8 @@ def record_run(
             "containment": match.containment,
             "containment_reverse": match.containment_reverse,
             "basis": match.basis,
+            "likeness": match.likeness,
+            "cosine": match.cosine,
         }
         for sample_position, sample in enumerate(run.samples)
         for position, match in enumerate(sample.matches)
@@ -96,7 +98,7 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
     for sample_position, key, distance, document_id, channels, *overlap in connection.execute(
         select(
             m.sample_position, m.key, m.distance, m.document_id, m.channels, m.resemblance,
-            m.containment, m.containment_reverse, m.basis,
+            m.containment, m.containment_reverse, m.basis, m.likeness, m.cosine,
         )
         .where(m.run_id == row["run_id"])
         .order_by(m.sample_position, m.position)

@@ -428,5 +428,7 @@ query_match = Table(
     Column("containment", Float),
     Column("containment_reverse", Float),
     Column("basis", String(10)),
+    Column("likeness", Float),
+    Column("cosine", Float),
     sqlite_with_rowid=False,
 )

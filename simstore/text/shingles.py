@@ -6,12 +6,16 @@ A shingle is a run of consecutive tokens; the set of a text's shingles stands fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 import numpy as np
 
-from simstore.text.characters import CHARACTER, SEPARATOR, class_table, code_points
+from simstore.text.characters import CHARACTER, SEPARATOR, WORD, class_table, code_points
 
 _ASCII_TOKENS = str.maketrans({chr(c): " " for c in range(128) if not chr(c).isalnum()})
 _BLANK = ord(" ")
+_PIECE = 1 << 20
 
 
 def tokens(normalized: str) -> list[str]:
@@ -22,11 +26,40 @@ def tokens(normalized: str) -> list[str]:
     is neither, runs of other visible characters are the tokens, so that no text but white space
     has none.
     """
-    if normalized.isascii():
-        found = normalized.translate(_ASCII_TOKENS).split()
-    else:
-        found = _of_any_script(normalized)
-    return found or normalized.split()
+    return list(chain.from_iterable(token_pieces(normalized)))
+
+
+def token_pieces(normalized: str) -> Iterator[list[str]]:
+    """Yield the tokens of a normalized text, in order, in lists of bounded size.
+
+    No token is cut, whatever its length.
+    """
+    none = True
+    start = 0
+    while start < len(normalized):
+        end = _cut(normalized, start + _PIECE)
+        piece = normalized[start:end]
+        found = _of_ascii(piece) if piece.isascii() else _of_any_script(piece)
+        if found:
+            none = False
+            yield found
+        start = end
+    if none:
+        yield normalized.split()
+
+
+def _cut(normalized: str, place: int) -> int:
+    """Return the first place from one on where no token goes on, or the end."""
+    while place < len(normalized):
+        ends = class_table()[code_points(normalized[place : place + _PIECE])] != WORD
+        if ends.any():
+            return place + int(ends.argmax())
+        place += _PIECE
+    return len(normalized)
+
+
+def _of_ascii(normalized: str) -> list[str]:
+    return normalized.translate(_ASCII_TOKENS).split()
 
 
 def _of_any_script(normalized: str) -> list[str]:

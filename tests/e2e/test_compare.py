@@ -227,7 +227,7 @@ def test_bytes_that_are_no_text(shell: Shell) -> None:
         (["a.txt", "b.txt", "--weights", "idf"], 2, ["idf", "--db"]),
         (["a.txt", "b.txt", "--idf-band", "1", "0"], 2, ["idf band"]),
         (["a.txt", "b.txt", "--max-document-bytes", "10"], 5, ["a.txt", "limit"]),
-        (["a.txt", "b.txt", "--shingle", "0"], 2, ["--shingle"]),
+        (["a.txt", "b.txt", "--shingle", "0"], 2, ["shingle of 0"]),
         (["a.txt", "b.txt", "--no-normalize", "--fold-han"], 2, ["--no-normalize", "--fold-han"]),
         (["a.txt"], 2, ["'B'"]),
     ],

@@ -116,6 +116,7 @@ def test_writing_command_on_a_read_only_disk_says_so_in_one_line(
         ["stats"],
         ["list"],
         ["show", "page-00001", "--text"],
+        ["compare", "key:page-00001", "key:page-00002"],
         ["report", "-o", "-"],
         ["fsck"],
         ["rejects", "list"],

@@ -20,6 +20,7 @@ NEEDS_STORE = [
     ["report"],
     ["report", "--list"],
     ["compare", "key:harbour", "key:bread"],
+    ["evaluate", "--exact"],
     ["list"],
     ["show", "harbour"],
     ["remove", "harbour"],

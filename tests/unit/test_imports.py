@@ -11,7 +11,7 @@ import pytest
 
 import simstore
 
-HEAVY = ("sqlalchemy", "alembic", "numpy", "numba", "rich", "xxhash")
+HEAVY = ("sqlalchemy", "alembic", "numpy", "numba", "rich", "xxhash", "matplotlib")
 PROGRAMS = {
     "import simstore": "import simstore; dir(simstore); simstore.__version__",
     "simstore --help": (

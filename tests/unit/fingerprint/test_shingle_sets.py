@@ -24,7 +24,7 @@ def test_sets_are_as_large_and_overlap_as_sets_of_tuples_do(size: int) -> None:
         [],
         ["the"] * 50,
     ]
-    sets, expected = shingle_sets(texts, size), names(texts, size)
+    sets, expected = shingle_sets(([one] for one in texts), size), names(texts, size)
     assert sets.sizes().tolist() == [len(one) for one in expected]
     for i in range(len(texts)):
         assert (np.diff(sets.row(i).astype(object)) > 0).all()
@@ -34,7 +34,7 @@ def test_sets_are_as_large_and_overlap_as_sets_of_tuples_do(size: int) -> None:
 
 
 def test_hashes_are_the_same_for_ever() -> None:
-    sets = shingle_sets([["灯", "塔", "lamp", "\udcff"], ["one"]])
+    sets = shingle_sets([[["灯", "塔", "lamp", "\udcff"]], [["one"]]])
     assert [f"{value:016x}" for value in sets.hashes.tolist()] == [
         "5713201f6eedee13",
         "b965aa8e4e14914b",

@@ -46,6 +46,8 @@ def test_jsonl_has_a_line_a_sample_and_exact_bytes_where_keys_are_not_utf8() -> 
         "containment": None,
         "containment_reverse": None,
         "basis": None,
+        "likeness": None,
+        "cosine": None,
     }
     assert [
         base64.b64decode(m["key_base64"]) for m in lines[0]["matches"] if "key_base64" in m
@@ -93,5 +95,5 @@ def test_no_samples_give_an_empty_report() -> None:
     assert rendered("jsonl", ()) == b""
     assert rendered("csv", ()) == (
         b"sample,rank,key,distance,document_id,channels,resemblance,containment,"
-        b"containment_reverse,basis\n"
+        b"containment_reverse,basis,likeness,cosine,too_short\n"
     )

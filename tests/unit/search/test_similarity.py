@@ -60,4 +60,5 @@ def test_cosine_is_within_its_range_and_like_the_plain_sum(seed: int) -> None:
     assert found == pytest.approx(dot / math.hypot(*a) / math.hypot(*b))
     assert found is not None
     assert 0 <= found <= 1
+    assert cosine(vector(*a), vector(*a)) == 1.0
     assert euclidean_distance(vector(*a), vector(*b)) == pytest.approx(math.dist(a, b))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from simstore.text import shingles
 from simstore.text.normalization import normalize
 from simstore.text.shingles import tokens
 
@@ -29,3 +30,14 @@ def test_ascii_text_has_the_same_tokens_beside_a_character_that_is_not() -> None
     text = "".join(chr(code) for code in range(128)) + " one two"
     plain = tokens(normalize(text))
     assert tokens(normalize(text + " é"))[:-1] == plain
+
+
+@pytest.mark.parametrize("piece", [1, 2, 3, 7, 50])
+def test_tokens_do_not_depend_on_the_pieces_that_a_text_is_cut_into(
+    monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    texts = ["one twotwo three灯塔, 守four ünïcode five", "灯塔守夜人", "a", "!!! ???", "x" * 20, ""]
+    whole = [tokens(text) for text in texts]
+    monkeypatch.setattr(shingles, "_PIECE", piece)
+    assert [tokens(text) for text in texts] == whole
+    assert all(len(one) <= piece + 20 for one in shingles.token_pieces(texts[0]))

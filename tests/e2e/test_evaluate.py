@@ -1,0 +1,127 @@
+"""``simstore evaluate`` as a command: labels, formats, files, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .processes import Nursery
+from .test_commands import Shell
+from .test_wrong_use import assert_refused
+
+LINES = (
+    "The ferry left the northern pier at noon with forty sheep on board.",
+    "Two children waved from the sea wall until it was out of sight.",
+    "Later the wind turned and the captain thought of going back.",
+    "The baker had sold all rye loaves before the school bell rang.",
+    "A letter from the council lay unopened beside the scales.",
+    "In the evening the square was empty but for a dog and a cart.",
+)
+BODY = " ".join(LINES)
+DOCUMENTS = {
+    "one": BODY,
+    "one again": BODY,
+    "one edited": BODY.replace("forty sheep", "eleven goats"),
+    "other": "Fold the paper in half, then in half again, and cut along the crease; keep the rest.",
+    "another": "The orchestra tuned for an hour while the technicians looked for a broken cable.",
+}
+GROUPS = {"one": "a", "one again": "a", "one edited": "a", "other": "b", "another": "c"}
+CURVES = ("bands.csv", "curves.png", "curves.svg", "points.csv")
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    """A folder with a store and labels of its documents."""
+    with (tmp_path / "documents.jsonl").open("w") as file:
+        for key, text in DOCUMENTS.items():
+            file.write(json.dumps({"id": key, "text": text, "group": GROUPS[key]}) + "\n")
+    groups = "".join(f"{key}\t{group}\n" for key, group in GROUPS.items())
+    (tmp_path / "groups.tsv").write_text("key\tgroup\n" + groups)
+    (tmp_path / "pairs.tsv").write_text("one\tone again\none\tone edited\none again\tone edited\n")
+    made = Shell(nursery, tmp_path)
+    made("ingest", "documents.jsonl")
+    return made
+
+
+def points(shell: Shell, *words: str) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in shell.lines("evaluate", "--format", "jsonl", *words)]
+    return [one for one in found if one["kind"] == "point" and one["against"] == "labels"]
+
+
+def test_three_ways_to_label_give_the_same_figures(shell: Shell) -> None:
+    by_field = points(shell, "--clusters-field", "group")
+    assert points(shell, "--clusters", "groups.tsv") == by_field
+    assert points(shell, "--pairs", "pairs.tsv") == by_field
+    found = {(p["method"], p["threshold"]): p for p in by_field}
+    assert found["verified", 0.5]["f1"] == 1
+    assert found["verified", 0.5]["ari"] == 1
+    assert found["simhash", 0]["recall"] == pytest.approx(1 / 3, abs=1e-4)
+    assert found["simhash", 0]["labelled"] == 3
+    assert [p["threshold"] for p in by_field if p["method"] == "simhash"] == list(range(13))
+
+
+def test_table_and_counts(shell: Shell) -> None:
+    done = shell("evaluate", "--clusters", "groups.tsv", "--radius", "2-4")
+    assert done.errors == "5 documents, 3 labelled pairs\n"
+    lines = done.text.splitlines()
+    assert lines[0] == "Against the labels, by threshold"
+    assert "Recall of labelled pairs, by their resemblance" in lines
+    assert sum(line.startswith("simhash") for line in lines[: lines.index("")]) == 3
+
+
+def test_folder_gets_tables_and_curves(shell: Shell) -> None:
+    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
+    done = shell("evaluate", "--clusters", "groups.tsv", "-o", "out/figures", "--format", "csv")
+    folder = shell.folder / "out" / "figures"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(CURVES)
+    assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "points.csv").read_text() == done.text
+    rows = list(csv.DictReader(io.StringIO(done.text)))
+    assert {row["method"] for row in rows} == {
+        "simhash", "minhash", "verified", "likeness", "exact",
+    }  # fmt: skip
+
+
+def test_unknown_keys_are_named(shell: Shell) -> None:
+    (shell.folder / "groups.tsv").write_text("one\ta\none again\ta\ngone\ta\n")
+    done = shell("evaluate", "--clusters", "groups.tsv", "--format", "csv")
+    assert "1 labelled keys are not in the store: gone" in done.errors
+
+
+def test_exact_join(shell: Shell) -> None:
+    done = shell("evaluate", "--exact", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.text)))
+    assert [(row["a"], row["b"]) for row in rows] == [
+        ("one", "one again"),
+        ("one", "one edited"),
+        ("one again", "one edited"),
+    ]
+    assert rows[0]["resemblance"] == "1.0"
+    assert done.errors == "3 pairs of resemblance 0.5 or more\n"
+    found = shell.json_lines("evaluate", "--exact", "--min-resemblance", "1", "--format", "jsonl")
+    assert found == [{"a": "one", "b": "one again", "resemblance": 1.0}]
+    assert shell.lines("evaluate", "--exact")[0].split() == ["a", "b", "resemblance"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "named"),
+    [
+        ([], 2, "--pairs"),
+        (["--pairs", "pairs.tsv", "--exact"], 2, "--exact"),
+        (["--exact", "-o", "out"], 2, "-o"),
+        (["--pairs", "none.tsv"], 3, "none.tsv"),
+        (["--pairs", "pairs.tsv", "--radius", "three"], 2, "three"),
+        (["--pairs", "pairs.tsv", "--radius", "0-65"], 2, "65"),
+        (["--clusters", "broken.tsv"], 5, "broken.tsv"),
+        (["--clusters-field", "topic"], 3, "keys"),
+    ],
+)
+def test_wrong_use_is_refused(shell: Shell, words: list[str], code: int, named: str) -> None:
+    (shell.folder / "broken.tsv").write_text("one\ta\ntwo\n")
+    done = shell("evaluate", *words, code=code)
+    assert_refused(done, code, named)
