@@ -11,6 +11,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,17 +83,28 @@ def _found(pairs: dict[tuple[int, int], float]) -> Found:
     return Found(ends[:, 0], ends[:, 1], np.array(list(pairs.values()), np.float64))
 
 
-def datasketch_lsh(cut: Callable[[str], list[str]], *, verified: bool) -> Callable[..., Found]:
+@lru_cache(maxsize=64)
+def _datasketches(texts: tuple[str, ...]) -> list[Any]:
+    """Return the sketches of texts; tuning asks for them at every threshold."""
+    from datasketch import MinHash
+
+    made = []
+    for text in texts:
+        sketch = MinHash(VALUES)
+        parts = shingles(5)(text)
+        sketch.update_batch([part.encode("utf-8", "surrogatepass") for part in parts])
+        made.append(sketch)
+    return made
+
+
+def datasketch_lsh(*, verified: bool) -> Callable[..., Found]:
     """As text-dedup does it: 128 permutations, the bands that suit the threshold."""
-    from datasketch import MinHash, MinHashLSH
+    from datasketch import MinHashLSH
 
     def find(texts: Sequence[str], threshold: float) -> Found:
-        made = []
+        made = _datasketches(tuple(texts))
         index = MinHashLSH(threshold=threshold, num_perm=VALUES)
-        for place, text in enumerate(texts):
-            sketch = MinHash(VALUES)
-            sketch.update_batch([part.encode("utf-8", "surrogatepass") for part in cut(text)])
-            made.append(sketch)
+        for place, sketch in enumerate(made):
             index.insert(place, sketch)
         pairs = {}
         for place, sketch in enumerate(made):
@@ -182,7 +195,7 @@ def settings() -> list[Setting]:
         Setting(
             "datasketch",
             "5-word shingles, LSH" + (", estimate" if verified else ""),
-            datasketch_lsh(FEATURES["5-word shingles"], verified=verified),
+            datasketch_lsh(verified=verified),
             indexed=True,
         )
         for verified in (False, True)

@@ -57,6 +57,15 @@ def real_course() -> Course:
     return Course.read(folder)
 
 
+@pytest.fixture(scope="session")
+def labelled_documents() -> Path:
+    """The labelled documents, JSON Lines; skips where they are not there."""
+    path = real_data() / "labelled" / "docs.jsonl.gz"
+    if not path.is_file():
+        pytest.skip(f"no labelled documents at {path}: SIMSTORE_TEST_DATA names their folder")
+    return path
+
+
 def real_data() -> Path:
     given = os.environ.get("SIMSTORE_TEST_DATA")
     return Path(given) if given else REPOSITORY.parent / "shared" / "data"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -148,21 +149,12 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 @common_options
 def compare(first: str, second: str, output_format: str, **options: Any) -> None:
     """Compare two texts by every algorithm, side by side, each with its time."""
-    from simstore.services.compare import compare_texts
-
     if first == second == _STANDARD_INPUT:
         raise InvalidParameter("standard input (-) can be read only once")
     chosen = _chosen(options)
     given = [_given(name, options) for name in (first, second)]
     with progress("compare") as show:
-        comparison = None
-        if store_is_named() or any(isinstance(one, str) for one in given):
-            comparison = _compare_in_store(given, (first, second), chosen, show)
-        if comparison is None:
-            a, b = (one for one in given if not isinstance(one, str))
-            comparison = compare_texts(
-                a.text, b.text, chosen, names=(a.key, b.key), on_progress=show
-            )
+        comparison = _compared(given[0], given[1], (first, second), chosen, show)
     _write(comparison, output_format)
 
 
@@ -223,28 +215,44 @@ def _given(name: str, options: dict[str, Any]) -> Document | str:
     return read_document(os.path.join(".", path) if path == "-" != name else path, read)
 
 
-def _compare_in_store(
-    given: list[Document | str],
+def _compared(
+    first: Document | str,
+    second: Document | str,
     names: tuple[str, str],
     options: CompareOptions,
     show: Update,
-) -> Comparison | None:
-    """Return what the store says; None where nothing of it is needed and the variable's is none."""
+) -> Comparison:
+    from simstore.services.compare import compare_texts
+
+    if isinstance(first, str) or isinstance(second, str) or store_is_named(by_option=True):
+        return _compare_in_store(first, second, names, options, show)
+    if store_is_named():
+        # A variable may name a store that is still to be made.
+        with suppress(StoreNotFound):
+            return _compare_in_store(first, second, names, options, show)
+    return compare_texts(
+        first.text, second.text, options, names=(first.key, second.key), on_progress=show
+    )
+
+
+def _compare_in_store(
+    first: Document | str,
+    second: Document | str,
+    names: tuple[str, str],
+    options: CompareOptions,
+    show: Update,
+) -> Comparison:
     try:
         with open_store(read_only=True) as store:
-            return store.compare(given[0], given[1], options, on_progress=show)
+            return store.compare(first, second, options, on_progress=show)
     except StoreNotFound:
-        unknown = [name for name, one in zip(names, given, strict=True) if name == one]
-        if not unknown and any(isinstance(one, str) for one in given):
-            raise
-        if not unknown and store_is_named(by_option=True):
-            raise
-        if not unknown:
-            return None
-        raise NotFound(
-            f"{printable(unknown[0])}: no such file, and no store at {store_place()} "
-            "that could have it as a key"
-        ) from None
+        for name, given in zip(names, (first, second), strict=True):
+            if name == given:
+                raise NotFound(
+                    f"{printable(name)}: no such file, and no store at "
+                    f"{printable(store_place())} that could have it as a key"
+                ) from None
+        raise
     except DocumentNotFound as error:
         if error.key not in names:
             raise

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from simstore.reports.lines import to_json
 
@@ -134,9 +135,16 @@ def store_place() -> str:
     return str(click.get_current_context().meta.get(_STORE, DEFAULT_STORE))
 
 
-def store_is_named() -> bool:
-    """Return whether ``--db`` or ``SIMSTORE_DB`` names the store."""
-    return _STORE in click.get_current_context().meta
+def store_is_named(*, by_option: bool = False) -> bool:
+    """Return whether ``--db`` or ``SIMSTORE_DB`` names the store; by ``--db`` where asked."""
+    context: click.Context | None = click.get_current_context()
+    if not by_option:
+        return context is not None and _STORE in context.meta
+    while context is not None:
+        if context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
+            return True
+        context = context.parent
+    return False
 
 
 @contextmanager

@@ -180,7 +180,7 @@ def test_second_ingest_leaves_all_as_it_is_and_a_changed_page_is_updated_in_plac
 
 def test_query_formats_say_the_same(shell: Shell) -> None:
     found = {
-        name: shell("query", "-k", "0", "--format", name, "sample.txt")
+        name: shell("query", "-k", "0", "--channel", "simhash", "--format", name, "sample.txt")
         for name in ("table", "simtool", "jsonl", "csv")
     }
     assert all(done.errors == "" for done in found.values())
@@ -194,15 +194,56 @@ def test_query_formats_say_the_same(shell: Shell) -> None:
     assert len(rows[0]) >= 3
     assert {"asked", "bread"} <= {row[0] for row in rows[1:]}
     lines = found["table"].text.splitlines()
-    assert lines[0].split() == ["sample", "distance", "match"]
-    assert lines[1].split() == ["asked", "0", "harbour"]
-    assert lines[2].split() == ["0", "copy"]
-    assert lines[4].split() == ["far", "-"]
+    assert lines[0].split() == [
+        "sample", "distance", "resemblance", "containment", "found", "by", "match",
+    ]  # fmt: skip
+    assert lines[1].split() == ["asked", "0", "1.000", "1.000", "simhash", "harbour"]
+    assert lines[2].split() == ["0", "1.000", "1.000", "simhash", "copy"]
+    assert lines[4].split()[:2] == ["far", "-"]
+    assert "too short to judge" in lines[4]
+    assert [one["too_short"] for one in records] == [False, False, True]
+
+
+def test_query_by_each_channel_and_by_both(shell: Shell) -> None:
+    def found(*options: str) -> list[list[tuple[str, tuple[str, ...]]]]:
+        words = ["query", "--no-record", "--format", "jsonl", "-k", "0", *options, "sample.txt"]
+        return [
+            [(m["key"], tuple(m["channels"])) for m in one["matches"]]  # type: ignore[attr-defined]
+            for one in shell.json_lines(*words)
+        ]
+
+    both = ("simhash", "minhash")
+    assert found() == [
+        [("harbour", both), ("copy", both), ("harbour-2", ("minhash",))], [("bread", both)], [],
+    ]  # fmt: skip
+    assert found("--channel", "simhash")[0] == [("harbour", both[:1]), ("copy", both[:1])]
+    assert [key for key, _ in found("--channel", "minhash")[0]] == ["harbour", "copy", "harbour-2"]
+    # The last of fifteen words differs, and with it one of thirteen shingles.
+    assert found("--min-resemblance", "0.9")[0] == found()[0][:2]
+    assert found("--min-resemblance", "0.5")[0] == found()[0]
+    assert found("--min-containment", "1")[0] == found()[0][:2]
+    simtool = shell("query", "-k", "0", "--format", "simtool", "sample.txt")
+    assert simtool.text == "asked\n0:harbour copy \nbread\n0:bread \nfar\n"
+
+
+def test_likeness_is_told_when_asked_for(shell: Shell) -> None:
+    words = ["query", "--format", "jsonl", "sample.txt"]
+    plain = shell.json_lines(*words)[0]["matches"][0]  # type: ignore[index]
+    assert (plain["likeness"], plain["cosine"]) == (None, None)
+    asked = shell.json_lines(*words, "--likeness")[0]["matches"]
+    assert asked[0]["likeness"] == asked[0]["cosine"] == 1.0  # type: ignore[index]
+    assert "likeness" in shell("query", "--likeness", "sample.txt").text.splitlines()[0]
+    least = shell.json_lines(*words, "--min-likeness", "0.53", "--min-cosine", "0.68")
+    assert {"harbour", "copy"} <= {m["key"] for m in least[0]["matches"]}  # type: ignore[attr-defined]
+    assert shell("query", "--min-likeness", "2", "sample.txt").code == 2
 
 
 def test_query_options_narrow_the_answer(shell: Shell) -> None:
     def keys(*options: str) -> list[list[str]]:
-        words = ["query", "--no-record", "--format", "jsonl", "-k", "0", *options, "sample.txt"]
+        words = [
+            "query", "--no-record", "--format", "jsonl", "-k", "0", "--channel", "simhash",
+            *options, "sample.txt",
+        ]  # fmt: skip
         records = shell.json_lines(*words)
         return [[m["key"] for m in one["matches"]] for one in records]  # type: ignore[attr-defined]
 
@@ -244,7 +285,9 @@ def test_collection_and_metadata_restrict_a_query(empty: Shell) -> None:
 def test_query_goes_wider_with_the_radius_and_never_inserts(shell: Shell) -> None:
     counts = []
     for radius in (0, 3, 20, 64):
-        records = shell.json_lines("query", "-k", str(radius), "--format", "jsonl", "sample.txt")
+        records = shell.json_lines(
+            "query", "-k", str(radius), "--min-features", "0", "--format", "jsonl", "sample.txt"
+        )
         counts.append(sum(len(one["matches"]) for one in records))  # type: ignore[arg-type]
     assert counts == sorted(counts)
     assert counts[-1] == 3 * len(PAGES)

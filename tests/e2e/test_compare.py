@@ -118,6 +118,26 @@ def test_store_that_is_named_serves_its_vocabulary_for_files(with_store: Shell) 
     assert "in 5 documents" in done.text
 
 
+def test_variable_may_name_a_store_that_is_still_to_be_made(nursery: Nursery, shell: Shell) -> None:
+    environment = {**os.environ, "SIMSTORE_DB": "none.db"}
+    done = shell("compare", "a.txt", "b.txt", environment=environment)
+    assert "no store" in done.text
+    assert not (shell.folder / "none.db").exists()
+    for words in (["a.txt", "typo.txt"], ["typo.txt", "b.txt"]):
+        done = nursery.simstore(shell.folder, "compare", *words, environment=environment)
+        assert_refused(done, 3, "typo.txt", "no such file", "none.db")
+    for words in (["--db", "none.db", "compare"], ["compare", "--db", "none.db"]):
+        done = nursery.simstore(shell.folder, *words, "a.txt", "b.txt", environment=environment)
+        assert_refused(done, 3, "none.db", "simstore init")
+
+
+def test_file_with_the_name_of_standard_input(shell: Shell) -> None:
+    (shell.folder / "-").write_text(A)
+    found = compared(shell, "file:-", "-", stdin=b"piped")
+    assert is_text(found, "a", A)
+    assert is_text(found, "b", "piped")
+
+
 def test_store_adds_its_own_view(with_store: Shell) -> None:
     assert "store-simhash" not in compared(with_store, "a.txt", "b.txt")
     found = compared(with_store, "wind", "a.txt")

@@ -36,7 +36,14 @@ def test_ascii_text_has_the_same_tokens_beside_a_character_that_is_not() -> None
 def test_tokens_do_not_depend_on_the_pieces_that_a_text_is_cut_into(
     monkeypatch: pytest.MonkeyPatch, piece: int
 ) -> None:
-    texts = ["one twotwo three灯塔, 守four ünïcode five", "灯塔守夜人", "a", "!!! ???", "x" * 20, ""]
+    texts = [
+        "one twotwo three灯塔, 守four ünïcode five",
+        "灯塔守夜人",
+        "a",
+        "!!! ???",
+        "x" * 20,
+        "",
+    ]
     whole = [tokens(text) for text in texts]
     monkeypatch.setattr(shingles, "_PIECE", piece)
     assert [tokens(text) for text in texts] == whole
