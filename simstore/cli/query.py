@@ -75,13 +75,13 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
     "--min-likeness",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="Only documents of this likeness; 0.53 tells versions of one document.",
+    help="Only documents of this likeness; 0.58 tells versions of one document.",
 )
 @click.option(
     "--min-cosine",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="Only documents of this cosine; 0.68 goes with --min-likeness 0.53.",
+    help="Only documents of this cosine; 0.68 goes with --min-likeness 0.58.",
 )
 @click.option(
     "--min-features",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -69,16 +70,32 @@ def stats(output_format: str) -> None:
     """Show the store in numbers."""
     with open_store(read_only=True) as store:
         found = store.statistics()
+        options = store.scheme()
     record = asdict(found)
+    record["scheme_options"] = {
+        name: value for name, value in options.items() if name not in ("scheme", "bits")
+    }
     if output_format == "json":
         click.echo(to_json(record, indent=2))
         return
+    record["scheme_options"] = ", ".join(_words_of(record["scheme_options"]))
     record["first_seen"] = time_text(found.first_seen)
     record["last_seen"] = time_text(found.last_seen)
     record["file_bytes_per_document"] = (
         found.file_bytes // found.document_count if found.document_count else None
     )
     print_facts((name.replace("_", " "), value) for name, value in record.items())
+
+
+def _words_of(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each option of a scheme as name and value."""
+    for name, value in options.items():
+        if isinstance(value, dict):
+            yield from _words_of(value)
+        elif isinstance(value, list):
+            yield from (f"{name.removesuffix('s')} {printable(one)}" for one in value)
+        else:
+            yield f"{name.replace('_', ' ')} {value}"
 
 
 @click.command(

@@ -132,6 +132,17 @@ def test_field_is_part_of_the_fingerprint(shell: Shell) -> None:
     assert "lang=fr" in shell("vocabulary", "show").text
 
 
+def test_stats_show_the_options(shell: Shell) -> None:
+    shell("init", "--fold-han", "--field", "lang:enum:en,fr:2", "--shingle", "2", "-M", "100")
+    shown = shell("stats").text
+    (line,) = (one for one in shown.splitlines() if one.startswith("scheme options"))
+    for part in ("weights log-tf", "shingle 2", "han simplified", "field lang:enum:en,fr:2"):
+        assert part in line
+    facts = json.loads(shell("stats", "--format", "json").text)
+    assert facts["scheme_options"]["fields"] == ["lang:enum:en,fr:2"]
+    assert (facts["scheme"], facts["bits"]) == ("web/1", 100)
+
+
 def test_weights_by_frequency_follow_the_store(shell: Shell) -> None:
     shell("init", "--weights", "tf-idf")
     shell("ingest", "order.jsonl")
