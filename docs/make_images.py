@@ -1,7 +1,7 @@
 """Draw the pictures of docs/images: ``python docs/make_images.py``.
 
 ``curves.png`` needs the labelled documents (SIMSTORE_TEST_DATA names the folder of the data) and is
-left as it is without them; ``bands.png`` needs nothing. Both need ``pip install 'simstore[plots]'``.
+left as it is without them; ``bands.png`` needs nothing. Needs ``pip install 'simstore[plots]'``.
 """
 
 from __future__ import annotations
@@ -49,17 +49,20 @@ def draw_bands(path: Path) -> None:
 
 def draw_curves(path: Path, documents: Path) -> None:
     """Draw precision and recall on the test part of the labelled documents."""
-    with tempfile.TemporaryDirectory() as folder:
-        with Store.create(Path(folder) / "s.db", synchronous="normal") as store:
-            store.ingest([str(documents)])
-            options = EvaluateOptions(set_by="set", part="test", candidate_radius=16)
-            found = store.evaluate(Labels(field="group"), options)
-    sets = {point.set_name for point in found.points} - {"all", "mean"}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(Path(folder) / "s.db", synchronous="normal") as store,
+    ):
+        store.ingest([str(documents)])
+        options = EvaluateOptions(set_by="set", part="test", candidate_radius=16)
+        found = store.evaluate(Labels(field="group"), options)
+    sets = {p.set_name for p in found.points if p.counts and p.counts.labelled_count} - {"all"}
     title = f"{found.document_count:,} documents, mean over the {len(sets)} sets of the test part"
     path.write_bytes(render_curves(found, title, "png"))
 
 
 def main() -> int:
+    """Draw what can be drawn."""
     IMAGES.mkdir(exist_ok=True)
     draw_bands(IMAGES / "bands.png")
     given = os.environ.get("SIMSTORE_TEST_DATA")

@@ -70,11 +70,12 @@ def stats(output_format: str) -> None:
     """Show the store in numbers."""
     with open_store(read_only=True) as store:
         found = store.statistics()
-        options = store.scheme()
-    record = asdict(found)
-    record["scheme_options"] = {
-        name: value for name, value in options.items() if name not in ("scheme", "bits")
-    }
+        scheme = store.scheme()
+    record: dict[str, Any] = {}
+    for name, value in asdict(found).items():
+        record[name] = value
+        if name == "bits":
+            record["scheme_options"] = {n: v for n, v in scheme.items() if n not in record}
     if output_format == "json":
         click.echo(to_json(record, indent=2))
         return

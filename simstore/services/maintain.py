@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -146,11 +147,16 @@ def compact(
     """
     database = opened.database
     before = database.file_bytes()
-    with database.read() as connection:
-        if layout is not None and not opened.state(connection).channels.minhash:
-            raise InvalidParameter(
-                "this store has no channel minhash; `simstore reindex --channels both` makes it"
-            )
+    if layout is not None:
+        with opened.write() as connection:
+            state = opened.state(connection)
+            if not state.channels.minhash:
+                raise InvalidParameter(
+                    "this store has no channel minhash; `simstore reindex --channels both` makes it"
+                )
+            record = dataclasses.replace(state.channels, layout=layout).record()
+            generations.set_channels(connection, state.scheme_id, record)
+        opened.forget_schemes()
     pack_tail(opened, layout, on_progress)
     drop_retired(opened)
     with opened.write() as connection:

@@ -141,6 +141,10 @@ class OpenStore:
             known.update(vocabularies.add_terms(connection, scheme_id, new))
         return np.fromiter((known[term] for term in terms), np.int64, len(terms))
 
+    def forget_schemes(self) -> None:
+        """Forget the schemes: what the store says of one has changed."""
+        self._schemes = {}
+
     def forget_terms(self) -> None:
         """Forget the numbers of terms: some are not in the vocabulary any more."""
         self._terms = {}

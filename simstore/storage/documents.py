@@ -37,6 +37,11 @@ def chunks(items: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]
         yield items[start : start + size]
 
 
+def integers(values: Sequence[int]) -> str:
+    """Return integers as a list in SQL."""
+    return ",".join(map(str, map(int, values)))
+
+
 def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, DocumentRow]:
     """Return the stored documents among these keys."""
     c = document.c

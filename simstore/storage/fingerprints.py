@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from simstore.search.segments import segment_values, segment_widths
-from simstore.storage.documents import chunks
+from simstore.storage.documents import chunks, integers
 from simstore.storage.schema import (
     FAMILIES,
     document,
@@ -189,7 +189,7 @@ def posting_count(
     for part in chunks(values):
         total += connection.exec_driver_sql(
             f"SELECT count(*) FROM {name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - integers
-            f"AND s{int(segment)} IN ({_integers(part)})"
+            f"AND s{int(segment)} IN ({integers(part)})"
         ).scalar_one()
     return total
 
@@ -214,7 +214,7 @@ def candidates(
     tables = fingerprint_tables(bits)
     statements = [
         f"SELECT value FROM {tables.tail.name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - integers
-        f"AND s{int(segment)} IN ({_integers(part)})"
+        f"AND s{int(segment)} IN ({integers(part)})"
         for segment, values in probes
         for part in chunks(values)
     ]
@@ -251,10 +251,6 @@ def documents_with(
         )
         found += [(from_stored(row[0]), row[1], row[2]) for row in rows]
     return found
-
-
-def _integers(values: Sequence[int]) -> str:
-    return ",".join(map(str, map(int, values)))
 
 
 def _words(rows: list[Any], bits: int, *, distinct: bool) -> NDArray[np.uint64]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from simstore.fingerprint.minhash import BandLayout
-from simstore.storage.documents import chunks
+from simstore.storage.documents import chunks, integers
 from simstore.storage.schema import band_layout, band_page, document, sketch
 
 # Sketches that are read from the database at a time.
@@ -85,17 +86,19 @@ def by_numbers(
 
 
 def _rows(
-    connection: Connection, scheme_id: int, name: str, numbers: Sequence[int]
+    connection: Connection,
+    scheme_id: int,
+    name: Literal["sketch_id", "document_id"],
+    numbers: Sequence[int],
 ) -> dict[int, StoredSketch]:
-    c = sketch.c
     found: dict[int, StoredSketch] = {}
     for part in chunks(numbers):
-        rows = connection.execute(
-            select(c.sketch_id, c.document_id, c.size, c.sketch).where(
-                c[name].in_(part), c.scheme_id == scheme_id
-            )
+        # Asked for each sample: SQLAlchemy's own statement takes as long as the look-up.
+        rows = connection.exec_driver_sql(
+            f"SELECT sketch_id, document_id, size, sketch FROM sketch "  # noqa: S608 - integers
+            f"WHERE {name} IN ({integers(part)}) AND scheme_id = {int(scheme_id)}"
         )
-        found.update((row[1], StoredSketch(*row)) for row in rows)
+        found.update((row[1], StoredSketch(*row)) for row in rows.fetchall())
     return found
 
 
@@ -211,13 +214,13 @@ def put_pages(connection: Connection, layout_id: int, pages: Iterable[tuple[int,
 
 def pages(connection: Connection, layout_id: int, numbers: Sequence[int]) -> dict[int, bytes]:
     """Return the pages of a layout that are there."""
-    c = band_page.c
     found: dict[int, bytes] = {}
     for part in chunks(numbers):
-        rows = connection.execute(
-            select(c.page, c.postings).where(c.layout_id == layout_id, c.page.in_(part))
+        rows = connection.exec_driver_sql(
+            f"SELECT page, postings FROM band_page WHERE layout_id = {int(layout_id)} "  # noqa: S608 - integers
+            f"AND page IN ({integers(part)})"
         )
-        found.update((number, postings) for number, postings in rows)
+        found.update((number, postings) for number, postings in rows.fetchall())
     return found
 
 

@@ -14,9 +14,14 @@ from simstore.errors import InvalidParameter, MissingExtra
 
 Segmenter = Callable[[str], list[str]]
 
+_LONGEST_RUN = 1 << 16
+
 
 def segmenter(name: str) -> Segmenter:
     """Return the function that cuts a run of Han characters into words.
+
+    Runs above 65,536 characters, which no prose has, are cut there first, as some ways take far
+    more memory than the run.
 
     Args:
         name: ``jieba`` (the most probable words, and new ones by a hidden Markov model),
@@ -36,7 +41,15 @@ def segmenter(name: str) -> Segmenter:
     }.get(name)
     if found is None:
         raise InvalidParameter(f"segmenter {name!r}: choose one of {', '.join(SEGMENTERS)}")
-    return found
+    cut = found
+
+    def words(run: str) -> list[str]:
+        if len(run) <= _LONGEST_RUN:
+            return cut(run)
+        starts = range(0, len(run), _LONGEST_RUN)
+        return [word for start in starts for word in cut(run[start : start + _LONGEST_RUN])]
+
+    return words
 
 
 SEGMENTERS = ("chars", "jieba", "forward-max", "backward-max", "bidirectional", "min-cut")

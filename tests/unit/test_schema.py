@@ -241,8 +241,13 @@ def test_postgres_migrations_can_be_taken_back_and_made_again(postgres: MakeData
 @pytest.mark.postgres
 @pytest.mark.parametrize(
     "choice",
-    [SchemeChoice("web"), SchemeChoice("web", bits=100), SchemeChoice("simtool", features=50)],
-    ids=["web-64", "web-100", "simtool-64"],
+    [
+        SchemeChoice("web"),
+        SchemeChoice("web", bits=100),
+        SchemeChoice("simtool", features=50),
+        SchemeChoice("web", weights="tf-idf", shingle=2),
+    ],
+    ids=["web-64", "web-100", "simtool-64", "tf-idf"],
 )
 def test_postgres_store_answers_like_an_sqlite_store(
     postgres: MakeDatabase, tmp_path: Path, choice: SchemeChoice

@@ -26,7 +26,9 @@ from simstore.text.segmentation import (
 LONGEST = 16
 in_dictionary = cache(rjieba._DEFAULT_JIEBA.has_word)
 # Characters that make many words with one another, and one that makes none.
-runs = st.text("研究生命起源的和尚未结婚南京市长江大桥人民中国家乒乓球拍卖完了實", max_size=14)
+runs = st.text(
+    "研究生命起源的和尚未结婚南京市长江大桥人民中国家乒乓球拍卖完了實々〇\U00020000", max_size=14
+)
 
 
 def known(word: str) -> bool:
@@ -116,6 +118,14 @@ def test_ways_differ_where_words_overlap() -> None:
     assert bidirectional(run) == ["研究", "生命", "起源"]
     assert fewest_cuts(run) == ["研究", "生命", "起源"]
     assert most_probable("他来到网易杭研大厦") == ["他", "来到", "网易", "杭研", "大厦"]
+
+
+def test_long_runs_are_cut_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segmentation, "_LONGEST_RUN", 4)
+    assert segmenter("backward-max")("研究生命起源") == ["研究", "生命", "起源"]
+    assert segmenter("backward-max")("生命起源研究生") == ["生命", "起源", "研究生"]
+    assert segmenter("backward-max")("起源研究生命") == ["起源", "研究", "生命"]
+    assert segmenter("min-cut")("研究生研究生") == ["研究生", "研", "究", "生"]
 
 
 def test_unknown_segmenter_is_refused() -> None:
