@@ -29,14 +29,14 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
     """
     for sample in samples:
         record = {
-            "sample": _shown(sample.key),
-            **_exact("sample", sample.key),
+            "sample": shown(sample.key),
+            **exact("sample", sample.key),
             "fingerprint": sample.fingerprint or None,
             "too_short": sample.too_short,
             "matches": [
                 {
-                    "key": _shown(match.key),
-                    **_exact("key", match.key),
+                    "key": shown(match.key),
+                    **exact("key", match.key),
                     "distance": match.distance,
                     "document_id": match.document_id,
                     "channels": list(match.channels),
@@ -98,11 +98,11 @@ def rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 4)
 
 
-def _shown(key: str) -> str:
+def shown(key: str) -> str:
     return encode(key).decode("utf-8", "backslashreplace")
 
 
-def _exact(name: str, key: str) -> dict[str, Any]:
+def exact(name: str, key: str) -> dict[str, Any]:
     data = encode(key)
     try:
         data.decode("utf-8")

@@ -11,7 +11,7 @@ def distances(words: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[n
 
     Args:
         words: Fingerprints, shape (n, words).
-        query: One fingerprint, shape (words,).
+        query: One fingerprint, shape (words,), or one for each, shape (n, words).
 
     Returns:
         int64, shape (n,).
@@ -28,7 +28,7 @@ def verify(
 
     Args:
         candidates: Fingerprints, shape (n, words).
-        query: One fingerprint, shape (words,).
+        query: One fingerprint, shape (words,), or one for each candidate, shape (n, words).
         radius: Largest accepted distance, in bits, inclusive.
 
     Returns:

@@ -17,10 +17,8 @@ from simstore.search.segments import SEGMENT_BITS, probe_count, probe_values, se
 
 # Pairs that are compared at a time.
 _BLOCK = 1 << 20
-# Costs beside that of comparing one pair, measured: finding the partners of one fingerprint by
-# one probe; one pair of a comparison of all with all.
-_PROBE_COST = 1.0
-_SWEEP_COST = 0.3
+# Cost of finding the partners of one fingerprint by one probe, beside that of comparing one pair.
+_PROBE_COST = 0.3
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -59,7 +57,7 @@ def _candidates(words: NDArray[np.uint64], bits: int, radius: int) -> Iterator[P
         radius,
     )
     count = len(words)
-    if cost >= _SWEEP_COST * count * (count - 1) / 2:
+    if cost >= count * (count - 1) / 2:
         rows = np.arange(count)
         yield from _blocks(rows, rows, rows + 1, count - 1 - rows)
         return

@@ -147,17 +147,19 @@ def compact(
     """
     database = opened.database
     before = database.file_bytes()
+    with database.read() as connection:
+        channels = opened.state(connection).channels
+    if layout is not None and not channels.minhash:
+        raise InvalidParameter(
+            "this store has no channel minhash; `simstore reindex --channels both` makes it"
+        )
+    pack_tail(opened, layout, on_progress)
     if layout is not None:
         with opened.write() as connection:
-            state = opened.state(connection)
-            if not state.channels.minhash:
-                raise InvalidParameter(
-                    "this store has no channel minhash; `simstore reindex --channels both` makes it"
-                )
-            record = dataclasses.replace(state.channels, layout=layout).record()
-            generations.set_channels(connection, state.scheme_id, record)
+            scheme_id = opened.state(connection).scheme_id
+            record = dataclasses.replace(channels, layout=layout).record()
+            generations.set_channels(connection, scheme_id, record)
         opened.forget_schemes()
-    pack_tail(opened, layout, on_progress)
     drop_retired(opened)
     with opened.write() as connection:
         vocabularies.merge_deltas(connection, opened.state(connection).scheme_id)
