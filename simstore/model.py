@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 Outcome = Literal["added", "updated", "unchanged"]
 Policy = Literal["live", "frozen"]
+CanonicalPolicy = Literal["first", "longest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,3 +493,58 @@ class Comparison:
             if found.algorithm == algorithm:
                 return found
         raise KeyError(algorithm)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMember:
+    """A document of a cluster, beside the cluster's canonical document.
+
+    Attributes:
+        key: Its key.
+        document_id: Its place in the order of ingest.
+        resemblance: Resemblance to the canonical document, 0 to 1.
+        distance: Hamming distance to it, in bits; None where one of the two has no fingerprint.
+        basis: ``same``: it has the very text of the canonical document, or is it; ``text``: the
+            resemblance is exact; ``sketch``: it is an estimate.
+    """
+
+    key: str
+    document_id: int
+    resemblance: float
+    distance: int | None
+    basis: Literal["same", "text", "sketch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A canonical document and those that resemble it.
+
+    Attributes:
+        key: Key of the canonical document.
+        members: All documents of the cluster by the policy's order, the canonical one in front.
+    """
+
+    key: str
+    members: tuple[ClusterMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """The clusters of the documents of a store.
+
+    Attributes:
+        clusters: Those of the least size, by the policy's order of their canonical documents.
+        document_count: Documents that were looked at.
+        too_short_count: Of those, how many are too short to be judged by their likeness.
+        radius: Radius of channel 1, in bits; None where the edges are those of the exact join, or
+            the store has no fingerprints.
+        basis: ``text`` or ``sketch``: by which the edges were verified.
+        stale: Why the standing generation does not cover every document; None where it does.
+    """
+
+    clusters: tuple[Cluster, ...]
+    document_count: int
+    too_short_count: int
+    radius: int | None
+    basis: Literal["text", "sketch"]
+    stale: str | None

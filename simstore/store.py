@@ -12,6 +12,7 @@ from simstore.errors import InvalidParameter, RunNotFound, StoreExists, StoreNot
 from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
+    Clustering,
     Comparison,
     Document,
     Finding,
@@ -34,6 +35,7 @@ from simstore.search.evaluation import Evaluation
 from simstore.services import drift, fsck, maintain, refresh, reindex, remove, show
 from simstore.services.accept import Addable, accept
 from simstore.services.choose import SchemeChoice, choice_for_folder, make_scheme
+from simstore.services.cluster import ClusterOptions, cluster_documents
 from simstore.services.compare_stored import compare_in_store
 from simstore.services.compared import CompareOptions
 from simstore.services.evaluate import (
@@ -357,6 +359,23 @@ class Store:
             NotFound: The store keeps no texts.
         """
         return compare_in_store(self._opened, first, second, options, on_progress=on_progress)
+
+    def clusters(
+        self, options: ClusterOptions | None = None, *, on_progress: Progress | None = None
+    ) -> Clustering:
+        """Return clusters of near-duplicates: stars of verified edges to a canonical document.
+
+        Nothing is stored.
+
+        Args:
+            options: How to cluster.
+            on_progress: Called with documents read and in all, then with texts read and in all.
+
+        Raises:
+            InvalidParameter: A parameter is out of its range, or asks for what the store has not.
+            NotFound: The store keeps nothing to verify candidates by.
+        """
+        return cluster_documents(self._opened, options or ClusterOptions(), on_progress)
 
     def evaluate(
         self,

@@ -29,14 +29,14 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
     """
     for sample in samples:
         record = {
-            "sample": shown(sample.key),
-            **exact("sample", sample.key),
+            "sample": key_text(sample.key),
+            **key_bytes("sample", sample.key),
             "fingerprint": sample.fingerprint or None,
             "too_short": sample.too_short,
             "matches": [
                 {
-                    "key": shown(match.key),
-                    **exact("key", match.key),
+                    "key": key_text(match.key),
+                    **key_bytes("key", match.key),
                     "distance": match.distance,
                     "document_id": match.document_id,
                     "channels": list(match.channels),
@@ -98,11 +98,13 @@ def rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 4)
 
 
-def shown(key: str) -> str:
+def key_text(key: str) -> str:
+    """Return a key with what is not UTF-8 escaped."""
     return encode(key).decode("utf-8", "backslashreplace")
 
 
-def exact(name: str, key: str) -> dict[str, Any]:
+def key_bytes(name: str, key: str) -> dict[str, Any]:
+    """Return the field ``NAME_base64`` with the bytes of a key that is not UTF-8, else nothing."""
     data = encode(key)
     try:
         data.decode("utf-8")

@@ -139,39 +139,6 @@ def _pair_count(sizes: NDArray[np.int64]) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
-def star_clusters(
-    first: NDArray[np.int64], second: NDArray[np.int64], count: int
-) -> NDArray[np.int64]:
-    """Return the clusters of documents in order: stars of pairs around a canonical document.
-
-    A document is canonical where it pairs with no earlier canonical one; any other joins the
-    earliest canonical document that it pairs with. So a cluster cannot chain.
-
-    Args:
-        first: Place of one document of each pair, distinct pairs.
-        second: Place of the other.
-        count: Number of documents.
-
-    Returns:
-        Place of each document's canonical document, its own for a canonical one, shape (count,).
-    """
-    earlier, later = np.minimum(first, second), np.maximum(first, second)
-    order = np.lexsort((earlier, later))
-    earlier, later = earlier[order], later[order]
-    labels = np.arange(count)
-    if not len(later):
-        return labels
-    canonical = np.ones(count, np.bool_)
-    starts = np.flatnonzero(np.diff(later, prepend=-1))
-    for start, end in zip(starts.tolist(), np.append(starts[1:], len(later)).tolist(), strict=True):
-        neighbours = earlier[start:end]
-        centres = neighbours[canonical[neighbours]]
-        if len(centres):
-            labels[later[start]] = centres[0]
-            canonical[later[start]] = False
-    return labels
-
-
 def connected(first: NDArray[np.int64], second: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Return the connected component of each document: the place of its first document.
 

@@ -86,6 +86,8 @@ def pages(
         place: Which band, from 0.
         bits: Leading bits of a hash that name its page.
     """
+    if not len(hashes):
+        return
     keys = page_numbers(hashes[:, None], bits)[:, 0] | place << _BAND_SHIFT
     order = np.argsort(keys, kind="stable")
     keys, check_bits, numbers = keys[order], checks(hashes)[order], numbers[order]

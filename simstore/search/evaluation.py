@@ -11,15 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.agreement import (
-    Agreement,
-    adjusted_rand_index,
-    agreement,
-    exact_sets,
-    star_clusters,
-)
+from simstore.search.agreement import Agreement, adjusted_rand_index, agreement, exact_sets
 from simstore.search.likeness import LEAST_LIKENESS
 from simstore.search.scored_pairs import ScoredPairs, found_by
+from simstore.search.stars import star_clusters
 
 ALL_SETS, MEAN, LABELS = "all", "mean", "labels"
 RESEMBLANCE = 0.5
@@ -183,7 +178,7 @@ def _points(
     right = exact_sets(pairs.first, pairs.second, found != labelled, count)
     stars = np.empty(0, np.int64)
     if judged.clusters is not None:
-        stars = star_clusters(pairs.first[found], pairs.second[found], count)
+        stars = star_clusters(pairs.first[found], pairs.second[found], np.arange(count))
     points = []
     for name, members in judged.members():
         here = members[pairs.first]

@@ -16,7 +16,6 @@ from simstore.search.agreement import (
     exact_sets,
     pair_codes,
     pairs_of_clusters,
-    star_clusters,
 )
 
 LABELS = st.lists(st.integers(0, 4), min_size=2, max_size=12)
@@ -99,30 +98,6 @@ def test_pairs_of_clusters_are_all_pairs_with_one_label(labels: list[int]) -> No
     count = len(labels)
     expected = [i * count + j for i, j in combinations(range(count), 2) if labels[i] == labels[j]]
     assert pairs_of_clusters(array(labels)).tolist() == expected
-
-
-def test_stars_do_not_chain() -> None:
-    # 1 is like 0, 2 is like 1 only: 2 does not come to 0 through 1.
-    first, second = array([0, 1, 2, 4]), array([1, 2, 3, 2])
-    assert star_clusters(first, second, 5).tolist() == [0, 0, 2, 2, 2]
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda p: p[0] != p[1])),
-)
-def test_stars_are_those_of_the_rule_taken_word_by_word(pairs: list[tuple[int, int]]) -> None:
-    edges = {frozenset(pair) for pair in pairs}
-    expected: list[int] = []
-    for document in range(10):
-        centres = [
-            other
-            for other in range(document)
-            if expected[other] == other and frozenset((other, document)) in edges
-        ]
-        expected.append(centres[0] if centres else document)
-    unique = sorted(tuple(sorted(edge)) for edge in edges)
-    first, second = array([p[0] for p in unique]), array([p[1] for p in unique])
-    assert star_clusters(second, first, 10).tolist() == expected
 
 
 @given(

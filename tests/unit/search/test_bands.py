@@ -74,6 +74,10 @@ def test_every_posting_is_in_the_page_of_its_band(bits: int) -> None:
     assert total == 200 * 5
 
 
+def test_no_sketches_make_no_pages() -> None:
+    assert list(pages(np.empty(0, np.uint64), np.empty(0, np.int64), 3, 0)) == []
+
+
 @pytest.mark.parametrize("query_count", [0, 1, 7, 8, 40])
 def test_table_finds_what_agrees_in_a_band(query_count: int) -> None:
     bands = drawn(150, 6, 40)

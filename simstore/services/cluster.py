@@ -1,0 +1,202 @@
+"""Cluster: stars of verified edges to a canonical document.
+
+Nothing is stored: the clusters are those of the moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, NotFound
+from simstore.model import CanonicalPolicy, Cluster, Clustering, ClusterMember
+from simstore.search.hamming import distances
+from simstore.search.plan import check_radius, default_radius
+from simstore.search.stars import star_clusters
+from simstore.services.contents import Contents, Progress, read_contents
+from simstore.services.opened import OpenStore, State
+from simstore.services.query import stale_reason
+from simstore.services.verified_edges import EdgeFinder, Edges
+
+POLICIES = ("first", "longest")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """How to cluster.
+
+    Attributes:
+        min_resemblance: Least resemblance of a member to its canonical document, above 0, at most
+            1, inclusive.
+        radius: Radius of channel 1, bits, inclusive; None: min(3, M).
+        exact_join: Compare by the exact join, which finds every edge, not by the channels.
+        policy: Which document is canonical. ``first``: the first of the order of ingest;
+            ``longest``: that of the most bytes, of several the first.
+        min_size: Leave out clusters of fewer documents.
+        collection: Only documents of this collection.
+    """
+
+    min_resemblance: float = 0.5
+    radius: int | None = None
+    exact_join: bool = False
+    policy: CanonicalPolicy = "first"
+    min_size: int = 2
+    collection: str | None = None
+
+
+def cluster_documents(
+    opened: OpenStore, options: ClusterOptions, on_progress: Progress | None = None
+) -> Clustering:
+    """Return the clusters of a store's documents.
+
+    In the policy's order a document is canonical where it has no verified edge to an earlier
+    canonical document; every other joins the earliest one that it has an edge to. Documents of
+    the same text always have an edge; those of fewer features than the scheme asks for only where
+    one wholly contains the other and they resemble each other enough.
+
+    Args:
+        opened: The store.
+        options: How to cluster.
+        on_progress: Called with documents read and in all, then with texts read and in all.
+
+    Raises:
+        InvalidParameter: A parameter is out of its range, or asks for what the store has not.
+        NotFound: The store keeps neither texts nor sketches, or the exact join is asked for and
+            it keeps no texts.
+    """
+    _check(options)
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        radius = _radius(state, options)
+        basis = _basis(state, options)
+        held = read_contents(
+            opened, connection, state, collection=options.collection, on_progress=on_progress
+        )
+        finder = EdgeFinder(
+            opened, connection, state, held, options.min_resemblance, on_progress=on_progress
+        )
+        edges = finder.by_exact_join() if options.exact_join else finder.by_channels(radius)
+        stale = stale_reason(connection, state)
+    short = held.feature_counts[held.texts] < state.scheme.least_features
+    return Clustering(
+        tuple(_clusters(held, edges, options, basis)),
+        len(held.keys),
+        int(np.count_nonzero(short)),
+        radius,
+        basis,
+        stale,
+    )
+
+
+def _check(options: ClusterOptions) -> None:
+    if not 0 < options.min_resemblance <= 1:
+        raise InvalidParameter(
+            f"min resemblance {options.min_resemblance}: it must be above 0 and at most 1"
+        )
+    if options.policy not in POLICIES:
+        raise InvalidParameter(f"policy {options.policy!r}: choose one of {', '.join(POLICIES)}")
+    if options.min_size < 1:
+        raise InvalidParameter(f"min size {options.min_size}: it must be at least 1")
+    if options.exact_join and options.radius is not None:
+        raise InvalidParameter(
+            "the exact join looks at no fingerprint: leave out the radius, or the exact join"
+        )
+
+
+def _radius(state: State, options: ClusterOptions) -> int | None:
+    if options.exact_join:
+        return None
+    if not state.channels.simhash:
+        if options.radius is not None:
+            raise InvalidParameter(
+                "this store has no channel simhash, so no radius: leave it out, or make the "
+                "channel with `simstore reindex --channels both`"
+            )
+        return None
+    radius = default_radius(state.scheme.bits) if options.radius is None else options.radius
+    check_radius(radius, state.scheme.bits)
+    return radius
+
+
+def _basis(state: State, options: ClusterOptions) -> Literal["text", "sketch"]:
+    """Return by what the edges are verified.
+
+    Raises:
+        NotFound: There is nothing to verify them by.
+    """
+    if state.settings.text_kept:
+        return "text"
+    again = "ingest into a store that keeps texts (`simstore init` without --no-text)"
+    if options.exact_join:
+        other = "cluster by the sketches without it, or " if state.channels.minhash else ""
+        raise NotFound(f"this store keeps no texts for the exact join; {other}{again}")
+    if not state.channels.minhash:
+        raise NotFound(
+            f"this store keeps neither texts nor sketches to verify candidates by; {again}"
+        )
+    return "sketch"
+
+
+def _clusters(
+    held: Contents, edges: Edges, options: ClusterOptions, basis: Literal["text", "sketch"]
+) -> list[Cluster]:
+    by_length = options.policy == "longest"
+    # Copies of a text have its edges and one to each other, so they follow their first document.
+    order = _order(held.firsts, held.byte_counts, by_length=by_length)
+    centre_texts = star_clusters(edges.first, edges.second, order)
+    resemblance = _to_centre(centre_texts, edges)
+    centres = held.firsts[centre_texts[held.texts]]
+    rows = np.arange(len(held.keys))
+    ordered = _order(rows, held.byte_counts[held.texts], by_length=by_length)
+    places = np.empty(len(rows), np.int64)
+    places[ordered] = rows
+    # By the place of the canonical document, then by one's own; the canonical one is the first.
+    members = np.lexsort((places, places[centres]))
+    starts = np.flatnonzero(np.diff(centres[members], prepend=-1))
+    away = distances(held.words, held.words[centres])
+    measured = held.fingerprinted & held.fingerprinted[centres]
+    same = held.texts == held.texts[centres]
+    found = []
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(members)], strict=True):
+        if end - start >= options.min_size:
+            of_cluster = members[start:end].tolist()
+            found.append(
+                Cluster(
+                    held.keys[of_cluster[0]],
+                    tuple(
+                        ClusterMember(
+                            held.keys[row],
+                            int(held.document_ids[row]),
+                            float(resemblance[held.texts[row]]),
+                            int(away[row]) if measured[row] else None,
+                            "same" if same[row] else basis,
+                        )
+                        for row in of_cluster
+                    ),
+                )
+            )
+    return found
+
+
+def _order(
+    firsts: NDArray[np.int64], byte_counts: NDArray[np.int64], *, by_length: bool
+) -> NDArray[np.int64]:
+    """Return the places of documents in the policy's order; ``firsts``: their order of ingest."""
+    if by_length:
+        return np.lexsort((firsts, -byte_counts))
+    return np.argsort(firsts, kind="stable")
+
+
+def _to_centre(centres: NDArray[np.int64], edges: Edges) -> NDArray[np.float64]:
+    """Return the resemblance of each text to its canonical one; 1 to itself."""
+    total = max(len(centres), 1)
+    rows = np.arange(len(centres))
+    codes = np.minimum(rows, centres) * total + np.maximum(rows, centres)
+    members = np.flatnonzero(rows != centres)
+    result = np.ones(len(centres), np.float64)
+    known = edges.first * total + edges.second
+    result[members] = edges.resemblance[np.searchsorted(known, codes[members])]
+    return result

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simstore.search.stars import star_clusters
+
+
+def stars(edges: list[tuple[int, int]], order: list[int]) -> list[int]:
+    ends = np.array(edges, np.int64).reshape(-1, 2)
+    return star_clusters(ends[:, 0], ends[:, 1], np.array(order, np.int64)).tolist()
+
+
+def test_stars_do_not_chain() -> None:
+    # 1 is like 0, 2 is like 1 only: 2 does not come to 0 through 1.
+    assert stars([(0, 1), (1, 2), (2, 3), (4, 2)], [0, 1, 2, 3, 4]) == [0, 0, 2, 2, 2]
+
+
+def test_chain_falls_apart_by_the_order() -> None:
+    chain = [(0, 1), (1, 2)]
+    assert stars(chain, [0, 1, 2]) == [0, 0, 2]
+    # From its middle on, all of a chain of three is one star.
+    assert stars(chain, [1, 0, 2]) == [1, 1, 1]
+    assert stars(chain, [2, 1, 0]) == [0, 2, 2]
+
+
+def test_member_of_two_stars_joins_the_earlier_one() -> None:
+    assert stars([(0, 2), (1, 2)], [0, 1, 2]) == [0, 1, 0]
+    assert stars([(0, 2), (1, 2)], [1, 0, 2]) == [0, 1, 1]
+
+
+def test_documents_without_edges_are_alone() -> None:
+    assert stars([], [2, 0, 1]) == [0, 1, 2]
+    assert stars([], []) == []
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_edges_may_repeat_and_be_turned(repeats: int) -> None:
+    edges = [(3, 1), (1, 3), (2, 0)] * repeats
+    assert stars(edges, [0, 1, 2, 3]) == [0, 1, 0, 1]
