@@ -10,6 +10,7 @@ import click
 
 from simstore import __version__
 from simstore.cli import (
+    clusters,
     compare,
     completion,
     documents,
@@ -79,6 +80,7 @@ for _command in (
     query.report,
     store.init,
     compare.compare,
+    clusters.clusters,
     evaluate.evaluate,
     documents.list_documents,
     documents.show,

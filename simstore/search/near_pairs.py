@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.search.hamming import verify
-from simstore.search.plan import check_radius, cheapest_thresholds
+from simstore.search.plan import cheapest_thresholds, check_radius
 from simstore.search.segments import SEGMENT_BITS, probe_count, probe_values, segment_widths
 
 # Pairs that are compared at a time.

@@ -78,8 +78,14 @@ def cluster_documents(
         finder = EdgeFinder(
             opened, connection, state, held, options.min_resemblance, on_progress=on_progress
         )
-        edges = finder.by_exact_join() if options.exact_join else finder.by_channels(radius)
         stale = stale_reason(connection, state)
+        if options.exact_join:
+            sets = finder.all_shingles()
+        else:
+            edges = finder.by_channels(radius)
+    if options.exact_join:
+        # It may take long: no snapshot is held meanwhile.
+        edges = finder.by_exact_join(sets)
     short = held.feature_counts[held.texts] < state.scheme.least_features
     return Clustering(
         tuple(_clusters(held, edges, options, basis)),
@@ -155,12 +161,13 @@ def _clusters(
     places[ordered] = rows
     # By the place of the canonical document, then by one's own; the canonical one is the first.
     members = np.lexsort((places, places[centres]))
-    starts = np.flatnonzero(np.diff(centres[members], prepend=-1))
+    starts = np.flatnonzero(np.diff(centres[members], prepend=-1)).tolist()
+    ends = np.append(starts, len(members))[1:].tolist()
     away = distances(held.words, held.words[centres])
     measured = held.fingerprinted & held.fingerprinted[centres]
     same = held.texts == held.texts[centres]
     found = []
-    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(members)], strict=True):
+    for start, end in zip(starts, ends, strict=True):
         if end - start >= options.min_size:
             of_cluster = members[start:end].tolist()
             found.append(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import band_values
+from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.search.agreement import pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs
@@ -64,15 +65,12 @@ class EdgeFinder:
         self._least = least
         self._on_progress = on_progress
 
-    def by_exact_join(self) -> Edges:
-        """Return all edges; none is missed. The shingles of all texts are held in memory."""
-        sets = read_shingles(
-            self._opened,
-            self._connection,
-            self._state,
-            self._held.document_ids[self._held.firsts].tolist(),
-            self._on_progress,
-        )
+    def all_shingles(self) -> ShingleSets:
+        """Return the shingle sets of all texts; 8 bytes a shingle."""
+        return self._shingles(np.arange(len(self._held.firsts)))
+
+    def by_exact_join(self, sets: ShingleSets) -> Edges:
+        """Return all edges between these sets, one a text; none is missed. Needs no snapshot."""
         found = all_pairs(sets, self._least)
         return self._judged(Edges(found.first, found.second, found.resemblance), sets.sizes())
 
@@ -100,19 +98,19 @@ class EdgeFinder:
                 Edges(first, second, self._estimates(first, second)), held.shingle_counts
             )
         wanted = np.unique(np.concatenate((first, second)))
-        sets = read_shingles(
-            self._opened,
-            self._connection,
-            self._state,
-            held.document_ids[held.firsts[wanted]].tolist(),
-            self._on_progress,
-        )
+        sets = self._shingles(wanted)
         resemblance = resemblances(
             sets, np.searchsorted(wanted, first), np.searchsorted(wanted, second)
         )
         sizes = np.zeros(total, np.int64)
         sizes[wanted] = sets.sizes()
         return self._judged(Edges(first, second, resemblance), sizes)
+
+    def _shingles(self, texts: NDArray[np.int64]) -> ShingleSets:
+        numbers = self._held.document_ids[self._held.firsts[texts]].tolist()
+        return read_shingles(
+            self._opened, self._connection, self._state, numbers, self._on_progress
+        )
 
     def _near(self, radius: int) -> NDArray[np.int64]:
         """Return the codes of the pairs of texts with fingerprints within the radius."""

@@ -199,8 +199,6 @@ def test_no_normalize_takes_the_texts_as_they_are(shell: Shell) -> None:
     ],
 )
 def test_forms_that_count_as_one(shell: Shell, options: list[str], a: str, b: str) -> None:
-    if any("han" in option for option in options):
-        pytest.importorskip("opencc")
     (shell.folder / "a.txt").write_text(a)
     (shell.folder / "b.txt").write_text(b)
     found = compared(shell, "a.txt", "b.txt", *options)

@@ -74,6 +74,7 @@ def test_table_and_counts(shell: Shell) -> None:
     assert sum(line.startswith("simhash") for line in lines[: lines.index("")]) == 3
 
 
+@pytest.mark.plots
 def test_folder_gets_tables_and_curves(shell: Shell) -> None:
     pytest.importorskip("matplotlib", reason="needs simstore[plots]")
     done = shell("evaluate", "--clusters", "groups.tsv", "-o", "out/figures", "--format", "csv")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -40,13 +40,17 @@ class HexScheme(Scheme):
     def from_record(cls, record: SchemeRecord) -> HexScheme:
         return cls(record.bits)
 
-    def count(self, texts: Sequence[str]) -> FeatureCounts:
+    def count(
+        self,
+        texts: Sequence[str],
+        metadata: Sequence[Mapping[str, Any]] | None = None,  # noqa: ARG002 - it reads none
+    ) -> FeatureCounts:
         return count_features(iter(([text.encode("utf-8", "surrogateescape")],)) for text in texts)
 
     def fingerprints(
         self,
         counts: FeatureCounts,
-        ranks: NDArray[np.int64] | None = None,  # noqa: ARG002 - the recipe needs none
+        standing: NDArray[np.int64] | None = None,  # noqa: ARG002 - the recipe needs none
     ) -> NDArray[np.uint64]:
         values = [_value(counts.terms[column], self.bits) for column in counts.columns.tolist()]
         return to_words(values, self.bits)

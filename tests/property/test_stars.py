@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ def graphs(draw: st.DrawFn) -> tuple[list[Edge], list[int]]:
     edges = draw(st.lists(st.tuples(row, row).filter(lambda e: e[0] != e[1]), max_size=30))
     if draw(st.booleans()):
         path = draw(st.permutations(range(count)))
-        edges += zip(path, path[1:], strict=False)
+        edges += pairwise(path)
     return edges, draw(st.permutations(range(count)))
 
 

@@ -89,6 +89,7 @@ def test_csv_has_a_header_and_a_row_a_point() -> None:
     ]
 
 
+@pytest.mark.plots
 def test_curves_are_drawn_the_same_each_time() -> None:
     pytest.importorskip("matplotlib", reason="needs simstore[plots]")
     png = render_curves(EVALUATION, "a title", "png")

@@ -139,7 +139,6 @@ def test_unknown_channels_are_refused(names: tuple[str, ...]) -> None:
 
 
 def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:
-    pytest.importorskip("opencc", reason="the extra han is not installed")
     simplified = "图书馆在旧仓库里开了门，读者可以借书、听讲座，也可以带孩子来玩。"
     traditional = "圖書館在舊倉庫裡開了門，讀者可以借書、聽講座，也可以帶孩子來玩。"
     with create(tmp_path, SchemeChoice("web", han="simplified")) as store:

@@ -411,7 +411,6 @@ def test_option_out_of_range_is_refused(options: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("segmenter", ["jieba", "forward-max", "backward-max", "min-cut"])
 def test_segmenter_cuts_words_and_terms(segmenter: str) -> None:
-    pytest.importorskip("rjieba")
     a, b = "我们喜欢苹果 new", "我们喜欢香蕉 NEW"
     options = CompareOptions(units="words", shingle=1, segmenter=segmenter, weights="tf")
     found = compare_texts(a, b, options)
