@@ -18,6 +18,7 @@ from simstore.cli import (
     ingest,
     query,
     rejects,
+    report,
     runs,
     store,
     vocabulary,
@@ -77,7 +78,7 @@ def main() -> None:
 for _command in (
     ingest.ingest,
     query.query,
-    query.report,
+    report.report,
     store.init,
     compare.compare,
     clusters.clusters,

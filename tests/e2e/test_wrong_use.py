@@ -20,6 +20,7 @@ NEEDS_STORE = [
     ["report"],
     ["report", "--list"],
     ["compare", "key:harbour", "key:bread"],
+    ["clusters"],
     ["evaluate", "--exact"],
     ["list"],
     ["show", "harbour"],

@@ -1,0 +1,177 @@
+"""``simstore clusters`` as a command: texts of every kind, a few hundred documents, formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+import texts
+
+from simstore.text.normalization import normalize
+from simstore.text.shingles import tokens
+
+from . import corpora
+from .processes import Nursery
+from .test_commands import Shell
+from .test_wrong_use import assert_refused
+
+KINDS = {
+    f"{pair.language} {pair.name} {side}": getattr(pair, side)
+    for pair in texts.pairs()
+    for side in ("a", "b")
+} | {f"odd {name}": text for name, text in texts.ODD.items() if name != "binary"}
+
+
+def write(path: Path, documents: dict[str, str]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for key, text in documents.items():
+            file.write(json.dumps({"key": key, "text": text}, ensure_ascii=False) + "\n")
+
+
+def shell_with(nursery: Nursery, folder: Path, documents: dict[str, str]) -> Shell:
+    write(folder / "documents.jsonl", documents)
+    shell = Shell(nursery, folder)
+    shell("ingest", "documents.jsonl")
+    return shell
+
+
+@pytest.fixture
+def kinds(nursery: Nursery, tmp_path: Path) -> Shell:
+    """A folder with a store of all pairs of texts and of odd ones."""
+    return shell_with(nursery, tmp_path, KINDS)
+
+
+@pytest.fixture
+def many(nursery: Nursery, tmp_path: Path) -> Shell:
+    """A folder with a store of a few hundred pages, many of them near-duplicates."""
+    return shell_with(nursery, tmp_path, pages())
+
+
+def pages() -> dict[str, str]:
+    return dict(corpora.pages(5, 400, repeats=False))
+
+
+def groups(shell: Shell, *words: str) -> dict[str, list[str]]:
+    """Return the keys of each cluster."""
+    found: dict[str, list[str]] = {}
+    for row in csv.DictReader(io.StringIO(shell("clusters", "--format", "csv", *words).text)):
+        found.setdefault(row["cluster"], []).append(row["key"])
+    return found
+
+
+def resemblance(a: str, b: str) -> float:
+    one, other = (
+        {tuple(found[i : i + 3]) for i in range(max(len(found) - 2, min(len(found), 1)))}
+        for found in (tokens(normalize(text)) for text in (a, b))
+    )
+    return len(one & other) / len(one | other) if one and other else 0.0
+
+
+@pytest.mark.parametrize("words", [(), ("--exact-join",)])
+def test_kinds_of_texts(kinds: Shell, words: tuple[str, ...]) -> None:
+    found = groups(kinds, *words)
+    clusters = {key: head for head, members in found.items() for key in members}
+    for language in texts.LANGUAGES:
+        article = clusters[f"{language} unrelated a"]
+        for kind in ("retitled", "other digits", "other advertisements"):
+            assert clusters[f"{language} {kind} a"] == clusters[f"{language} {kind} b"] == article
+        # The other of the two unrelated articles is nobody's.
+        assert clusters.get(f"{language} unrelated b") != article
+    assert not any(key.startswith("odd") for key in clusters)
+    assert found == groups(kinds)
+
+
+def test_channels_and_exact_join_agree_from_08_on(many: Shell) -> None:
+    for least in ("0.8", "0.9", "1"):
+        words = ("--min-resemblance", least, "--min-size", "1")
+        found = groups(many, *words)
+        assert found == groups(many, *words, "--exact-join")
+        assert len(found) < 400 == sum(map(len, found.values()))
+
+
+@pytest.mark.parametrize("policy", ["first", "longest"])
+def test_nothing_chains(many: Shell, policy: str) -> None:
+    documents = pages()
+    found = groups(many, "--exact-join", "--policy", policy, "--min-size", "1")
+    for head, members in found.items():
+        for member in members:
+            same = documents[head] == documents[member]
+            assert same or resemblance(documents[head], documents[member]) >= 0.5
+    long_enough = [head for head in found if len(documents[head].split()) >= 8]
+    for place, head in enumerate(long_enough):
+        for other in long_enough[:place]:
+            assert resemblance(documents[head], documents[other]) < 0.5
+    order = list(documents)
+    if policy == "longest":
+        order.sort(key=lambda key: -len(documents[key].encode()))
+    places = {key: place for place, key in enumerate(order)}
+    assert [places[head] for head in found] == sorted(places[head] for head in found)
+    assert all(members[0] == head for head, members in found.items())
+
+
+def test_table_jsonl_and_messages(nursery: Nursery, tmp_path: Path) -> None:
+    article = texts.LIGHTHOUSE
+    documents = {"a": article, "b": article.replace("seven", "nine"), "c": article, "d": "short"}
+    shell = shell_with(nursery, tmp_path, documents)
+    done = shell("clusters")
+    assert [line.split() for line in done.text.splitlines()] == [
+        ["cluster", "key", "resemblance", "distance"],
+        ["a", "a", "1.000", "0"],
+        ["b", "0.992", "3"],
+        ["c", "1.000", "0"],
+    ]
+    assert done.error_lines == [
+        "4 documents: 3 are in 1 clusters of 2 or more",
+        "1 are too short to judge: they join only where one wholly contains the other",
+    ]
+    rows = shell.json_lines("clusters", "--format", "jsonl")
+    assert rows[1] == {
+        "cluster": "a",
+        "key": "b",
+        "document_id": 2,
+        "resemblance": round(resemblance(article, documents["b"]), 4),
+        "distance": 3,
+        "basis": "text",
+    }
+    assert [row["basis"] for row in rows] == ["same", "text", "same"]
+    assert len(groups(shell, "--min-size", "1")) == 2
+    assert groups(shell, "--collection", "none") == {}
+
+
+def test_without_texts(nursery: Nursery, tmp_path: Path) -> None:
+    write(tmp_path / "documents.jsonl", KINDS)
+    shell = Shell(nursery, tmp_path)
+    shell("init", "--no-text")
+    shell("ingest", "documents.jsonl")
+    done = shell("clusters")
+    assert "estimated from the sketches" in done.errors
+    assert "~" in done.text
+    refused = shell("clusters", "--exact-join", code=3)
+    assert_refused(refused, 3, "no texts", "--no-text")
+
+
+def test_radius_of_all_bits_finds_what_the_exact_join_finds(kinds: Shell) -> None:
+    before = (kinds.folder / "simstore.db").read_bytes()
+    exact = groups(kinds, "--exact-join", "--min-resemblance", "0.3")
+    assert groups(kinds, "-k", "64", "--min-resemblance", "0.3") == exact
+    # Two texts that share a third are neither within 0 bits nor always in one band.
+    assert groups(kinds, "--radius", "0", "--min-resemblance", "0.3") != exact
+    assert (kinds.folder / "simstore.db").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["-k", "65"], "65"),
+        (["-k", "3", "--exact-join"], "exact join"),
+        (["--min-resemblance", "0"], "--min-resemblance"),
+        (["--policy", "newest"], "--policy"),
+        (["--min-size", "0"], "--min-size"),
+        (["surplus"], "surplus"),
+    ],
+)
+def test_wrong_use_is_refused(kinds: Shell, words: list[str], named: str) -> None:
+    assert_refused(kinds("clusters", *words, code=2), 2, named)

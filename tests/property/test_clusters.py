@@ -1,0 +1,76 @@
+"""Clusters of a store are those of the rule, taken word by word from the texts alone."""
+
+from __future__ import annotations
+
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simstore.model import CanonicalPolicy
+from simstore.services.cluster import ClusterOptions
+from simstore.store import Store
+
+few = settings(max_examples=max(settings.default.max_examples // 2, 1))
+LEAST_FEATURES = 8
+WORDS = ["river", "stone", "lamp", "harbour", "bridge", "tide"]
+# Runs of few phrases, so that texts share shingles, contain each other, and differ in length.
+PHRASES = st.sampled_from(
+    [*WORDS, "the lamp on the old bridge", "a stone in the river", "when the tide came in at last"]
+)
+TEXTS = st.lists(PHRASES, max_size=5).map(" ".join)
+
+
+def shingles(text: str) -> set[tuple[str, ...]]:
+    words = text.split()
+    return {tuple(words[i : i + 3]) for i in range(max(len(words) - 2, min(len(words), 1)))}
+
+
+def is_edge(one: str, other: str, least: Fraction) -> bool:
+    if one == other:
+        return True
+    a, b = shingles(one), shingles(other)
+    if not a or not b or Fraction(len(a & b), len(a | b)) < least:
+        return False
+    short = min(len(one.split()), len(other.split())) < LEAST_FEATURES
+    return not short or a <= b or b <= a
+
+
+def by_the_rule(texts: list[str], least: Fraction, policy: str) -> list[list[int]]:
+    order = list(range(len(texts)))
+    if policy == "longest":
+        order.sort(key=lambda row: (-len(texts[row]), row))
+    stars: list[list[int]] = []
+    for row in order:
+        near = [star for star in stars if is_edge(texts[star[0]], texts[row], least)]
+        if near:
+            near[0].append(row)
+        else:
+            stars.append([row])
+    return stars
+
+
+@few
+@given(
+    st.lists(TEXTS, min_size=1, max_size=14),
+    st.integers(1, 10).map(lambda tenths: Fraction(tenths, 10)),
+    st.sampled_from(["first", "longest"]),
+    st.booleans(),
+)
+def test_clusters_are_those_of_the_rule(
+    texts: list[str], least: Fraction, policy: CanonicalPolicy, exact_join: bool
+) -> None:
+    expected = by_the_rule(texts, least, policy)
+    # With the largest radius the fingerprints leave no pair out, so both ways find all.
+    radius = None if exact_join else 64
+    options = ClusterOptions(float(least), radius, exact_join, policy, min_size=1)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(Path(folder) / "s.db", synchronous="normal") as store,
+    ):
+        store.add_many(((str(row), text) for row, text in enumerate(texts)), threads=1)
+        found = store.clusters(options)
+    assert [[int(m.key) for m in cluster.members] for cluster in found.clusters] == expected
+    assert found.too_short_count == sum(len(text.split()) < LEAST_FEATURES for text in texts)
