@@ -19,7 +19,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xxhash
@@ -27,7 +29,8 @@ from backports import zstd
 from corpus import documents
 
 import simstore
-from simstore import Store
+from simstore import Match, Store
+from simstore.model import QueryOptions
 from simstore.services.choose import SchemeChoice
 
 QUERIES = 300
@@ -72,11 +75,14 @@ def ingest_rows(folder: Path, texts: list[tuple[str, str]]) -> Iterator[tuple[st
     cases = {
         "web": SchemeChoice("web"),
         "web, --no-text": SchemeChoice("web"),
+        "web, --channels simhash": SchemeChoice("web"),
         "simtool, N = 1000, M = 64 (before its refresh)": SchemeChoice("simtool"),
     }
     for number, (name, choice) in enumerate(cases.items()):
         place = folder / f"store{number}.db"
-        with Store.create(place, scheme=choice, text="no-text" not in name) as store:
+        channels = ("simhash",) if "--channels" in name else ("simhash", "minhash")
+        text = "no-text" not in name
+        with Store.create(place, scheme=choice, channels=channels, text=text) as store:
             seconds = timed(lambda s=store: s.add_many(texts, refresh=False))
             assert len(store) == len(texts)
         yield (
@@ -147,8 +153,12 @@ def query_rows(folder: Path, texts: list[tuple[str, str]]) -> Iterator[tuple[str
         def times(work: Callable[[int], object]) -> list[float]:
             return [timed(lambda n=n: work(n)) * 1e3 for n in chosen]
 
+        def ask(number: int, **options: Any) -> tuple[Match, ...]:
+            sample = texts[number]
+            return store.query_many([sample], QueryOptions(**options))[0].matches
+
         for number in chosen:
-            found = {match.key for match in store.query(texts[number][1])}
+            found = {match.key for match in ask(number, channels=("simhash",))}
             expected = {texts[i][0] for i in brute(values[number])}
             assert found == expected, "every fingerprint within the radius, and no other"
         cases = {
@@ -156,9 +166,11 @@ def query_rows(folder: Path, texts: list[tuple[str, str]]) -> Iterator[tuple[str
             "PyPI SimhashIndex in memory (fingerprint given)": lambda n: index.get_near_dups(
                 Simhash(values[n])
             ),
-            "simstore from the file (text given: tokens, fingerprint, look-up, keys)": lambda n: (
-                store.query(texts[n][1])
+            "simstore from the file, simhash, not verified (text given)": lambda n: ask(
+                n, channels=("simhash",), verify=False
             ),
+            "simstore, both channels, not verified": lambda n: ask(n, verify=False),
+            "simstore, both channels, every match verified": ask,
         }
         first = None
         for name, work in cases.items():
@@ -182,22 +194,36 @@ def size_rows(folder: Path, count: int) -> Iterator[tuple[str, ...]]:
     for name, file in (
         ("web", "store0.db"),
         ("web, --no-text", "store1.db"),
-        ("simtool, before its refresh", "store2.db"),
+        ("web, --channels simhash", "store2.db"),
+        ("simtool, before its refresh", "store3.db"),
     ):
         with Store.open(folder / file) as store:
             _, after = store.compact()
             texts = store.statistics().stored_text_bytes
+        fingerprints, sketches = channel_bytes(folder / file)
         yield (
             name,
             f"{after / count:,.0f}",
             f"{texts / count:,.0f}",
-            f"{(after - texts) / count:,.0f}",
+            f"{fingerprints / count:,.0f}",
+            f"{sketches / count:,.0f}",
         )
+
+
+def channel_bytes(path: Path) -> tuple[int, int]:
+    """Return the bytes of all pages of the file that fingerprints, and sketches, take."""
+    with closing(sqlite3.connect(path)) as connection:
+        sizes = dict(connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
+    sums = [
+        sum(size for name, size in sizes.items() if any(part in name for part in parts))
+        for parts in (("fingerprint_64",), ("sketch", "band_"))
+    ]
+    return sums[0], sums[1]
 
 
 def refresh_rows(folder: Path, texts: list[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
     """Yield rows: the first generation, and one after a hundred more documents."""
-    with Store.open(folder / "store2.db") as store:
+    with Store.open(folder / "store3.db") as store:
         first = timed(store.refresh)
         yield ("first generation", f"{first:.1f}", f"{len(texts) / first:,.0f}")
         store.add_many([(f"more-{k}", t[::-1]) for k, t in texts[:100]], refresh=False)
@@ -239,7 +265,10 @@ def main() -> None:
                 query_rows(folder, texts),
             ),
             "\n## Bytes a document, after `compact`\n",
-            table(("store", "all", "texts alone", "all but texts"), size_rows(folder, len(texts))),
+            table(
+                ("store", "all", "texts alone", "fingerprints", "sketches and bands"),
+                size_rows(folder, len(texts)),
+            ),
             "\n## A generation of the scheme simtool (N = 1000, M = 64)\n",
             table(("what", "seconds", "documents/s"), refresh_rows(folder, texts)),
         ]

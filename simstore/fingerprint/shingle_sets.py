@@ -6,8 +6,10 @@ of them may be stored.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import xxhash
@@ -20,6 +22,7 @@ SHINGLE_TOKENS = 3
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
+_NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +60,19 @@ def shingle_sets(
         texts: The tokens of each text, in order, in lists of any size.
         size: Tokens a shingle, at least 1.
     """
-    known: dict[str, int] = {}
-    rows = []
-    for pieces in texts:
-        parts = [np.empty(0, np.uint64)]
-        for tokens in pieces:
-            for token in set(tokens):
-                if token not in known:
-                    known[token] = _token_hash(token)
-            parts.append(np.fromiter(map(known.__getitem__, tokens), np.uint64, len(tokens)))
-        rows.append(np.unique(_runs(np.concatenate(parts), size)))
-    return from_rows(rows)
+    # Each distinct token is hashed once a batch.
+    number_of: defaultdict[str, int] = defaultdict(count().__next__)
+    numbered = [
+        [
+            np.fromiter(map(number_of.__getitem__, tokens), np.int64, len(tokens))
+            for tokens in pieces
+        ]
+        for pieces in texts
+    ]
+    hashes = np.array([_token_hash(token) for token in number_of], np.uint64)
+    return from_rows(
+        [np.unique(_runs(hashes[np.concatenate((_NONE, *numbers))], size)) for numbers in numbered]
+    )
 
 
 def from_rows(rows: Sequence[NDArray[np.uint64]]) -> ShingleSets:
@@ -87,11 +92,11 @@ def _runs(hashes: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
     size = min(size, len(hashes))
     if not size:
         return hashes
-    count = len(hashes) - size + 1
-    mixed = np.zeros(count, np.uint64)
+    length = len(hashes) - size + 1
+    mixed = np.zeros(length, np.uint64)
     for place in range(size):
         mixed *= _GAMMA
-        mixed += hashes[place : place + count]
+        mixed += hashes[place : place + length]
     return mix(mixed)
 
 

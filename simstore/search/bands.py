@@ -143,16 +143,21 @@ def colliding_pairs(bands: NDArray[np.uint64]) -> NDArray[np.int64]:
         Places (i, j) with i < j, ascending, distinct; int64, shape (pairs, 2).
     """
     count = len(bands)
+    rows = np.arange(count)
     parts = [np.empty(0, np.int64)]
     for place in range(bands.shape[1]):
         column = bands[:, place]
         order = np.argsort(column, kind="stable")
         ordered = column[order]
-        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-        sizes = np.diff(np.append(starts, count))
-        for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
-            members = order[start : start + size]
-            firsts, seconds = np.triu_indices(size, 1)
-            parts.append(members[firsts] * count + members[seconds])
-    codes = np.unique(np.concatenate(parts))
+        bounds = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, count)
+        # Each row pairs with those of the same hash that stand behind it.
+        lengths = np.repeat(bounds, np.diff(bounds, prepend=0)) - rows - 1
+        firsts = np.repeat(rows, lengths)
+        seconds = (
+            firsts + 1 + np.arange(len(firsts)) - np.repeat(lengths.cumsum() - lengths, lengths)
+        )
+        parts.append(order[firsts] * count + order[seconds])
+    # Sorted, not np.unique, which hashes first: several times as long for as many as there are.
+    codes = np.sort(np.concatenate(parts))
+    codes = codes[np.diff(codes, prepend=-1) > 0]
     return np.stack((codes // count, codes % count), axis=1) if count else codes.reshape(0, 2)
