@@ -20,8 +20,8 @@ from simstore.fingerprint.simhash import to_words, word_count
 from simstore.search.agreement import pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs
-from simstore.search.hamming import verify
 from simstore.search.likeness import likenesses, plain_vectors, term_vectors
+from simstore.search.near_pairs import near_pairs
 from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs
 from simstore.services import counting
 from simstore.services.opened import OpenStore, State
@@ -218,7 +218,9 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
     found = [scope.truth]
     for number in range(int(scope.set_of.max(initial=-1)) + 1):
         rows = np.flatnonzero(scope.set_of == number)
-        found.append(_near(held, rows[held.fingerprinted[rows]], scope.radius, total))
+        known = rows[held.fingerprinted[rows]]
+        first, second = near_pairs(held.words[known], state.scheme.bits, scope.radius)
+        found.append(pair_codes(known[first], known[second], total))
         sketched = rows[held.sketched[rows]]
         if len(sketched):
             bands = band_values(held.sketches[sketched], state.channels.layout)
@@ -250,20 +252,6 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
         likeness,
         cosine,
     )
-
-
-def _near(
-    held: StoredDocuments, rows: NDArray[np.int64], radius: int, total: int
-) -> NDArray[np.int64]:
-    """Return the codes of all pairs of rows within a radius, by comparing every pair."""
-    words = held.words[rows]
-    firsts, seconds = [rows[:0]], [rows[:0]]
-    for place in range(len(rows) - 1):
-        positions, _ = verify(words[place + 1 :], words[place], radius)
-        if len(positions):
-            seconds.append(rows[place + 1 + positions])
-            firsts.append(np.full(len(positions), rows[place]))
-    return pair_codes(np.concatenate(firsts), np.concatenate(seconds), total)
 
 
 def _distances(
