@@ -17,8 +17,10 @@ from simstore.search.segments import SEGMENT_BITS, probe_count, probe_values, se
 
 # Pairs that are compared at a time.
 _BLOCK = 1 << 20
-# Cost of finding the partners of one fingerprint by one probe, beside that of comparing one pair.
+# Costs beside that of comparing one pair of a join: finding the partners of one fingerprint by one
+# probe; comparing one pair of a sweep, which gathers nothing.
 _PROBE_COST = 0.3
+_SWEEP_COST = 0.12
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -40,30 +42,27 @@ def near_pairs(words: NDArray[np.uint64], bits: int, radius: int) -> Pairs:
     """
     check_radius(radius, bits)
     count = len(words)
-    codes = [np.empty(0, np.int64)]
-    for first, second in _candidates(words, bits, radius):
-        kept, _ = verify(words[first], words[second], radius)
-        one, other = first[kept], second[kept]
-        codes.append(np.minimum(one, other) * count + np.maximum(one, other))
-    distinct = np.unique(np.concatenate(codes))
-    return distinct // max(count, 1), distinct % max(count, 1)
-
-
-def _candidates(words: NDArray[np.uint64], bits: int, radius: int) -> Iterator[Pairs]:
     widths = segment_widths(bits)
     columns = [_segment(words, bits, number) for number in range(len(widths))]
     thresholds, cost = cheapest_thresholds(
         [_costs(column, width, radius) for column, width in zip(columns, widths, strict=True)],
         radius,
     )
-    count = len(words)
-    if cost >= count * (count - 1) / 2:
-        rows = np.arange(count)
-        yield from _blocks(rows, rows, rows + 1, count - 1 - rows)
-        return
-    for column, width, threshold in zip(columns, widths, thresholds, strict=True):
-        if threshold >= 0:
-            yield from _joined(column, width, threshold)
+    codes = [np.empty(0, np.int64)]
+    if cost >= _SWEEP_COST * count * (count - 1) / 2:
+        for row in range(count - 1):
+            kept, _ = verify(words[row + 1 :], words[row], radius)
+            codes.append(row * count + row + 1 + kept)
+    else:
+        for column, width, threshold in zip(columns, widths, thresholds, strict=True):
+            for first, second in _joined(column, width, threshold):
+                kept, _ = verify(words[first], words[second], radius)
+                one, other = first[kept], second[kept]
+                codes.append(np.minimum(one, other) * count + np.maximum(one, other))
+    # Sorted, not np.unique, which hashes first; a pair may be found by several segments.
+    found = np.sort(np.concatenate(codes))
+    found = found[np.diff(found, prepend=-1) > 0]
+    return found // max(count, 1), found % max(count, 1)
 
 
 def _segment(words: NDArray[np.uint64], bits: int, number: int) -> NDArray[np.int64]:

@@ -268,5 +268,15 @@ def test_postgres_store_answers_like_an_sqlite_store(
                 assert server.query(text, radius=radius) == file.query(text, radius=radius), key
         assert server.vocabulary() == file.vocabulary()
         assert server.fsck() == []
+        for store in (server, file):
+            store.compact((32, 4))
+            assert store.statistics().unpacked_sketches == 0
+        for key, text in TEXTS:
+            assert server.query(text) == file.query(text), key
+        server.reindex(channels=("simhash",))
+        server.reindex(channels=("simhash", "minhash"))
+        for key, text in TEXTS:
+            assert server.query(text) == file.query(text), key
+        assert server.fsck() == []
     with pytest.raises(StoreExists):
         Store.create(url)
