@@ -42,7 +42,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
     "--radius",
     type=int,
     metavar="BITS",
-    help="Largest Hamming distance.  [default: min(3, M)]",
+    help="Largest Hamming distance; 6 is the wide setting.  [default: min(3, M)]",
 )
 @click.option(
     "--channel",

@@ -18,6 +18,8 @@ _CHECK_BITS = 8
 _BAND_SHIFT = 40
 # Queries from which sorting the bands repays.
 _WORTH_SORTING = 8
+# Pairs of sketches, with repetitions, that are held before they are thinned out.
+_KEPT_PAIRS = 1 << 22
 
 
 def key_bits(count: int) -> int:
@@ -145,6 +147,7 @@ def colliding_pairs(bands: NDArray[np.uint64]) -> NDArray[np.int64]:
     count = len(bands)
     rows = np.arange(count)
     parts = [np.empty(0, np.int64)]
+    held = 0
     for place in range(bands.shape[1]):
         column = bands[:, place]
         order = np.argsort(column, kind="stable")
@@ -157,7 +160,17 @@ def colliding_pairs(bands: NDArray[np.uint64]) -> NDArray[np.int64]:
             firsts + 1 + np.arange(len(firsts)) - np.repeat(lengths.cumsum() - lengths, lengths)
         )
         parts.append(order[firsts] * count + order[seconds])
+        held += len(firsts)
+        # Texts that are nearly all the same agree in most bands: each pair is kept once.
+        if held > max(_KEPT_PAIRS, 2 * len(parts[0])):
+            parts = [_distinct(parts)]
+            held = len(parts[0])
+    codes = _distinct(parts)
+    return np.stack((codes // count, codes % count), axis=1) if count else codes.reshape(0, 2)
+
+
+def _distinct(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the numbers, ascending, each once; none is negative."""
     # Sorted, not np.unique, which hashes first: several times as long for as many as there are.
     codes = np.sort(np.concatenate(parts))
-    codes = codes[np.diff(codes, prepend=-1) > 0]
-    return np.stack((codes // count, codes % count), axis=1) if count else codes.reshape(0, 2)
+    return codes[np.diff(codes, prepend=-1) > 0]

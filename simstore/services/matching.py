@@ -177,7 +177,13 @@ class Matcher:
         """Return the matches to tell of, verified and cut, and how many were verified."""
         options = self._options
         limit = 1 if options.first else options.limit
-        short = self._too_short(sample, matches)
+        sizes = documents.sizes_of(self._connection, [match.document_id for match in matches])
+        digests = {number: digest for number, (digest, _) in sizes.items()}
+        short = {
+            number: digests[number]
+            for number, (_, features) in sizes.items()
+            if min(features, sample.feature_count) < self._least
+        }
         without_distance = self._neighbours is None
         must_verify = self._options.filters_by_text or without_distance
         if not must_verify:
@@ -187,35 +193,22 @@ class Matcher:
             while seen < len(matches) and (limit is None or len(kept) < limit):
                 part = matches[seen:] if limit is None else matches[seen : seen + limit]
                 seen += len(part)
-                judged = self._verified(sample, part, short)
+                judged = self._verified(sample, part, digests if options.verify else short)
                 kept += [match for match in judged if self._is_told(sample, match, short)]
             return kept[:limit], seen if options.verify else 0
-        judged = self._verified(sample, matches, {match.document_id: b"" for match in matches})
+        judged = self._verified(sample, matches, digests)
         told = [match for match in judged if self._is_told(sample, match, short)]
         if without_distance:
             told.sort(key=lambda match: (-(match.resemblance or 0.0), match.document_id))
         return told[:limit], len(matches)
 
-    def _too_short(self, sample: _Sample, matches: Sequence[Match]) -> dict[int, bytes]:
-        """Return the digests of the documents that, or whose sample, are too short to judge."""
-        if not self._least or not matches:
-            return {}
-        sizes = documents.sizes_of(self._connection, [match.document_id for match in matches])
-        return {
-            number: digest
-            for number, (digest, features) in sizes.items()
-            if min(features, sample.feature_count) < self._least
-        }
-
     def _verified(
-        self, sample: _Sample, matches: Sequence[Match], needed: Mapping[int, bytes]
+        self, sample: _Sample, matches: Sequence[Match], digests: Mapping[int, bytes]
     ) -> list[Match]:
-        """Return the matches with their overlap, all or only those that need it."""
-        wanted = [
-            match.document_id
-            for match in matches
-            if self._options.verify or match.document_id in needed
-        ]
+        """Return the matches, those of which a digest is given with their overlap."""
+        wanted = {
+            m.document_id: digests[m.document_id] for m in matches if m.document_id in digests
+        }
         overlaps = self._verifier.overlaps(sample.shingles, sample.sketch, wanted, sample.agreeing)
         judged = [_with(match, overlaps.get(match.document_id)) for match in matches]
         if not self._options.asks_likeness:

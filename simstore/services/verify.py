@@ -36,14 +36,14 @@ class Verifier:
         self._opened = opened
         self._connection = connection
         self._state = state
-        self._kept: dict[int, NDArray[np.uint64]] = {}
+        self._kept: dict[bytes, NDArray[np.uint64]] = {}
         self._kept_size = 0
 
     def overlaps(
         self,
         shingles: NDArray[np.uint64],
         sketch: NDArray[np.uint16],
-        document_ids: Sequence[int],
+        digests: Mapping[int, bytes],
         known: Mapping[int, StoredSketch],
     ) -> dict[int, Overlap]:
         """Return the overlap of a sample with documents; those without text and sketch are missing.
@@ -51,19 +51,26 @@ class Verifier:
         Args:
             shingles: The sample's shingle set, ascending, distinct.
             sketch: Its sketch, shape (128,).
-            document_ids: The documents.
+            digests: The documents, and the digest of each; equal texts are looked at once.
             known: Sketches of documents that were read already.
         """
         if self._state.settings.text_kept:
-            return {
-                number: overlap(shingles, held)
-                for part in chunks(document_ids, _BATCH_DOCUMENTS)
-                for number, held in self._shingles(part).items()
-            }
+            return self._exact(shingles, digests)
         rows = dict(known)
-        missing = [number for number in document_ids if number not in rows]
+        missing = [number for number in digests if number not in rows]
         rows |= sketches.of_documents(self._connection, self._state.scheme_id, missing)
-        return self._estimated(shingles, sketch, [rows[n] for n in document_ids if n in rows])
+        return self._estimated(shingles, sketch, [rows[n] for n in digests if n in rows])
+
+    def _exact(
+        self, shingles: NDArray[np.uint64], digests: Mapping[int, bytes]
+    ) -> dict[int, Overlap]:
+        # One document of each digest stands for all.
+        document_of = {digest: number for number, digest in digests.items()}
+        found: dict[bytes, Overlap] = {}
+        for part in chunks(list(document_of), _BATCH_DOCUMENTS):
+            sets = self._shingles({digest: document_of[digest] for digest in part})
+            found |= {digest: overlap(shingles, held) for digest, held in sets.items()}
+        return {number: found[digest] for number, digest in digests.items() if digest in found}
 
     def likenesses(
         self, sample: Document, document_ids: Sequence[int]
@@ -94,18 +101,18 @@ class Verifier:
             found |= dict(zip(texts, zip(alike.tolist(), plain.tolist(), strict=True), strict=True))
         return found
 
-    def _shingles(self, document_ids: Sequence[int]) -> dict[int, NDArray[np.uint64]]:
-        """Return the shingle sets of documents, from their texts."""
-        missing = [number for number in document_ids if number not in self._kept]
-        texts = counting.stored_texts(self._opened, self._connection, missing)
+    def _shingles(self, document_of: Mapping[bytes, int]) -> dict[bytes, NDArray[np.uint64]]:
+        """Return the shingle sets of texts by their digests, given a document that has each."""
+        missing = {n: digest for digest, n in document_of.items() if digest not in self._kept}
+        texts = counting.stored_texts(self._opened, self._connection, list(missing))
         sets = self._state.channels.sketching.sets(texts.values())
-        made = {number: sets.row(place) for place, number in enumerate(texts)}
-        found = {n: self._kept[n] for n in document_ids if n in self._kept} | made
+        made = {missing[number]: sets.row(place) for place, number in enumerate(texts)}
+        found = {digest: self._kept[digest] for digest in document_of if digest in self._kept}
         if self._kept_size > _KEPT_SHINGLES:
             self._kept, self._kept_size = {}, 0
         self._kept |= made
         self._kept_size += len(sets.hashes)
-        return found
+        return found | made
 
     def _estimated(
         self,

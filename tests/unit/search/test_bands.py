@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from simstore.search import bands as search_bands
 from simstore.search.bands import (
     BandTable,
     checks,
@@ -96,8 +97,12 @@ def test_empty_table_finds_nothing() -> None:
     assert [len(one) for one in table.candidates(drawn(9, 6, 3))] == [0] * 9
 
 
+@pytest.mark.parametrize("kept", [0, 40, 1 << 22])
 @pytest.mark.parametrize("count", [0, 1, 2, 50])
-def test_all_pairs_that_agree_in_a_band(count: int) -> None:
+def test_all_pairs_that_agree_in_a_band(
+    count: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_bands, "_KEPT_PAIRS", kept)
     bands = drawn(count, 4, 30)
     expected = [[i, j] for i, j in combinations(range(count), 2) if (bands[i] == bands[j]).any()]
     assert colliding_pairs(bands).tolist() == expected

@@ -11,6 +11,7 @@ import texts
 
 from simstore.errors import InvalidParameter
 from simstore.model import Match, QueryOptions, SampleResult
+from simstore.services import counting
 from simstore.services.pack import pack
 from simstore.store import Store
 from simstore.text.normalization import normalize
@@ -241,3 +242,26 @@ def test_recorded_run_says_the_same(tmp_path: Path) -> None:
             (s.key, s.matches, s.too_short) for s in asked.samples
         ]
         assert told.samples[0].too_short
+
+
+def test_copies_of_one_text_are_verified_by_one_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    plain = counting.stored_texts
+
+    def counted(opened: Any, connection: Any, document_ids: Any) -> dict[int, str]:
+        read.extend(document_ids)
+        return plain(opened, connection, document_ids)
+
+    pair = texts.other_digits("zh")
+    with create(tmp_path) as store:
+        store.add_many((f"copy {number}", pair.a) for number in range(50))
+        store.add("other", pair.b)
+        monkeypatch.setattr(counting, "stored_texts", counted)
+        results = store.query_many([("1", pair.b), ("2", pair.a)], QueryOptions())
+    assert [len(result.matches) for result in results] == [51, 51]
+    shares = [{match.resemblance for match in result.matches} for result in results]
+    assert shares[0] == shares[1]
+    assert len(shares[0]) == 2
+    assert len(read) == 2
