@@ -387,6 +387,7 @@ class StoreStatistics:
         sketch_count: Documents that have a sketch.
         sketch_bytes: Bytes of the sketches and of their pages.
         unpacked_sketches: Sketches that are in no page yet.
+        bands: How sketches are cut, bands x values; empty without sketches.
     """
 
     path: str
@@ -404,6 +405,7 @@ class StoreStatistics:
     sketch_count: int
     sketch_bytes: int
     unpacked_sketches: int
+    bands: str
     text_bytes: int
     stored_text_bytes: int
     file_bytes: int

@@ -184,6 +184,13 @@ def upgrade() -> None:
         click.echo(
             f"schema {before} brought to {after}; the old store is kept as {printable(str(kept))}"
         )
+        with open_store(read_only=True) as store:
+            channels = store.statistics().channels
+        if "minhash" not in channels:
+            log.info(
+                "it finds documents by fingerprints alone, as before; "
+                "`simstore reindex --channels both` adds sketches"
+            )
 
 
 @click.command()
@@ -202,7 +209,7 @@ def fsck() -> None:
 def _bands(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
-    bands, cross, rows = text.partition("x")
-    if not (cross and bands.isdecimal() and rows.isdecimal()):
+    bands, cross, rows = text.strip().lower().partition("x")
+    if not (text.isascii() and cross and bands.isdecimal() and rows.isdecimal()):
         raise InvalidParameter(f"--bands {text!r}: write them as 32x4")
     return int(bands), int(rows)

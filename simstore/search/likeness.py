@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LEAST_LIKENESS = 0.58
 LEAST_COSINE = 0.68
 
+_ROUNDING = 1e-9
 # Entries of rows that are gathered at a time.
 _BLOCK = 1 << 20
 
@@ -116,4 +117,5 @@ def likenesses(
                 np.repeat(np.arange(len(rows)), lengths), products, len(rows)
             )
         spread[vectors.columns[own]] = 0
-    return np.minimum(result, 1.0)
+    # Rows of equal terms come out a rounding away from 1.
+    return np.where(result > 1 - _ROUNDING, 1.0, result)

@@ -12,7 +12,7 @@ from simstore.fingerprint.channels import Channels, Sketching
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Policy
-from simstore.services.opened import OpenStore, State, now
+from simstore.services.opened import OpenStore, State, missing_channel, now
 from simstore.services.pack import pack_tail
 from simstore.services.refresh import Progress, drop_retired, freeze
 from simstore.storage import copies, generations, migrate, vocabularies
@@ -148,16 +148,14 @@ def compact(
     database = opened.database
     before = database.file_bytes()
     with database.read() as connection:
-        channels = opened.state(connection).channels
-    if layout is not None and not channels.minhash:
-        raise InvalidParameter(
-            "this store has no channel minhash; `simstore reindex --channels both` makes it"
-        )
+        state = opened.state(connection)
+    if layout is not None and not state.channels.minhash:
+        raise missing_channel(state, "minhash")
     pack_tail(opened, layout, on_progress)
     if layout is not None:
         with opened.write() as connection:
             scheme_id = opened.state(connection).scheme_id
-            record = dataclasses.replace(channels, layout=layout).record()
+            record = dataclasses.replace(state.channels, layout=layout).record()
             generations.set_channels(connection, scheme_id, record)
         opened.forget_schemes()
     drop_retired(opened)

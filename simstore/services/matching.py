@@ -17,7 +17,7 @@ from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.search.resemblance import Overlap
 from simstore.services.neighbours import Neighbours, NeighbourSearch
-from simstore.services.opened import OpenStore, State
+from simstore.services.opened import OpenStore, State, missing_channel
 from simstore.services.prepare import DIGEST_BYTES
 from simstore.services.sketch_search import SketchSearch
 from simstore.services.verify import Verifier
@@ -32,6 +32,7 @@ class _Sample:
     """A sample with what is made of it."""
 
     document: Document
+    digest: bytes
     feature_count: int
     shingles: NDArray[np.uint64]
     sketch: NDArray[np.uint16]
@@ -56,6 +57,7 @@ class Matcher:
             least = state.scheme.least_features
         self._least = least
         self._options = options
+        check_tellable(state, options)
         chosen = chosen_channels(state, options.channels)
         self.channels = chosen
         fingerprinted = state.channels.simhash
@@ -98,7 +100,7 @@ class Matcher:
         sets = self._state.channels.sketching.sets(sample.text for sample in samples)
         sketched = make_sketches(sets)
         return [
-            _Sample(sample, feature_count, sets.row(place), sketched[place])
+            _Sample(sample, _digest(sample.text), feature_count, sets.row(place), sketched[place])
             for place, (sample, feature_count) in enumerate(
                 zip(samples, counts.token_counts().tolist(), strict=True)
             )
@@ -210,6 +212,12 @@ class Matcher:
             m.document_id: digests[m.document_id] for m in matches if m.document_id in digests
         }
         overlaps = self._verifier.overlaps(sample.shingles, sample.sketch, wanted, sample.agreeing)
+        # The same text is the same though it have no shingle.
+        overlaps |= {
+            number: replace(overlaps[number], resemblance=1, containment=1, containment_reverse=1)
+            for number, digest in wanted.items()
+            if digest == sample.digest and number in overlaps
+        }
         judged = [_with(match, overlaps.get(match.document_id)) for match in matches]
         if not self._options.asks_likeness:
             return judged
@@ -224,7 +232,7 @@ class Matcher:
     def _is_told(self, sample: _Sample, match: Match, short: Mapping[int, bytes]) -> bool:
         options = self._options
         if match.document_id in short and not (
-            short[match.document_id] == _digest(sample.document.text)
+            short[match.document_id] == sample.digest
             or 1.0 in (match.containment, match.containment_reverse)
         ):
             return False
@@ -238,6 +246,21 @@ class Matcher:
         return all((least or 0.0) <= (value or 0.0) for least, value in thresholds)
 
 
+def check_tellable(state: State, options: QueryOptions) -> None:
+    """Raise InvalidParameter where a threshold is by something that the store cannot tell."""
+    kept = state.settings.text_kept
+    if options.asks_likeness and not (kept and state.records_vocabulary):
+        raise InvalidParameter(
+            "likeness needs the texts and the vocabulary of a store; this one was made with "
+            + ("--no-vocabulary" if kept else "--no-text")
+        )
+    if options.filters_by_text and not kept and not state.channels.minhash:
+        raise InvalidParameter(
+            "resemblance and containment need the texts or the sketches of a store; this one was "
+            "made with --no-text --channels simhash"
+        )
+
+
 def chosen_channels(state: State, wanted: Sequence[str]) -> tuple[str, ...]:
     """Return the channels to look by, in their order.
 
@@ -248,9 +271,7 @@ def chosen_channels(state: State, wanted: Sequence[str]) -> tuple[str, ...]:
         if name not in CHANNELS:
             raise InvalidParameter(f"channel {name!r}: choose simhash or minhash")
         if name not in state.channels.names:
-            raise InvalidParameter(
-                f"this store has no channel {name}; `simstore reindex --channels both` makes it"
-            )
+            raise missing_channel(state, name)
     return tuple(name for name in state.channels.names if not wanted or name in wanted)
 
 

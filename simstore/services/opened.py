@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore
+from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
@@ -67,6 +67,15 @@ class State:
         if self.generation is None:
             return self.settings.changes == 0
         return self.generation.basis == self.settings.changes
+
+
+def missing_channel(state: State, name: str) -> InvalidParameter:
+    """Return the error that a store has not a channel, with the remedy."""
+    if state.settings.text_kept:
+        remedy = "`simstore reindex --channels both` makes it"
+    else:
+        remedy = "it keeps no texts to make it from: ingest the sources into a new store"
+    return InvalidParameter(f"this store has no channel {name}; {remedy}")
 
 
 class OpenStore:

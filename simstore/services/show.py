@@ -127,6 +127,7 @@ def statistics(opened: OpenStore) -> StoreStatistics:
             linked = fingerprints.link_count(connection, state.scheme.bits, generation_id)
         waiting = count - linked if state.channels.simhash else 0
         packed = sketches.layout(connection, state.scheme_id)
+        sketched = state.channels.minhash
         return StoreStatistics(
             database.label,
             migrate.revision(connection) or "",
@@ -143,6 +144,7 @@ def statistics(opened: OpenStore) -> StoreStatistics:
             sketches.count(connection, state.scheme_id),
             sum(sketches.stored_bytes(connection, state.scheme_id)),
             sketches.count(connection, state.scheme_id, packed.packed_to if packed else 0),
+            str(packed.layout if packed else state.channels.layout) if sketched else "",
             text_bytes,
             documents.stored_text_bytes(connection),
             database.file_bytes(),

@@ -189,10 +189,36 @@ def test_store_of_fingerprints_alone_has_nothing_to_verify_by(tmp_path: Path) ->
         store.add("a", PAIRS[0].a)
         match = ask(store, PAIRS[0].a).matches[0]
         assert (match.channels, match.resemblance, match.basis) == (("simhash",), None, None)
-        assert ask(store, PAIRS[0].a, min_resemblance=0.1).matches == ()
+        for threshold in ("min_resemblance", "min_containment"):
+            with pytest.raises(InvalidParameter, match="texts or the sketches"):
+                ask(store, PAIRS[0].a, **{threshold: 0.1})
         assert store.fsck() == []
-        with pytest.raises(InvalidParameter, match="reindex --channels"):
+        with pytest.raises(InvalidParameter, match="new store"):
             ask(store, "text", channels=("minhash",))
+
+
+@pytest.mark.parametrize("options", [{"text": False}, {"vocabulary": False}])
+@pytest.mark.parametrize("asked", [{"likeness": True}, {"min_likeness": 0.5}, {"min_cosine": 0.5}])
+def test_likeness_that_cannot_be_told_is_refused(
+    tmp_path: Path, options: dict[str, Any], asked: dict[str, Any]
+) -> None:
+    with (
+        create(tmp_path, **options) as store,
+        pytest.raises(InvalidParameter, match=r"likeness needs .* --no-"),
+    ):
+        ask(store, "text", **asked)
+
+
+def test_every_text_is_like_itself_and_its_copies(store: Store) -> None:
+    thresholds = {"min_likeness": 1.0, "min_cosine": 1.0, "min_resemblance": 1.0}
+    for pair in PAIRS:
+        found = by_key(ask(store, pair.a, **thresholds))
+        assert f"{pair.language} {pair.name}" in found
+
+
+def test_empty_texts_are_the_same(store: Store) -> None:
+    (match,) = ask(store, "", min_resemblance=1.0, min_containment=1.0).matches
+    assert (match.key, match.resemblance) == ("odd empty", 1.0)
 
 
 def test_store_of_sketches_alone_orders_by_resemblance(tmp_path: Path) -> None:
