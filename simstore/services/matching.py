@@ -214,7 +214,9 @@ class Matcher:
         overlaps = self._verifier.overlaps(sample.shingles, sample.sketch, wanted, sample.agreeing)
         # The same text is the same though it have no shingle.
         overlaps |= {
-            number: replace(overlaps[number], resemblance=1, containment=1, containment_reverse=1)
+            number: replace(
+                overlaps[number], resemblance=1.0, containment=1.0, containment_reverse=1.0
+            )
             for number, digest in wanted.items()
             if digest == sample.digest and number in overlaps
         }

@@ -228,6 +228,18 @@ def test_one_channel_alone(tmp_path: Path, channels: list[str]) -> None:
         assert (None in distances) == (radius is None)
 
 
+@pytest.mark.parametrize("exact_join", [False, True])
+def test_threshold_is_inclusive(tmp_path: Path, exact_join: bool) -> None:
+    words = made_up(9, 42)
+    documents = {"whole": " ".join(words), "half": " ".join(words[:22])}
+    assert plain_resemblance(*documents.values()) == 0.5
+    with filled(tmp_path, documents) as store:
+        radius = None if exact_join else 64
+        assert clusters(store, exact_join=exact_join, radius=radius) == [["whole", "half"]]
+        above = ClusterOptions(0.501, radius, exact_join)
+        assert store.clusters(above).clusters == ()
+
+
 def test_radius_decides_what_fingerprints_alone_find(tmp_path: Path) -> None:
     with filled(tmp_path, CHAIN, channels=["simhash"]) as store:
         (match,) = [match for match in store.query(A, radius=64) if match.key == "b"]
