@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +250,24 @@ def test_query_on_damage_is_one_clear_error(tmp_path: Path, damage: str) -> None
         connection.execute(damage)
     with Store.open(tmp_path / "s.db") as store, pytest.raises(CorruptStore, match="damaged"):
         answers(store)
+
+
+def test_both_channels_take_at_most_700_bytes_a_document(tmp_path: Path) -> None:
+    count = 4_000
+    drawn = np.random.default_rng(5)
+    with create(tmp_path, text=False, vocabulary=False) as store:
+        store.add_many(
+            (f"d{number}", " ".join(f"w{word}" for word in drawn.integers(0, 50_000, 20)))
+            for number in range(count)
+        )
+        store.compact()
+    with raw(tmp_path) as connection:
+        try:
+            sizes = dict(connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
+        except sqlite3.OperationalError as error:
+            pytest.skip(f"this SQLite cannot tell how large tables are: {error}")
+    # Tables that are empty take a page all the same.
+    taken = {name: size for name, size in sizes.items() if size > 8_192}
+    parts = ("fingerprint_64", "sketch", "band_")
+    channels = sum(size for name, size in taken.items() if any(part in name for part in parts))
+    assert 0 < channels <= 700 * count
