@@ -94,6 +94,8 @@ def evaluate(
             raise InvalidParameter("--exact writes to standard output; leave out -o")
         _exact(0.5 if min_resemblance is None else min_resemblance, output_format)
         return
+    if output is not None and Path(output).exists() and not Path(output).is_dir():
+        raise InvalidParameter(f"-o {output} is a file; name a folder")
     from simstore.services.evaluate import FLOOR, EvaluateOptions
     from simstore.services.truth import Labels
     from simstore.sources.labels import read_clusters, read_pairs

@@ -27,6 +27,11 @@ def key_bits(count: int) -> int:
     return max((count // PAGE_POSTINGS).bit_length() - 1, 0)
 
 
+def band_start(place: int) -> int:
+    """Return the number below which no page of a band, and of none after it, is."""
+    return place << _BAND_SHIFT
+
+
 def page_numbers(bands: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
     """Return the number of the page of each band: the band's place, then ``bits`` bits of hash.
 

@@ -74,7 +74,7 @@ def _document(
             f"the text of {printable(given)!r} is not kept (the store was made with --no-text); "
             "compare files"
         )
-    text = counting.stored_texts(opened, connection, [row.document_id])[row.document_id]
+    text = counting.whole_texts(opened, connection, [row.document_id])[row.document_id]
     return Document(given, text, metadata=row.metadata or {})
 
 

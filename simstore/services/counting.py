@@ -37,6 +37,23 @@ def stored_texts(
     return texts
 
 
+def whole_texts(
+    opened: OpenStore, connection: Connection, document_ids: Sequence[int]
+) -> dict[int, str]:
+    """Return the texts of documents of a store that keeps them, in the order given.
+
+    Raises:
+        CorruptStore: A text is missing or damaged.
+    """
+    texts = stored_texts(opened, connection, document_ids)
+    for document_id in document_ids:
+        if document_id not in texts:
+            raise CorruptStore(
+                opened.database.label, f"the text of document {document_id} is missing"
+            )
+    return {document_id: texts[document_id] for document_id in document_ids}
+
+
 def count_stored(connection: Connection, scheme: Scheme, texts: Mapping[int, str]) -> FeatureCounts:
     """Count the features of stored documents, one a row in the order of ``texts``.
 

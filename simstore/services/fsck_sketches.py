@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.channels import sketch_documents, unpack_sketches
-from simstore.fingerprint.minhash import VALUES, band_values
+from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
 from simstore.model import Finding
-from simstore.search.bands import checks, page_numbers, unpack_page
+from simstore.search.bands import band_start, checks, page_numbers, unpack_page
 from simstore.services.opened import State
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
@@ -58,45 +58,70 @@ def check_sketches(
 def check_bands(connection: Connection, state: State) -> Iterator[Finding]:
     """Yield what is wrong with the packed bands: each packed sketch is found by each of its bands.
 
-    Postings of sketches that are gone may be there: numbers are never given out again.
+    One band is looked at after the other, 24 bytes a document. Postings of sketches that are gone
+    may be there: numbers are never given out again.
     """
     packed = sketches.layout(connection, state.scheme_id)
     if packed is None or not state.channels.minhash:
         return
     remedy = _REPACK.format(packed.layout)
-    numbers, bands = _stored(connection, state, packed)
-    expected = page_numbers(bands, packed.key_bits)
-    check_bits = checks(bands)
-    present = set(numbers.tolist())
-    postings: dict[int, dict[int, int]] = {}
-    for page, blob in sketches.all_pages(connection, packed.layout_id):
-        try:
-            held_checks, held_numbers = unpack_page(blob)
-        except ValueError as error:
-            yield Finding("bands", f"page {page}: {error}", remedy)
-            continue
-        postings[page] = dict(zip(held_numbers.tolist(), held_checks.tolist(), strict=True))
-    wrong = 0
-    for row, number in enumerate(numbers.tolist()):
-        for page, check in zip(expected[row].tolist(), check_bits[row].tolist(), strict=True):
-            wrong += postings.get(page, {}).pop(number, None) != check
+    wrong = strays = 0
+    for place in range(packed.layout.bands):
+        numbers, hashes = _stored_band(connection, state, packed, place)
+        expected = _postings(
+            page_numbers(hashes[:, None], packed.key_bits)[:, 0] + band_start(place),
+            numbers,
+            checks(hashes),
+        )
+        parts = [expected[:0]]
+        pages = sketches.pages_between(
+            connection, packed.layout_id, band_start(place), band_start(place + 1)
+        )
+        for page, blob in pages:
+            try:
+                held_checks, held_numbers = unpack_page(blob)
+            except ValueError as error:
+                yield Finding("bands", f"page {page}: {error}", remedy)
+                continue
+            parts.append(
+                _postings(np.full(len(held_numbers), page, np.int64), held_numbers, held_checks)
+            )
+        held = np.concatenate(parts)
+        held = _sorted(held[np.isin(held["number"], numbers)])
+        if not np.array_equal(held, _sorted(expected)):
+            wrong += len(expected) - int(np.isin(expected, held).sum())
+            strays += len(held) - int(np.isin(held, expected).sum())
     if wrong:
         yield Finding("bands", f"{wrong} postings of sketches are missing or wrong", remedy)
-    strays = sum(number in present for page in postings.values() for number in page)
     if strays:
         yield Finding("bands", f"{strays} postings are in a page that is not theirs", remedy)
 
 
-def _stored(
-    connection: Connection, state: State, packed: LayoutRow
+_POSTING = np.dtype([("page", np.int64), ("number", np.int64), ("check", np.uint8)])
+
+
+def _postings(
+    pages: NDArray[np.int64], numbers: NDArray[np.int64], marks: NDArray[np.uint8]
+) -> NDArray[np.void]:
+    made = np.empty(len(numbers), _POSTING)
+    made["page"], made["number"], made["check"] = pages, numbers, marks
+    return made
+
+
+def _sorted(postings: NDArray[np.void]) -> NDArray[np.void]:
+    return postings[np.lexsort((postings["check"], postings["number"], postings["page"]))]
+
+
+def _stored_band(
+    connection: Connection, state: State, packed: LayoutRow, place: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    numbers = [np.empty(0, np.int64)]
-    bands = [np.empty((0, packed.layout.bands), np.uint64)]
+    """Return the numbers of the packed sketches, and their hashes of one band."""
+    numbers, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    rows = packed.layout.rows
     for some, blobs in sketches.read_after(connection, state.scheme_id, 0, packed.packed_to):
-        try:
-            made = band_values(unpack_sketches(blobs), packed.layout)
-        except ValueError:
-            continue  # told of as a damaged sketch
-        numbers.append(some)
-        bands.append(made)
-    return np.concatenate(numbers), np.concatenate(bands)
+        whole = [len(blob) == _SKETCH_BYTES for blob in blobs]  # others are told of as damaged
+        values = unpack_sketches([blob for blob, good in zip(blobs, whole, strict=True) if good])
+        band = values[:, place * rows : (place + 1) * rows]
+        numbers.append(some[np.array(whole, bool)])
+        hashes.append(band_values(band, BandLayout(1, rows))[:, 0])
+    return np.concatenate(numbers), np.concatenate(hashes)

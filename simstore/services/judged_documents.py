@@ -106,8 +106,7 @@ def read_documents(
                 value = row.collection if name == _COLLECTION else (row.metadata or {}).get(name)
                 values.append(None if value is None else str(value))
         if state.settings.text_kept:
-            kept = counting.stored_texts(opened, connection, ids)
-            texts = {number: kept[number] for number in ids}
+            texts = counting.whole_texts(opened, connection, ids)
             sets = state.channels.sketching.sets(texts.values())
             reading.shingles += [sets.row(place) for place in range(len(sets))]
             if not shingles_only:

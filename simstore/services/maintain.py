@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
 
 from simstore import __version__
-from simstore.errors import CorruptStore, InvalidParameter, StorageError, StoreExists, printable
+from simstore.errors import (
+    Conflict,
+    CorruptStore,
+    InvalidParameter,
+    StorageError,
+    StoreExists,
+    printable,
+)
 from simstore.fingerprint.channels import Channels, Sketching
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
@@ -144,6 +150,7 @@ def compact(
 
     Raises:
         InvalidParameter: A layout is given and the store keeps no sketches.
+        Conflict: A layout is given, and another process packs or reindexes meanwhile.
     """
     database = opened.database
     before = database.file_bytes()
@@ -151,13 +158,8 @@ def compact(
         state = opened.state(connection)
     if layout is not None and not state.channels.minhash:
         raise missing_channel(state, "minhash")
-    pack_tail(opened, layout, on_progress)
-    if layout is not None:
-        with opened.write() as connection:
-            scheme_id = opened.state(connection).scheme_id
-            record = dataclasses.replace(state.channels, layout=layout).record()
-            generations.set_channels(connection, scheme_id, record)
-        opened.forget_schemes()
+    if not pack_tail(opened, layout, on_progress) and layout is not None:
+        raise Conflict("another process packs the sketches, or reindexes; try again when it has")
     drop_retired(opened)
     with opened.write() as connection:
         vocabularies.merge_deltas(connection, opened.state(connection).scheme_id)

@@ -7,6 +7,7 @@ follows. A killed pack leaves a layout under construction, which the next one dr
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.search.bands import key_bits, pages
 from simstore.services.opened import OpenStore, now
-from simstore.storage import sketches
+from simstore.storage import generations, sketches
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import LayoutRow
 
@@ -52,7 +53,7 @@ def pack_tail(
     """Pack where there is a tail, or the layout is another than asked for.
 
     Returns:
-        Whether something was packed.
+        False where another process packs or has changed the scheme meanwhile.
     """
     with opened.database.read() as connection:
         state = opened.state(connection)
@@ -61,14 +62,17 @@ def pack_tail(
         tail = sketches.count(connection, state.scheme_id, packed_to)
     other = layout is not None and (standing is None or standing.layout != layout)
     if not state.channels.minhash or not (tail or other):
-        return False
+        return True
     return pack(opened, layout, on_progress)
 
 
 def pack(
     opened: OpenStore, layout: BandLayout | None = None, on_progress: Progress | None = None
 ) -> bool:
-    """Pack all sketches; return False where another process packs meanwhile.
+    """Pack all sketches, by this layout from now on.
+
+    Returns:
+        False where another process packs or has changed the scheme meanwhile.
 
     Args:
         opened: The store.
@@ -110,6 +114,11 @@ def pack(
             return False
         sketches.set_layout_status(connection, scheme_id, "standing", "retired")
         sketches.set_layout_status(connection, scheme_id, "building", "standing")
+        if chosen != state.channels.layout:
+            # Those of the scheme that was packed: it still stands.
+            record = replace(state.channels, layout=chosen).record()
+            generations.set_channels(connection, scheme_id, record)
+    opened.forget_schemes()
     drop_retired_pages(opened)
     return True
 
@@ -122,17 +131,28 @@ def _bands(
     with opened.database.read() as connection:
         for some, packed in sketches.read_after(connection, scheme_id, 0, building.packed_to):
             try:
-                made = band_values(unpack_sketches(packed), building.layout)
+                values = unpack_sketches(packed)
             except ValueError as error:
                 raise CorruptStore(opened.database.label, str(error)) from error
             numbers.append(some)
-            hashes.append(made[:, first:end])
+            # The hash of a band does not depend on its place.
+            rows = building.layout.rows
+            hashes.append(
+                band_values(values[:, first * rows : end * rows], BandLayout(end - first, rows))
+            )
     return np.concatenate(numbers), np.concatenate(hashes)
 
 
 def _is_building(connection: Connection, scheme_id: int, building: LayoutRow) -> bool:
+    """Return whether the layout is still to be made, and its scheme stands."""
     found = sketches.layout(connection, scheme_id, "building")
-    return found is not None and found.layout_id == building.layout_id
+    standing = generations.scheme_with_status(connection, "standing")
+    return (
+        found is not None
+        and found.layout_id == building.layout_id
+        and standing is not None
+        and standing[0] == scheme_id
+    )
 
 
 def drop_retired_pages(opened: OpenStore) -> None:

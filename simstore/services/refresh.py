@@ -177,9 +177,8 @@ def link_batch(
             standing.of_generation(opened, connection, state, generation_id),
         )
     else:
-        texts = counting.stored_texts(opened, connection, document_ids)
-        ordered = {document_id: texts[document_id] for document_id in document_ids}
-        words = state.scheme.fingerprints(counting.count_stored(connection, state.scheme, ordered))
+        texts = counting.whole_texts(opened, connection, document_ids)
+        words = state.scheme.fingerprints(counting.count_stored(connection, state.scheme, texts))
     fingerprints.link_many(
         connection,
         state.scheme.bits,

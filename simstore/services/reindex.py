@@ -169,8 +169,8 @@ def _count(opened: OpenStore, state: State, on_progress: Progress | None) -> Non
 
 
 def _count_batch(opened: OpenStore, connection: Connection, state: State, batch: list[int]) -> None:
-    texts = counting.stored_texts(opened, connection, batch)
-    counts = counting.count_stored(connection, state.scheme, {n: texts[n] for n in batch})
+    texts = counting.whole_texts(opened, connection, batch)
+    counts = counting.count_stored(connection, state.scheme, texts)
     ids = opened.feature_ids(connection, state.scheme_id, counts.terms)
     counting.change_vocabulary(connection, state.scheme_id, added=(ids, counts))
     if state.keeps_counts:
@@ -222,7 +222,7 @@ def sketch_batch(
     opened: OpenStore, connection: Connection, state: State, document_ids: list[int]
 ) -> None:
     """Make the sketches of stored documents from their texts, and store them."""
-    texts = counting.stored_texts(opened, connection, document_ids)
+    texts = counting.whole_texts(opened, connection, document_ids)
     made = sketch_documents(state.channels.sketching.sets(texts.values()))
     sketches.put_many(
         connection,

@@ -99,6 +99,8 @@ def _pair_truth(
         only = pair_codes(ends[:, 0], ends[:, 1], total)
         judged[:] = False
         judged[ends.reshape(-1)] = True
+    if not known:
+        judged[:] = False
     names = [held.keys[row] for row in labels.tolist()]
     return Truth(codes, only, groups, names, judged, tuple(sorted(named - row_of.keys())))
 

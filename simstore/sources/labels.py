@@ -53,16 +53,18 @@ def read_pairs(name: str) -> list[LabelledPair]:
 
     The fields are ``a``, ``b``, perhaps ``label`` (1, true, yes, duplicate; 0, false, no,
     distinct) and ``resemblance`` or ``jaccard3``; others are left aside. Without a header the
-    first two fields are the keys, a third one that is a label is the label.
+    first two fields are the keys, a third one the label; a file of more fields needs a header for
+    what comes third to be a label.
 
     Args:
         name: Path of the file, or ``-``.
 
     Raises:
         SourceNotFound: There is no such file.
-        MalformedRecord: A line is no labelled pair.
+        MalformedRecord: A line is no labelled pair, or contradicts an earlier one.
     """
     pairs = []
+    known: dict[frozenset[str], bool] = {}
     for number, record in _records(name, (_FIRST, _SECOND), ("a", "b", "label")):
         first, second = _needed(record, _FIRST), _needed(record, _SECOND)
         if first is None or second is None:
@@ -76,6 +78,8 @@ def read_pairs(name: str) -> list[LabelledPair]:
         except ValueError:
             raise MalformedRecord(name, number, f"the resemblance {shown!r}: no number") from None
         duplicate = label is None or label.lower() in _YES
+        if known.setdefault(frozenset((first, second)), duplicate) != duplicate:
+            raise MalformedRecord(name, number, "an earlier line labels the same pair otherwise")
         pairs.append(LabelledPair(first, second, duplicate, resemblance))
     return pairs
 
@@ -88,13 +92,16 @@ def read_clusters(name: str) -> list[GroupLabel]:
 
     Raises:
         SourceNotFound: There is no such file.
-        MalformedRecord: A line has no key or no group.
+        MalformedRecord: A line has no key or no group, or contradicts an earlier one.
     """
     labels = []
+    known: dict[str, str] = {}
     for number, record in _records(name, (_KEY, _GROUP), ("key", "group")):
         key, group = _needed(record, _KEY), _needed(record, _GROUP)
         if key is None or group is None:
             raise MalformedRecord(name, number, "no label: it needs the fields key and group")
+        if known.setdefault(key, group) != group:
+            raise MalformedRecord(name, number, "an earlier line puts the same key into a group")
         labels.append(GroupLabel(key, group))
     return labels
 
@@ -131,7 +138,7 @@ def _records(
                 if is_header:
                     continue
             record = dict(zip(names, fields, strict=False))
-            if names is columns and record.get("label", "").lower() not in _YES + _NO:
+            if names is columns and len(fields) > len(columns):
                 record.pop("label", None)
             yield number, record
 

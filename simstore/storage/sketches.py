@@ -224,11 +224,15 @@ def pages(connection: Connection, layout_id: int, numbers: Sequence[int]) -> dic
     return found
 
 
-def all_pages(connection: Connection, layout_id: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the pages of a layout by ascending number."""
+def pages_between(
+    connection: Connection, layout_id: int, first: int, end: int
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the pages ``first <= page < end`` of a layout by ascending number."""
     c = band_page.c
     result = connection.execution_options(yield_per=1_000).execute(
-        select(c.page, c.postings).where(c.layout_id == layout_id).order_by(c.page)
+        select(c.page, c.postings)
+        .where(c.layout_id == layout_id, c.page >= first, c.page < end)
+        .order_by(c.page)
     )
     yield from (tuple(row) for row in result)
 

@@ -12,6 +12,8 @@ import pytest
 from simstore.errors import CorruptStore
 from simstore.model import Finding
 from simstore.services.choose import SchemeChoice
+from simstore.services.truth import Labels
+from simstore.sources.labels import LabelledPair
 from simstore.storage import codecs
 from simstore.store import Store
 
@@ -424,3 +426,18 @@ def test_document_frequencies_of_another_corpus_are_found(tmp_path: Path) -> Non
     packed = codecs.pack_features(numbers, counts + 1)
     found = after(tmp_path, ("UPDATE generation_frequency SET frequencies = ?", (packed,)))
     assert "frequencies" in kinds(found)
+
+
+def test_missing_text_is_one_clear_error_in_every_command_that_reads_it(tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    with raw(tmp_path) as connection:
+        connection.execute("DELETE FROM document_text WHERE document_id = 3")
+    with Store.open(tmp_path / "s.db") as store:
+        for ask in (
+            store.reindex,
+            store.exact_pairs,
+            lambda: store.compare("bread", "café"),
+            lambda: store.evaluate(Labels(pairs=[LabelledPair("bread", "café")])),
+        ):
+            with pytest.raises(CorruptStore, match="text of document 3 is missing"):
+                ask()

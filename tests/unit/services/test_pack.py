@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simstore.errors import CorruptStore, InvalidParameter
+from simstore.errors import Conflict, CorruptStore, InvalidParameter
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.model import QueryOptions
 from simstore.services import pack, sketch_search
+from simstore.services.choose import SchemeChoice
 from simstore.storage import sketches
 from simstore.store import Store
 
@@ -271,3 +272,42 @@ def test_both_channels_take_at_most_700_bytes_a_document(tmp_path: Path) -> None
     parts = ("fingerprint_64", "sketch", "band_")
     channels = sum(size for name, size in taken.items() if any(part in name for part in parts))
     assert 0 < channels <= 700 * count
+
+
+def test_reindex_by_another_process_while_packing_keeps_its_own_channels(tmp_path: Path) -> None:
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
+        store.add_many(DOCUMENTS)
+        done = []
+
+        def intrude(_done: int, _total: int) -> None:
+            if not done:
+                done.append(
+                    other.reindex(SchemeChoice("web", accents="strip"), channels=("simhash",))
+                )
+
+        with pytest.raises(Conflict, match="try again"):
+            store.compact((20, 5), on_progress=intrude)
+        assert done == ["web/1"]
+    with Store.open(tmp_path / "s.db") as store:
+        assert store.statistics().channels == "simhash"
+        assert store.fsck() == []
+        store.reindex(channels=("simhash", "minhash"))
+        assert store.fsck() == []
+
+
+def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Path) -> None:
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
+        store.add_many(DOCUMENTS)
+
+        def intrude(done: int, _total: int) -> None:
+            if done == 1:
+                assert pack.pack(other._opened)
+
+        with pytest.raises(Conflict, match="try again"):
+            store.compact((20, 5), on_progress=intrude)
+        assert store.statistics().bands == "42x3"
+        store.compact((20, 5))
+        assert store.statistics().bands == "20x5"
+        store.reindex()
+        assert store.statistics().bands == "20x5"
+        assert store.fsck() == []

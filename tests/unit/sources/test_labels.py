@@ -16,7 +16,7 @@ def write(folder: Path, text: str, name: str = "labels.tsv") -> str:
 
 
 def test_pairs_without_a_header(tmp_path: Path) -> None:
-    name = write(tmp_path, "a.txt\tb.txt\nc.txt\td.txt\t0\r\n\ne\tf\tTrue\tgroup 7\ng\th\tnews\n")
+    name = write(tmp_path, "a.txt\tb.txt\nc.txt\td.txt\t0\r\n\ne\tf\tTrue\ng\th\tnews\tgroup 7\n")
     assert read_pairs(name) == [
         LabelledPair("a.txt", "b.txt"),
         LabelledPair("c.txt", "d.txt", duplicate=False),
@@ -54,6 +54,8 @@ def test_pairs_as_json_lines(tmp_path: Path) -> None:
     [
         ("k1\tk2\nalone\n", 1, "fields a and b"),
         ("a\tb\tlabel\nk1\tk2\tperhaps\n", 1, "'perhaps'"),
+        ("k1\tk2\tperhaps\n", 0, "'perhaps'"),
+        ("k1\tk2\t1\nk2\tk1\t0\n", 1, "earlier line"),
         ("a\tb\tresemblance\nk1\tk2\tmuch\n", 1, "'much'"),
         ('{"a": "k1"}\n', 0, "fields a and b"),
         ('{"a": \n', 0, "not JSON"),
