@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import print_table, progress, write_file
-from simstore.errors import InvalidParameter, StorageError, printable
+from simstore.errors import InvalidParameter, MissingExtra, StorageError, printable
 from simstore.reports.lines import rounded, to_json
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def evaluate(
         return
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise InvalidParameter(f"-o {output} is a file; name a folder")
+    if output is not None and find_spec("matplotlib") is None:
+        raise MissingExtra("drawing curves", "plots")
     from simstore.services.evaluate import FLOOR, EvaluateOptions
     from simstore.services.truth import Labels
     from simstore.sources.labels import read_clusters, read_pairs

@@ -107,6 +107,10 @@ class Scheme(ABC):
             metadata: The metadata of each text, for schemes that read them; None: they have none.
         """
 
+    def token_counts(self, counts: FeatureCounts) -> NDArray[np.int64]:
+        """Return how many features each text itself has, with repetitions, shape (documents,)."""
+        return counts.token_counts()
+
     @abstractmethod
     def fingerprints(
         self, counts: FeatureCounts, standing: NDArray[np.int64] | None = None

@@ -106,6 +106,18 @@ class WebScheme(Scheme):
             )
         return count_features(documents, self.stopwords if plain else frozenset())
 
+    def token_counts(self, counts: FeatureCounts) -> NDArray[np.int64]:
+        """Return how many features each text itself has: those of its metadata do not count."""
+        totals = counts.token_counts()
+        if not self.fields:
+            return totals
+        of_field = np.array([term in self._field_hashes for term in counts.terms], bool)
+        rows = np.repeat(np.arange(len(counts)), np.diff(counts.offsets))
+        chosen = of_field[counts.columns]
+        return totals - np.bincount(rows[chosen], counts.counts[chosen], len(counts)).astype(
+            np.int64
+        )
+
     def _field_terms(self, metadata: Mapping[str, Any]) -> list[str]:
         found = (field.term_of(metadata) for field in self.fields)
         return [term for term in found if term is not None]

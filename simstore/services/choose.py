@@ -140,7 +140,7 @@ def _of_language(language: str) -> frozenset[bytes]:
     try:
         import stopwordsiso
     except ImportError as error:
-        raise MissingExtra(f"the stop words of {language!r}", "stopwords") from error
+        raise MissingExtra(f"a list of stop words ({language!r})", "stopwords") from error
     if not stopwordsiso.has_lang(language):
         codes = ", ".join(sorted(stopwordsiso.langs()))
         raise InvalidParameter(f"no stop words of {language!r} are built in; choose one of {codes}")

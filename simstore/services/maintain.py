@@ -150,7 +150,7 @@ def compact(
 
     Raises:
         InvalidParameter: A layout is given and the store keeps no sketches.
-        Conflict: A layout is given, and another process packs or reindexes meanwhile.
+        Conflict: A layout is given, and another process packs, or a reindex is under way.
     """
     database = opened.database
     before = database.file_bytes()

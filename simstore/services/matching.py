@@ -102,7 +102,7 @@ class Matcher:
         return [
             _Sample(sample, _digest(sample.text), feature_count, sets.row(place), sketched[place])
             for place, (sample, feature_count) in enumerate(
-                zip(samples, counts.token_counts().tolist(), strict=True)
+                zip(samples, self._state.scheme.token_counts(counts).tolist(), strict=True)
             )
         ]
 

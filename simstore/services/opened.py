@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore, InvalidParameter
+from simstore.errors import CorruptStore, InvalidParameter, MissingExtra
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
@@ -114,6 +114,7 @@ class OpenStore:
         Raises:
             SchemeMismatch: This installation computes other fingerprints or sketches than the
                 store's scheme.
+            MissingExtra: The scheme needs a package that is not installed here.
         """
         settings, scheme_id, generation = generations.standing(connection)
         if scheme_id is None or scheme_id not in self._schemes:
@@ -129,6 +130,8 @@ class OpenStore:
                     record.label,
                 )
                 self._schemes[scheme_id] = scheme, channels
+            except MissingExtra:
+                raise
             except (ValueError, KeyError, TypeError) as error:
                 raise CorruptStore(
                     self.database.label, f"its scheme {record.label} is damaged ({error})"

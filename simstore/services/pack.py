@@ -83,6 +83,9 @@ def pack(
         state = opened.state(connection)
         if not state.channels.minhash:
             return True
+        if layout is not None:
+            # The new scheme would not learn of it.
+            generations.refuse_during_reindex(connection)
         scheme_id = state.scheme_id
         standing = sketches.layout(connection, scheme_id)
         chosen = layout or (standing.layout if standing else state.channels.layout)

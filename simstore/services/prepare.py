@@ -65,7 +65,7 @@ def prepare(
         tuple(encode(document.key) for document in batch),
         tuple(hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest() for data in encoded),
         tuple(map(len, encoded)),
-        tuple(counts.token_counts().tolist()),
+        tuple(scheme.token_counts(counts).tolist()),
         tuple(codecs.compress(data) for data in encoded) if keep_text else (),
         counts,
         scheme.fingerprints(counts) if by_document and channels.simhash else None,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simstore.errors import InvalidParameter, SchemeMismatch
+from simstore.errors import InvalidParameter, ReindexInProgress, SchemeMismatch
 from simstore.fingerprint.channels import Channels, Sketching, parse_channels
 from simstore.model import QueryOptions
 from simstore.services.choose import SchemeChoice
@@ -81,6 +81,25 @@ def test_interrupted_reindex_goes_on_with_its_channels(tmp_path: Path) -> None:
         assert found_by(store) == {("simhash",)}
         store.reindex(resume=True)
         assert channels(store) == "minhash"
+        assert store.fsck() == []
+
+
+def test_layout_is_not_changed_while_a_reindex_is_under_way(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(_done: int, _total: int) -> None:
+        raise Stop
+
+    with filled(tmp_path) as store:
+        with pytest.raises(Stop):
+            store.reindex(on_progress=stop)
+        with pytest.raises(ReindexInProgress):
+            store.compact((20, 5))
+        store.compact()
+        store.reindex(resume=True)
+        store.compact((20, 5))
+        assert store.statistics().bands == "20x5"
         assert store.fsck() == []
 
 

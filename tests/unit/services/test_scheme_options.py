@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simstore.errors import InvalidParameter, SchemeMismatch
+from simstore.errors import InvalidParameter, MissingExtra, SchemeMismatch
+from simstore.model import Document
 from simstore.services.choose import SchemeChoice
 from simstore.store import Store
+from simstore.text import folding, segmentation, stemming
 
 from .stores import create, raw, rows
 
@@ -131,3 +134,38 @@ def test_weights_by_frequency_need_the_vocabulary(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="depends on the vocabulary"):
         create(tmp_path, SchemeChoice("web", weights="idf"), vocabulary=False)
     assert not (tmp_path / "s.db").exists()
+
+
+def test_a_field_does_not_make_a_short_text_long(tmp_path: Path) -> None:
+    seven = "one two three four five six seven"
+    with create(tmp_path, FIELD) as store:
+        store.add("a", seven, metadata={"lang": "fr"})
+        assert store.show("a").token_count == 7
+        sample = Document("s", "alpha beta gamma delta five six seven", metadata={"lang": "fr"})
+        (result,) = store.query_many([sample])
+        assert (result.too_short, result.matches) == (True, ())
+        (copy,) = store.query_many([Document("s", seven, metadata={"lang": "fr"})])
+        assert [match.key for match in copy.matches] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "module", "extra"),
+    [
+        (SchemeChoice("web", stem="english"), "snowballstemmer", "stem"),
+        (SchemeChoice("web", segmenter="min-cut"), "rjieba", "segment"),
+        (SchemeChoice("web", han="simplified"), "opencc", "han"),
+    ],
+)
+def test_store_whose_package_is_missing_here_is_not_called_damaged(
+    tmp_path: Path, choice: SchemeChoice, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(tmp_path, choice).close()
+    monkeypatch.setitem(sys.modules, module, None)
+    for cached in (folding, segmentation, stemming):
+        for made in vars(cached).values():
+            if hasattr(made, "cache_clear"):
+                made.cache_clear()
+    with Store.open(tmp_path / "s.db") as store:
+        for ask in (lambda: store.query(TEXT), store.fsck, store.statistics):
+            with pytest.raises(MissingExtra, match=rf"simstore\[{extra}\]"):
+                ask()
