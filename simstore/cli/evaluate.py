@@ -47,10 +47,8 @@ _NAMED_KEYS = 3
 @click.option(
     "--radius",
     "radii",
-    default="0-12",
-    show_default=True,
     metavar="FIRST-LAST",
-    help="Radii of the curve of SimHash.",
+    help="Radii of the curve of SimHash.  [default: 0-12, at most M]",
 )
 @click.option(
     "--candidate-radius",
@@ -79,7 +77,7 @@ def evaluate(
     clusters_field: str | None,
     exact: bool,
     min_resemblance: float | None,
-    radii: str,
+    radii: str | None,
     candidate_radius: int | None,
     set_by: str | None,
     split: Any,
@@ -109,7 +107,9 @@ def evaluate(
         clusters_field,
     )
     floor = FLOOR if min_resemblance is None else min_resemblance
-    options = EvaluateOptions(_radii(radii), floor, set_by, candidate_radius, split)
+    options = EvaluateOptions(
+        None if radii is None else _radii(radii), floor, set_by, candidate_radius, split
+    )
     with open_store(read_only=True) as store, progress("read") as show:
         found = store.evaluate(labels, options, on_progress=show)
     _tell(found)

@@ -44,7 +44,8 @@ class EvaluateOptions:
     """How to evaluate.
 
     Attributes:
-        radii: First and last radius of the curve of ``simhash``, bits, inclusive.
+        radii: First and last radius of the curve of ``simhash``, bits, inclusive; None: 0 to 12,
+            or to the fingerprint's bits.
         floor: Least resemblance of the exact join's pairs.
         set_by: Metadata field, or ``collection``, by which documents are judged apart: no pair
             of documents of two sets is.
@@ -53,7 +54,7 @@ class EvaluateOptions:
         part: ``tuning`` or ``test``: only groups whose hash is even or odd; ``none``: all.
     """
 
-    radii: tuple[int, int] = (0, LARGEST_RADIUS)
+    radii: tuple[int, int] | None = None
     floor: float = FLOOR
     set_by: str | None = None
     candidate_radius: int | None = None
@@ -162,14 +163,14 @@ def exact_pairs(
 
 
 def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
-    low, high = options.radii
+    low, high = options.radii or (0, min(LARGEST_RADIUS, state.scheme.bits))
     if low > high:
         raise InvalidParameter(f"radius {low}-{high}: the first must not be above the second")
     if not 0 < options.floor <= 1:
         raise InvalidParameter(f"resemblance {options.floor}: above 0 and at most 1")
     default = default_radius(state.scheme.bits)
     candidate = default if options.candidate_radius is None else options.candidate_radius
-    for radius in (*options.radii, candidate):
+    for radius in (low, high, candidate):
         check_radius(radius, state.scheme.bits)
     there = {
         "simhash": state.channels.simhash,

@@ -117,7 +117,8 @@ class OpenStore:
             MissingExtra: The scheme needs a package that is not installed here.
         """
         settings, scheme_id, generation = generations.standing(connection)
-        if scheme_id is None or scheme_id not in self._schemes:
+        known = None if scheme_id is None else self._schemes.get(scheme_id)
+        if scheme_id is None or known is None:
             found = generations.scheme_with_status(connection, "standing")
             if found is None:
                 raise CorruptStore(self.database.label, "it has no scheme")
@@ -129,15 +130,14 @@ class OpenStore:
                     scheme.normalization,
                     record.label,
                 )
-                self._schemes[scheme_id] = scheme, channels
+                known = self._schemes[scheme_id] = scheme, channels
             except MissingExtra:
                 raise
             except (ValueError, KeyError, TypeError) as error:
                 raise CorruptStore(
                     self.database.label, f"its scheme {record.label} is damaged ({error})"
                 ) from error
-        scheme, channels = self._schemes[scheme_id]
-        return State(settings, scheme_id, scheme, generation, channels)
+        return State(settings, scheme_id, known[0], generation, known[1])
 
     def feature_ids(
         self, connection: Connection, scheme_id: int, terms: tuple[bytes, ...]

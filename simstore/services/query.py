@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 
 from simstore.errors import InvalidParameter, StaleGeneration, StorageError, printable
 from simstore.model import (
@@ -143,7 +143,9 @@ def _record(
 ) -> QueryRun:
     """Keep the run; an answer is not lost because it cannot be kept."""
     kept = {
-        name: value for name, value in asdict(options).items() if value not in (None, False, ())
+        field.name: getattr(options, field.name)
+        for field in fields(options)
+        if getattr(options, field.name) != field.default
     }
     try:
         with opened.write() as connection:

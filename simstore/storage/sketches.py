@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from simstore.fingerprint.minhash import BandLayout
 from simstore.storage.documents import chunks, integers
-from simstore.storage.schema import band_layout, band_page, document, sketch
+from simstore.storage.schema import band_layout, band_page, sketch
 
 # Sketches that are read from the database at a time.
 _READ_ROWS = 65_536
@@ -137,22 +137,6 @@ def last_document(connection: Connection, scheme_id: int) -> int:
     """Return the largest number of a document with a sketch, or 0."""
     statement = select(func.max(sketch.c.document_id)).where(sketch.c.scheme_id == scheme_id)
     return connection.execute(statement).scalar_one() or 0
-
-
-def documents_without(connection: Connection, scheme_id: int, limit: int) -> list[int]:
-    """Return documents without a sketch by this scheme, ascending."""
-    sketched = (
-        select(sketch.c.document_id)
-        .where(sketch.c.document_id == document.c.document_id, sketch.c.scheme_id == scheme_id)
-        .exists()
-    )
-    statement = (
-        select(document.c.document_id)
-        .where(~sketched)
-        .order_by(document.c.document_id)
-        .limit(limit)
-    )
-    return list(connection.execute(statement).scalars())
 
 
 def layout(connection: Connection, scheme_id: int, status: str = "standing") -> LayoutRow | None:

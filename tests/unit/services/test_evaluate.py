@@ -127,6 +127,12 @@ def test_the_parts_of_a_split_share_no_group_and_leave_none_out(tmp_path: Path) 
     assert (test.document_count, test.pair_count) == (1, 0)
 
 
+def test_default_radii_fit_short_fingerprints(tmp_path: Path) -> None:
+    with filled(tmp_path, scheme=SchemeChoice("web", bits=8)) as store:
+        found = store.evaluate(Labels(pairs=[LabelledPair("a1", "a2")]))
+    assert [point.threshold for point in found.curve("all", "simhash")] == list(range(9))
+
+
 def test_radii_and_floor_are_those_asked_for(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         found = store.evaluate(FIELD, EvaluateOptions(radii=(2, 5), floor=0.6))

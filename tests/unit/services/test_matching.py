@@ -291,3 +291,16 @@ def test_copies_of_one_text_are_verified_by_one_of_them(
     assert shares[0] == shares[1]
     assert len(shares[0]) == 2
     assert len(read) == 2
+
+
+def test_recorded_run_says_how_it_was_asked(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add("a", PAIRS[0].a)
+        path = tmp_path / "sample.txt"
+        path.write_text("short", "utf-8")
+        asked = QueryOptions(radius=0, min_features=0, min_resemblance=0.0, verify=False)
+        store.query_sources([str(path)], asked)
+        (run,) = store.query_runs()
+    assert run["options"] == {
+        "radius": 0, "min_features": 0, "min_resemblance": 0.0, "verify": False,
+    }  # fmt: skip

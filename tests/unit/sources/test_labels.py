@@ -67,6 +67,11 @@ def test_a_line_that_is_no_pair_is_named(tmp_path: Path, text: str, line: int, r
     assert caught.value.position == line
 
 
+def test_odd_lines_are_read_as_they_are(tmp_path: Path) -> None:
+    name = write(tmp_path, "a\rx\tb\n" + "k" * 200_000 + "\tc\n")
+    assert read_pairs(name) == [LabelledPair("a\rx", "b"), LabelledPair("k" * 200_000, "c")]
+
+
 def test_clusters(tmp_path: Path) -> None:
     expected = [GroupLabel("k1", "g1"), GroupLabel("k2", "g 2")]
     assert read_clusters(write(tmp_path, "k1\tg1\nk2\tg 2\textra\n")) == expected
