@@ -19,6 +19,8 @@ from simstore.storage.sketches import LayoutRow
 _REINDEX = "run `simstore reindex`"
 _REPACK = "run `simstore compact --bands {}`"
 _SKETCH_BYTES = 2 * VALUES
+# Bytes of band hashes that are held at a time.
+_HELD_BYTES = 256 << 20
 
 
 def check_sketches(
@@ -58,39 +60,27 @@ def check_sketches(
 def check_bands(connection: Connection, state: State) -> Iterator[Finding]:
     """Yield what is wrong with the packed bands: each packed sketch is found by each of its bands.
 
-    One band is looked at after the other, 24 bytes a document. Postings of sketches that are gone
-    may be there: numbers are never given out again.
+    As many bands are held at a time as fit into 256 MB. Postings of sketches that are gone may be
+    there: numbers are never given out again.
     """
     packed = sketches.layout(connection, state.scheme_id)
     if packed is None or not state.channels.minhash:
         return
     remedy = _REPACK.format(packed.layout)
     wrong = strays = 0
-    for place in range(packed.layout.bands):
-        numbers, hashes = _stored_band(connection, state, packed, place)
-        expected = _postings(
-            page_numbers(hashes[:, None], packed.key_bits)[:, 0] + band_start(place),
-            numbers,
-            checks(hashes),
-        )
-        parts = [expected[:0]]
-        pages = sketches.pages_between(
-            connection, packed.layout_id, band_start(place), band_start(place + 1)
-        )
-        for page, blob in pages:
-            try:
-                held_checks, held_numbers = unpack_page(blob)
-            except ValueError as error:
-                yield Finding("bands", f"page {page}: {error}", remedy)
-                continue
-            parts.append(
-                _postings(np.full(len(held_numbers), page, np.int64), held_numbers, held_checks)
-            )
-        held = np.concatenate(parts)
-        held = _sorted(held[np.isin(held["number"], numbers)])
-        if not np.array_equal(held, _sorted(expected)):
-            wrong += len(expected) - int(np.isin(expected, held).sum())
-            strays += len(held) - int(np.isin(held, expected).sum())
+    together = max(_HELD_BYTES // (8 * max(packed.packed_count, 1)), 1)
+    for first in range(0, packed.layout.bands, together):
+        end = min(first + together, packed.layout.bands)
+        numbers, hashes = _stored_bands(connection, state, packed, first, end)
+        for place in range(first, end):
+            expected = _expected(numbers, hashes[:, place - first], packed, place)
+            held, damaged = _held(connection, packed, place)
+            for page, problem in damaged:
+                yield Finding("bands", f"page {page}: {problem}", remedy)
+            held = _sorted(held[np.isin(held["number"], numbers)])
+            if not np.array_equal(held, _sorted(expected)):
+                wrong += len(expected) - int(np.isin(expected, held).sum())
+                strays += len(held) - int(np.isin(held, expected).sum())
     if wrong:
         yield Finding("bands", f"{wrong} postings of sketches are missing or wrong", remedy)
     if strays:
@@ -112,16 +102,42 @@ def _sorted(postings: NDArray[np.void]) -> NDArray[np.void]:
     return postings[np.lexsort((postings["check"], postings["number"], postings["page"]))]
 
 
-def _stored_band(
-    connection: Connection, state: State, packed: LayoutRow, place: int
+def _expected(
+    numbers: NDArray[np.int64], hashes: NDArray[np.uint64], packed: LayoutRow, place: int
+) -> NDArray[np.void]:
+    """Return the postings of a band that the sketches call for."""
+    pages = page_numbers(hashes[:, None], packed.key_bits)[:, 0] + band_start(place)
+    return _postings(pages, numbers, checks(hashes))
+
+
+def _held(
+    connection: Connection, packed: LayoutRow, place: int
+) -> tuple[NDArray[np.void], list[tuple[int, str]]]:
+    """Return the postings of a band that are there, and what is wrong with which pages."""
+    parts, damaged = [np.empty(0, _POSTING)], []
+    pages = sketches.pages_between(
+        connection, packed.layout_id, band_start(place), band_start(place + 1)
+    )
+    for page, blob in pages:
+        try:
+            marks, numbers = unpack_page(blob)
+        except ValueError as error:
+            damaged.append((page, str(error)))
+            continue
+        parts.append(_postings(np.full(len(numbers), page, np.int64), numbers, marks))
+    return np.concatenate(parts), damaged
+
+
+def _stored_bands(
+    connection: Connection, state: State, packed: LayoutRow, first: int, end: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the numbers of the packed sketches, and their hashes of one band."""
-    numbers, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
-    rows = packed.layout.rows
+    """Return the numbers of the packed sketches, and their hashes of some bands."""
+    part = BandLayout(end - first, packed.layout.rows)
+    columns = slice(first * part.rows, end * part.rows)
+    numbers, hashes = [np.empty(0, np.int64)], [np.empty((0, part.bands), np.uint64)]
     for some, blobs in sketches.read_after(connection, state.scheme_id, 0, packed.packed_to):
         whole = [len(blob) == _SKETCH_BYTES for blob in blobs]  # others are told of as damaged
         values = unpack_sketches([blob for blob, good in zip(blobs, whole, strict=True) if good])
-        band = values[:, place * rows : (place + 1) * rows]
         numbers.append(some[np.array(whole, bool)])
-        hashes.append(band_values(band, BandLayout(1, rows))[:, 0])
+        hashes.append(band_values(values[:, columns], part))
     return np.concatenate(numbers), np.concatenate(hashes)

@@ -50,8 +50,9 @@ def tail_rows(
     """Yield (fingerprint, segment columns) of a generation, for ``fsck`` to compare."""
     tables: FingerprintTables = fingerprint_tables(bits)
     tail = tables.tail
-    result = connection.execution_options(yield_per=10_000).execute(
-        select(tail).where(tail.c.generation_id == generation_id)
+    result = connection.execute(
+        select(tail).where(tail.c.generation_id == generation_id),
+        execution_options={"yield_per": 10_000},
     )
     for row in result:
         yield from_stored(row[1]), tuple(row[2:])

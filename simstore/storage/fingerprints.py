@@ -229,8 +229,9 @@ def candidates(
 def scan(connection: Connection, bits: int, generation_id: int) -> Iterator[NDArray[np.uint64]]:
     """Yield all distinct fingerprints of a generation in arrays of bounded size."""
     tail = fingerprint_tables(bits).tail
-    result = connection.execution_options(yield_per=_SCAN_ROWS).execute(
-        select(tail.c.value).where(tail.c.generation_id == generation_id)
+    result = connection.execute(
+        select(tail.c.value).where(tail.c.generation_id == generation_id),
+        execution_options={"yield_per": _SCAN_ROWS},
     )
     for part in result.scalars().partitions(_SCAN_ROWS):
         yield _words(list(part), bits, distinct=False)

@@ -114,7 +114,7 @@ def read_after(
     )
     if up_to is not None:
         statement = statement.where(c.sketch_id <= up_to)
-    result = connection.execution_options(yield_per=_READ_ROWS).execute(statement)
+    result = connection.execute(statement, execution_options={"yield_per": _READ_ROWS})
     for rows in result.partitions(_READ_ROWS):
         yield np.array([row[0] for row in rows], np.int64), [row[1] for row in rows]
 
@@ -213,10 +213,11 @@ def pages_between(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the pages ``first <= page < end`` of a layout by ascending number."""
     c = band_page.c
-    result = connection.execution_options(yield_per=1_000).execute(
+    result = connection.execute(
         select(c.page, c.postings)
         .where(c.layout_id == layout_id, c.page >= first, c.page < end)
-        .order_by(c.page)
+        .order_by(c.page),
+        execution_options={"yield_per": 1_000},
     )
     yield from (tuple(row) for row in result)
 
