@@ -94,7 +94,12 @@ def _collection_counts(
         opened.database.label,
         state.scheme.label,
         counts,
-        vocabularies.document_counts(connection, state.scheme_id, counts.terms),
+        vocabularies.document_counts(
+            connection,
+            state.scheme_id,
+            counts.terms,
+            vocabularies.pending_documents(connection, state.scheme_id),
+        ),
         size,
         options.counts_like(state.scheme),
     )

@@ -17,6 +17,7 @@ from simstore.storage.engine import Connection
 from simstore.storage.sketches import LayoutRow
 
 _REINDEX = "run `simstore reindex`"
+_REINGEST = "ingest the sources into a new store: without texts nothing can be made anew"
 _REPACK = "run `simstore compact --bands {}`"
 _SKETCH_BYTES = 2 * VALUES
 # Bytes of band hashes that are held at a time.
@@ -33,28 +34,29 @@ def check_sketches(
         state: What stands in it.
         batches: All documents, and the texts of those that keep one.
     """
+    remedy = _REINDEX if state.settings.text_kept else _REINGEST
     held = sketches.count(connection, state.scheme_id)
     if not state.channels.minhash:
         if held:
-            yield Finding("sketch", f"{held} in a store without the channel minhash", _REINDEX)
+            yield Finding("sketch", f"{held} in a store without the channel minhash", remedy)
         return
     seen = 0
     for batch, texts in batches:
         rows = sketches.of_documents(connection, state.scheme_id, batch)
         seen += len(rows)
         if len(rows) < len(batch):
-            yield Finding("sketch", f"{len(batch) - len(rows)} documents have none", _REINDEX)
+            yield Finding("sketch", f"{len(batch) - len(rows)} documents have none", remedy)
         decoded = [text.decode("utf-8", "surrogateescape") for text in texts.values()]
         made = sketch_documents(state.channels.sketching.sets(decoded))
         for document_id, expected in zip(texts, made, strict=True):
             row = rows.get(document_id)
             if row is not None and (row.size, row.packed) != expected:
-                yield Finding("sketch", f"document {document_id}: not that of its text", _REINDEX)
+                yield Finding("sketch", f"document {document_id}: not that of its text", remedy)
         for row in rows.values():
             if len(row.packed) != (_SKETCH_BYTES if row.size else 0):
-                yield Finding("sketch", f"document {row.document_id}: damaged", _REINDEX)
+                yield Finding("sketch", f"document {row.document_id}: damaged", remedy)
     if held != seen:
-        yield Finding("sketch", f"{held - seen} of documents that are gone", _REINDEX)
+        yield Finding("sketch", f"{held - seen} of documents that are gone", remedy)
 
 
 def check_bands(connection: Connection, state: State) -> Iterator[Finding]:

@@ -121,7 +121,7 @@ def pack(
             # Those of the scheme that was packed: it still stands.
             record = replace(state.channels, layout=chosen).record()
             generations.set_channels(connection, scheme_id, record)
-    opened.forget_schemes()
+            opened.forget_schemes()
     drop_retired_pages(opened)
     return True
 

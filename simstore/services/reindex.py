@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
 from simstore.fingerprint.channels import Channels, Sketching, sketch_documents
+from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import make_scheme, open_scheme
@@ -77,6 +78,7 @@ def abort(opened: OpenStore) -> None:
             raise Conflict("no reindex is under way; there is nothing to give up")
         _retire_building(connection, found[0])
         generations.set_scheme_status(connection, found[0], "retired")
+        documents.drop_reindexed_counts(connection)
     drop_retired(opened)
 
 
@@ -171,6 +173,7 @@ def _count(opened: OpenStore, state: State, on_progress: Progress | None) -> Non
 def _count_batch(opened: OpenStore, connection: Connection, state: State, batch: list[int]) -> None:
     texts = counting.whole_texts(opened, connection, batch)
     counts = counting.count_stored(connection, state.scheme, texts)
+    _note_sizes(connection, state, batch, counts)
     ids = opened.feature_ids(connection, state.scheme_id, counts.terms)
     counting.change_vocabulary(connection, state.scheme_id, added=(ids, counts))
     if state.keeps_counts:
@@ -183,6 +186,14 @@ def _count_batch(opened: OpenStore, connection: Connection, state: State, batch:
             state.generation.generation_id,
             dict(zip(batch, values, strict=True)),
         )
+
+
+def _note_sizes(
+    connection: Connection, state: State, batch: list[int], counts: FeatureCounts
+) -> None:
+    """Note how many features the documents have by the new scheme, for the switch."""
+    sizes = state.scheme.token_counts(counts).tolist()
+    documents.put_reindexed_counts(connection, dict(zip(batch, sizes, strict=True)))
 
 
 def _make_anew(opened: OpenStore, state: State, on_progress: Progress | None) -> None:
@@ -202,6 +213,10 @@ def _make_anew(opened: OpenStore, state: State, on_progress: Progress | None) ->
                 _count_batch(opened, connection, state, batch)
             elif state.channels.simhash:
                 link_batch(opened, connection, state, generation_id, batch)
+            if not state.records_vocabulary:
+                texts = counting.whole_texts(opened, connection, batch)
+                counts = counting.count_stored(connection, state.scheme, texts)
+                _note_sizes(connection, state, batch, counts)
             if state.channels.minhash:
                 sketch_batch(opened, connection, state, batch)
         done += len(batch)
@@ -245,6 +260,7 @@ def _switch(connection: Connection, state: State) -> None:
     for scheme_id in generations.scheme_ids(connection, "standing"):
         generations.set_scheme_status(connection, scheme_id, "retired")
     generations.set_scheme_status(connection, state.scheme_id, "standing")
+    documents.take_reindexed_counts(connection)
     if state.generation is not None:
         generations.set_generation_status(
             connection, state.generation.generation_id, "standing", now()

@@ -38,6 +38,7 @@ class Verifier:
         self._state = state
         self._kept: dict[bytes, NDArray[np.uint64]] = {}
         self._kept_size = 0
+        self._corpus: tuple[int, dict[int, int]] | None = None
 
     def overlaps(
         self,
@@ -82,7 +83,11 @@ class Verifier:
         state, connection = self._state, self._connection
         if not (state.settings.text_kept and state.records_vocabulary):
             return {}
-        total = documents.count(connection)
+        if self._corpus is None:
+            # The same for every sample of this snapshot.
+            pending = vocabularies.pending_documents(connection, state.scheme_id)
+            self._corpus = documents.count(connection), pending
+        total, pending = self._corpus
         found: dict[int, tuple[float, float]] = {}
         for part in chunks(document_ids, _BATCH_DOCUMENTS):
             texts = counting.stored_texts(self._opened, connection, part)
@@ -93,7 +98,7 @@ class Verifier:
             else:
                 metadata += [{}] * len(texts)
             counts = state.scheme.count([sample.text, *texts.values()], metadata)
-            held = vocabularies.document_counts(connection, state.scheme_id, counts.terms)
+            held = vocabularies.document_counts(connection, state.scheme_id, counts.terms, pending)
             own = np.zeros(len(texts), np.int64)
             others = np.arange(1, len(texts) + 1)
             alike = likenesses(term_vectors(counts, held, total), own, others)

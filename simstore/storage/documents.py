@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from simstore.storage.schema import document, document_text, source
+from simstore.storage.schema import document, document_text, reindexed_count, source
 
 # Below every database's limit of parameters in a statement.
 CHUNK = 500
@@ -128,6 +128,31 @@ def touch_many(connection: Connection, document_ids: Sequence[int], seen_at: int
             .where(document.c.document_id.in_(part), document.c.last_seen < seen_at)
             .values(last_seen=seen_at)
         )
+
+
+def put_reindexed_counts(connection: Connection, counts: Mapping[int, int]) -> None:
+    """Note how many features documents have by the scheme under construction."""
+    for part in chunks(list(counts)):
+        connection.execute(delete(reindexed_count).where(reindexed_count.c.document_id.in_(part)))
+        connection.execute(
+            insert(reindexed_count),
+            [{"document_id": number, "token_count": counts[number]} for number in part],
+        )
+
+
+def take_reindexed_counts(connection: Connection) -> None:
+    """Give documents the numbers of features that a reindex noted, and forget those."""
+    c = reindexed_count.c
+    noted = select(c.token_count).where(c.document_id == document.c.document_id)
+    connection.execute(
+        update(document).where(noted.exists()).values(token_count=noted.scalar_subquery())
+    )
+    drop_reindexed_counts(connection)
+
+
+def drop_reindexed_counts(connection: Connection) -> None:
+    """Forget the numbers of features that a reindex noted."""
+    connection.execute(delete(reindexed_count))
 
 
 def delete_many(connection: Connection, document_ids: Sequence[int]) -> None:

@@ -69,6 +69,6 @@ def of_generation(connection: Connection, generation_id: int) -> Frequencies:
         select(c.frequencies).where(c.generation_id == generation_id).order_by(c.part)
     ).scalars()
     parts = [codecs.unpack_features(packed) for packed in rows]
-    if not parts or parts[0][0][0] != DOCUMENTS:
+    if not parts or not len(parts[0][0]) or parts[0][0][0] != DOCUMENTS:
         raise ValueError("missing")
     return np.concatenate([n for n, _ in parts]), np.concatenate([c for _, c in parts])

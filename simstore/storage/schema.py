@@ -178,6 +178,20 @@ document_features = Table(
     Column("features", LargeBinary, nullable=False),  # codecs.pack_features
 )
 
+# Features of each document by the scheme under construction; empty but during a reindex.
+reindexed_count = Table(
+    "reindexed_count",
+    metadata,
+    Column(
+        "document_id",
+        BIG,
+        ForeignKey("document.document_id", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("token_count", BIG, nullable=False),
+)
+
 # The digest last seen at a place of a source that its document was not taken from: the document
 # has other content by now, or the same from elsewhere.
 seen_record = Table(

@@ -169,16 +169,27 @@ def most_frequent(
     return [row for row in found.values() if row[3] > 0]
 
 
+def pending_documents(connection: Connection, scheme_id: int) -> dict[int, int]:
+    """Return by how many documents each feature's count changes by deltas that are not merged."""
+    ids, changes, _ = unmerged(connection, scheme_id)
+    return dict(zip(ids.tolist(), changes.tolist(), strict=True))
+
+
 def document_counts(
-    connection: Connection, scheme_id: int, terms: Sequence[bytes]
+    connection: Connection,
+    scheme_id: int,
+    terms: Sequence[bytes],
+    pending: Mapping[int, int],
 ) -> NDArray[np.int64]:
     """Return how many documents each term occurs in, 0 for unknown ones, shape (terms,).
 
-    Deltas that are not merged are counted.
+    Args:
+        connection: A snapshot.
+        scheme_id: The scheme.
+        terms: The terms.
+        pending: What :func:`pending_documents` returns in the same snapshot.
     """
     c = feature.c
-    ids, changes, _ = unmerged(connection, scheme_id)
-    pending = dict(zip(ids.tolist(), changes.tolist(), strict=True))
     found: dict[bytes, int] = {}
     for part in chunks(terms):
         rows = connection.execute(

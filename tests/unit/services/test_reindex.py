@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
+from simstore.model import QueryOptions
 from simstore.services.choose import SchemeChoice
 from simstore.store import Store
 
@@ -142,3 +143,56 @@ def test_refresh_is_refused_while_a_reindex_is_under_way_and_harms_nothing(
             store.refresh(force=True)
         assert store.reindex(resume=True) == store.statistics().scheme
         assert store.fsck() == []
+
+
+SIZED = [
+    ("han", "图书馆在旧仓库里开了门，读者可以借书、听讲座，也可以带孩子来玩。"),
+    ("words", "the boats and the nets of the town are in the harbour for the winter"),
+    ("short", "boats and nets"),
+]
+
+
+@pytest.mark.parametrize("vocabulary", [True, False])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (SchemeChoice("simtool", features=5, bits=32), SchemeChoice("web")),
+        (SchemeChoice("web"), SchemeChoice("web", stopwords="builtin")),
+        (SchemeChoice("web"), SchemeChoice("web", shingle=3)),
+        (SchemeChoice("web"), SchemeChoice("web", weights="tf-idf", units="characters")),
+        (SchemeChoice("web"), SchemeChoice("simtool", features=5, bits=32)),
+    ],
+)
+def test_reindexed_store_judges_lengths_as_one_made_by_the_scheme(
+    tmp_path: Path, before: SchemeChoice, after: SchemeChoice, vocabulary: bool
+) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(_done: int, _total: int) -> None:
+        raise Stop
+
+    needs = {"simtool", "tf-idf"} & {before.name, after.name, after.weights}
+    options = {} if vocabulary or needs else {"vocabulary": False}
+    with (
+        Store.create(tmp_path / "a.db", scheme=before, **options) as store,
+        Store.create(tmp_path / "b.db", scheme=after, **options) as fresh,
+    ):
+        store.add_many(SIZED)
+        fresh.add_many(SIZED)
+        sizes = [document.token_count for document in store]
+        with pytest.raises(Stop):
+            store.reindex(after, on_progress=stop)
+        assert [document.token_count for document in store] == sizes
+        store.abort_reindex()
+        assert [document.token_count for document in store] == sizes
+        with pytest.raises(Stop):
+            store.reindex(after, on_progress=stop)
+        store.reindex(resume=True)
+        assert [d.token_count for d in store] == [d.token_count for d in fresh]
+        for key, text in SIZED:
+            asked = [(key, text + " 了 more")]
+            options = QueryOptions(radius=20)
+            assert store.query_many(asked, options)[0].matches == (
+                fresh.query_many(asked, options)[0].matches
+            )
