@@ -80,7 +80,7 @@ def read_contents(
     known = [np.empty(0, np.bool_)]
     made = [np.empty((0, VALUES), np.uint16)]
     sizes = [np.empty(0, np.int64)]
-    for rows in _pages(connection, collection):
+    for rows in pages(connection, collection):
         fresh = []
         for row in rows:
             place = places.setdefault(row.digest, len(places))
@@ -90,10 +90,12 @@ def read_contents(
             keys.append(row.key.decode("utf-8", "surrogateescape"))
             numbers.append(row.document_id)
             texts.append(place)
-        values = _fingerprints(connection, state, [row.document_id for row in rows])
-        words.append(to_words([value or 0 for value in values], state.scheme.bits))
-        known.append(np.array([value is not None for value in values], np.bool_))
-        page_sketches, page_sizes = _sketches(opened, connection, state, fresh)
+        page_words, page_known = fingerprint_words(
+            connection, state, [row.document_id for row in rows]
+        )
+        words.append(page_words)
+        known.append(page_known)
+        page_sketches, page_sizes = sketch_matrix(opened, connection, state, fresh)
         made.append(page_sketches)
         sizes.append(page_sizes)
         if on_progress is not None:
@@ -134,13 +136,8 @@ def read_shingles(
     """
     rows: list[NDArray[np.uint64]] = []
     for part in documents.chunks(document_ids, _PAGE_DOCUMENTS):
-        texts = counting.stored_texts(opened, connection, part)
-        for number in part:
-            if number not in texts:
-                raise CorruptStore(
-                    opened.database.label, f"the text of document {number} is missing"
-                )
-        sets = state.channels.sketching.sets(texts[number] for number in part)
+        texts = counting.whole_texts(opened, connection, part)
+        sets = state.channels.sketching.sets(texts.values())
         # Copies, so that no page outlives its turn as a whole for a few small rows of it.
         rows += [sets.row(place).copy() for place in range(len(sets))]
         if on_progress is not None:
@@ -148,7 +145,8 @@ def read_shingles(
     return from_rows(rows)
 
 
-def _pages(connection: Connection, collection: str | None) -> Iterator[list[Any]]:
+def pages(connection: Connection, collection: str | None = None) -> Iterator[list[Any]]:
+    """Yield the rows of all documents, or of a collection, in order of ingest, some at a time."""
     after = 0
     while rows := list(
         documents.full_rows(connection, after=after, limit=_PAGE_DOCUMENTS, collection=collection)
@@ -157,18 +155,20 @@ def _pages(connection: Connection, collection: str | None) -> Iterator[list[Any]
         after = rows[-1].document_id
 
 
-def _fingerprints(
+def fingerprint_words(
     connection: Connection, state: State, document_ids: Sequence[int]
-) -> list[int | None]:
-    if state.generation is None:
-        return [None] * len(document_ids)
-    found = fingerprints.of_documents(
-        connection, state.scheme.bits, state.generation.generation_id, document_ids
-    )
-    return [found.get(number) for number in document_ids]
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Return the fingerprint of each document, zeros where it has none, and whether it has one."""
+    bits = state.scheme.bits
+    found: dict[int, int] = {}
+    if state.generation is not None:
+        generation_id = state.generation.generation_id
+        found = fingerprints.of_documents(connection, bits, generation_id, document_ids)
+    words = to_words([found.get(number, 0) for number in document_ids], bits)
+    return words, np.array([number in found for number in document_ids], np.bool_)
 
 
-def _sketches(
+def sketch_matrix(
     opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
     """Return sketch and number of shingles of each document, zeros where it has none."""

@@ -22,8 +22,8 @@ from simstore.search.evaluation import (
 )
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.scored_pairs import METHODS
+from simstore.services.contents import Progress
 from simstore.services.judged_documents import (
-    Progress,
     Scope,
     StoredDocuments,
     check_texts,

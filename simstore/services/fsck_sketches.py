@@ -83,6 +83,11 @@ def check_bands(connection: Connection, state: State) -> Iterator[Finding]:
             if not np.array_equal(held, _sorted(expected)):
                 wrong += len(expected) - int(np.isin(expected, held).sum())
                 strays += len(held) - int(np.isin(held, expected).sum())
+    outside = sketches.pages_between(
+        connection, packed.layout_id, band_start(packed.layout.bands), 1 << 62
+    )
+    for page, _ in outside:
+        yield Finding("bands", f"page {page} is of no band", remedy)
     if wrong:
         yield Finding("bands", f"{wrong} postings of sketches are missing or wrong", remedy)
     if strays:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore, NotFound
-from simstore.fingerprint.channels import unpack_sketches
+from simstore.errors import NotFound
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.minhash import VALUES, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
-from simstore.fingerprint.simhash import to_words, word_count
+from simstore.fingerprint.simhash import word_count
 from simstore.search.agreement import pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs
@@ -24,16 +22,14 @@ from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 from simstore.search.near_pairs import near_pairs
 from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs
 from simstore.services import counting
+from simstore.services.contents import Progress, fingerprint_words, pages, sketch_matrix
 from simstore.services.opened import OpenStore, State
-from simstore.storage import documents, fingerprints, sketches
+from simstore.storage import documents
 from simstore.storage.engine import Connection
 
-_PAGE_DOCUMENTS = 400
 # Pairs whose sketches are compared at a time.
 _BLOCK_PAIRS = 1 << 16
 _COLLECTION = "collection"
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(slots=True)
@@ -74,7 +70,9 @@ class _Reading:
     terms: defaultdict[bytes, int] = field(default_factory=lambda: defaultdict(count().__next__))
     rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=list)
     words: list[NDArray[np.uint64]] = field(default_factory=list)
+    fingerprinted: list[NDArray[np.bool_]] = field(default_factory=list)
     sketches: list[NDArray[np.uint16]] = field(default_factory=list)
+    sketched: list[NDArray[np.bool_]] = field(default_factory=list)
 
 
 def read_documents(
@@ -98,7 +96,7 @@ def read_documents(
     """
     reading = _Reading(fields={name: [] for name in fields})
     total = documents.count(connection)
-    for rows in _pages(connection):
+    for rows in pages(connection):
         ids = [row.document_id for row in rows]
         for row in rows:
             reading.keys.append(row.key.decode("utf-8", "surrogateescape"))
@@ -112,18 +110,15 @@ def read_documents(
             if not shingles_only:
                 _add_counts(reading, counting.count_stored(connection, state.scheme, texts))
         if not shingles_only:
-            reading.words.append(_fingerprints(connection, state, ids))
-            reading.sketches.append(_sketches(opened, connection, state, ids))
+            words, fingerprinted = fingerprint_words(connection, state, ids)
+            reading.words.append(words)
+            reading.fingerprinted.append(fingerprinted)
+            made, sizes = sketch_matrix(opened, connection, state, ids)
+            reading.sketches.append(made)
+            reading.sketched.append(sizes > 0)
         if on_progress is not None:
             on_progress(len(reading.keys), total)
     return _whole(reading, state, shingles_only=shingles_only)
-
-
-def _pages(connection: Connection) -> Iterator[list[Any]]:
-    after = 0
-    while rows := list(documents.full_rows(connection, after=after, limit=_PAGE_DOCUMENTS)):
-        yield rows
-        after = rows[-1].document_id
 
 
 def _add_counts(reading: _Reading, counts: FeatureCounts) -> None:
@@ -133,36 +128,9 @@ def _add_counts(reading: _Reading, counts: FeatureCounts) -> None:
         reading.rows.append((numbers[columns], occurrences))
 
 
-def _fingerprints(connection: Connection, state: State, ids: Sequence[int]) -> NDArray[np.uint64]:
-    """Return the fingerprint words of documents, and 1 behind them where there is one."""
-    bits = state.scheme.bits
-    found: Mapping[int, int] = {}
-    if state.generation is not None:
-        found = fingerprints.of_documents(connection, bits, state.generation.generation_id, ids)
-    words = to_words([found.get(number, 0) for number in ids], bits)
-    known = np.array([[number in found] for number in ids], np.uint64)
-    return np.hstack((words, known))
-
-
-def _sketches(
-    opened: OpenStore, connection: Connection, state: State, ids: Sequence[int]
-) -> NDArray[np.uint16]:
-    """Return the sketches of documents, and 1 behind them where there is one."""
-    made = np.zeros((len(ids), VALUES + 1), np.uint16)
-    found = sketches.of_documents(connection, state.scheme_id, ids)
-    places = [place for place, number in enumerate(ids) if number in found and found[number].packed]
-    try:
-        made[places, :VALUES] = unpack_sketches([found[ids[place]].packed for place in places])
-    except ValueError as error:
-        raise CorruptStore(opened.database.label, str(error)) from error
-    made[places, VALUES] = 1
-    return made
-
-
 def _whole(reading: _Reading, state: State, *, shingles_only: bool) -> StoredDocuments:
     width = word_count(state.scheme.bits)
-    words = np.vstack([np.empty((0, width + 1), np.uint64), *reading.words])
-    made = np.vstack([np.empty((0, VALUES + 1), np.uint16), *reading.sketches])
+    no_flags = np.empty(0, np.bool_)
     counts = None
     if state.settings.text_kept and not shingles_only:
         lengths = [len(columns) for columns, _ in reading.rows]
@@ -178,10 +146,10 @@ def _whole(reading: _Reading, state: State, *, shingles_only: bool) -> StoredDoc
         reading.fields,
         from_rows(reading.shingles),
         counts,
-        words[:, :width],
-        words[:, width] > 0,
-        made[:, :VALUES],
-        made[:, VALUES] > 0,
+        np.vstack([np.empty((0, width), np.uint64), *reading.words]),
+        np.concatenate([no_flags, *reading.fingerprinted]),
+        np.vstack([np.empty((0, VALUES), np.uint16), *reading.sketches]),
+        np.concatenate([no_flags, *reading.sketched]),
     )
 
 

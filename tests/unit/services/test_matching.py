@@ -13,6 +13,7 @@ from simstore.errors import InvalidParameter
 from simstore.model import Match, QueryOptions, SampleResult
 from simstore.services import counting
 from simstore.services.pack import pack
+from simstore.storage import vocabularies
 from simstore.store import Store
 from simstore.text.normalization import normalize
 from simstore.text.shingles import tokens
@@ -304,3 +305,22 @@ def test_recorded_run_says_how_it_was_asked(tmp_path: Path) -> None:
     assert run["options"] == {
         "radius": 0, "min_features": 0, "min_resemblance": 0.0, "verify": False,
     }  # fmt: skip
+
+
+def test_likeness_reads_the_vocabulary_s_changes_once_a_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with create(tmp_path) as store:
+        for pair in PAIRS:
+            store.add(f"{pair.language} {pair.name}", pair.a)
+        reads = []
+        plain = vocabularies.unmerged
+
+        def counted(connection: Any, scheme_id: int) -> Any:
+            reads.append(scheme_id)
+            return plain(connection, scheme_id)
+
+        monkeypatch.setattr(vocabularies, "unmerged", counted)
+        samples = [(pair.name, pair.b) for pair in PAIRS]
+        assert any(one.matches for one in store.query_many(samples, QueryOptions(likeness=True)))
+    assert len(reads) == 1

@@ -222,6 +222,11 @@ def test_layout_for_a_store_without_sketches_is_refused(tmp_path: Path) -> None:
         ("UPDATE band_page SET postings = substr(postings, 2)", "bands"),
         ("DELETE FROM band_page WHERE page = (SELECT max(page) FROM band_page)", "bands"),
         ("UPDATE band_page SET page = page + 1000 WHERE page = 0", "bands"),
+        (
+            "INSERT INTO band_page SELECT layout_id, page + (60 << 40), postings FROM band_page "
+            "WHERE page = 0",
+            "bands",
+        ),
     ],
 )
 def test_fsck_finds_damage(tmp_path: Path, damage: str, kind: str) -> None:
