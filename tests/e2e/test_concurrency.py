@@ -143,7 +143,8 @@ def test_queries_during_an_ingest_answer_from_whole_batches_and_never_fail(
     (tmp_path / "stop").touch()
     said = list(reader.messages())
     finish(reader)
-    assert len(said) > 20
+    # Before, while and after pages came; how many more depends on the machine.
+    assert len(said) > 5
     counts = []
     for line in said:
         answer = ast.literal_eval(line)

@@ -108,7 +108,7 @@ def test_file_without_permission_is_a_rejection_and_the_rest_is_ingested(tmp_pat
     closed, readable = place / "article-1.txt", place / "article-2.txt"
     closed.write_bytes(PAGES)
     readable.write_bytes(PAGES)
-    for folder in (place, *list(place.parents)[:3]):
+    for folder in (place, *list(place.parents)[:4]):
         if folder.stat().st_uid == os.geteuid() and folder != folder.parent:
             folder.chmod(folder.stat().st_mode | 0o055)
     place.chmod(0o777)
