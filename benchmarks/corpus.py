@@ -6,9 +6,13 @@ import random
 from collections.abc import Iterator
 from itertools import accumulate
 
+import numpy as np
+
 WORDS = 60_000
 DOCUMENT_WORDS = 600
 COPY_SHARE = 0.1
+# Texts that are drawn together, and that copies are made of.
+_TOGETHER = 1_000
 
 
 def vocabulary(rng: random.Random) -> tuple[list[str], list[float]]:
@@ -26,18 +30,17 @@ def vocabulary(rng: random.Random) -> tuple[list[str], list[float]]:
 
 
 def documents(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield (key, text); a tenth of the texts are light edits of one of the last thousand."""
-    rng = random.Random(seed)
-    words, weights = vocabulary(rng)
-    recent: list[list[str]] = []
-    for number in range(count):
-        if recent and rng.random() < COPY_SHARE:
-            text = list(rng.choice(recent))
-            for _ in range(rng.choice((0, 1, 3, 12))):
-                text[rng.randrange(len(text))] = rng.choice(words)
-        else:
-            text = rng.choices(words, cum_weights=weights, k=DOCUMENT_WORDS)
-        recent.append(text)
-        if len(recent) > 1000:
-            recent.pop(0)
-        yield f"doc-{number:07}", " ".join(text)
+    """Yield (key, text); a tenth of the texts are light edits of one of the thousand before."""
+    words, weights = vocabulary(random.Random(seed))
+    cumulated = np.array(weights) / weights[-1]
+    rng = np.random.default_rng(seed)
+    before = np.empty((0, DOCUMENT_WORDS), np.int64)
+    for start in range(0, count, _TOGETHER):
+        drawn = np.searchsorted(cumulated, rng.random((_TOGETHER, DOCUMENT_WORDS)))
+        for place in np.flatnonzero(rng.random(len(before)) < COPY_SHARE).tolist():
+            drawn[place] = before[rng.integers(len(before))]
+            edits = rng.choice((0, 1, 3, 12))
+            drawn[place, rng.integers(DOCUMENT_WORDS, size=edits)] = rng.integers(WORDS, size=edits)
+        for number, row in enumerate(drawn.tolist()[: count - start], start):
+            yield f"doc-{number:07}", " ".join([words[word] for word in row])
+        before = drawn

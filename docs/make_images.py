@@ -2,6 +2,7 @@
 
 ``curves.png`` needs the labelled documents (SIMSTORE_TEST_DATA names the folder of the data) and is
 left as it is without them; ``bands.png`` needs nothing. Needs ``pip install 'simstore[plots]'``.
+``growth-*.png`` are drawn by ``benchmarks/growth.py``, which measures them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Compiled forms of NumPy code: the same answers, for inputs that repay Numba's import.
 
 Numba is optional (``pip install 'simstore[fast]'``). Importing it costs 0.2 to 0.4 s, so a caller
-asks :func:`pays` first, with an estimate of the seconds that the NumPy form would take, and keeps
-that form for small inputs and for machines without Numba.
+asks :func:`pays` first, with an estimate of the seconds that the form without it would take, and
+keeps that form for small inputs and for machines without Numba.
 """
 
 from __future__ import annotations
@@ -15,10 +15,14 @@ from threading import Lock
 from types import FunctionType
 from typing import Any
 
-# Seconds of NumPy work from which the import and the load of a cached kernel are repaid.
-_WORTH_COMPILING_SECONDS = 1.0
+# Seconds of NumPy work that cost about as much as the import and the load of cached kernels.
+_WORTH_COMPILING_SECONDS = 0.6
 _threshold_seconds: float | None = _WORTH_COMPILING_SECONDS
+_announced_seconds = 0.0
 _compiling = Lock()
+# Where it is None, its import fails at once; SciPy's packages above it are not looked at.
+_BLAS = "scipy.linalg.cython_blas"
+_leaves_out_blas = False
 
 
 def disable() -> None:
@@ -27,18 +31,33 @@ def disable() -> None:
 
 
 def enable(worth_compiling_seconds: float = _WORTH_COMPILING_SECONDS) -> None:
-    """Use the compiled forms, where Numba is installed, from so many seconds of work on."""
+    """Use the compiled forms, where Numba is installed, after so many seconds of work."""
     _set_threshold(worth_compiling_seconds)
+
+
+def leave_out_blas() -> None:
+    """Do not let Numba import SciPy for its linear algebra, 0.2 s, that no kernel of ours uses.
+
+    For programs of our own: in another's process, other compiled functions may use it.
+    """
+    global _leaves_out_blas
+    _leaves_out_blas = True
 
 
 def pays(seconds: float) -> bool:
     """Return whether work of so many seconds in NumPy is better done compiled.
 
-    Once Numba is imported, any work is.
+    It is where it alone repays Numba's import, or together with the work of this process that was
+    asked about before: what is yet to come is not known, and this never costs much more than
+    twice the best choice. Once Numba is imported, any work is.
     """
+    global _announced_seconds
     if _threshold_seconds is None:
         return False
-    return (seconds >= _threshold_seconds or "numba" in sys.modules) and _is_usable()
+    _announced_seconds += seconds
+    if _announced_seconds < _threshold_seconds and "numba" not in sys.modules:
+        return False
+    return _is_usable()
 
 
 class Kernel:
@@ -81,11 +100,17 @@ class Kernel:
     def _compile(self) -> Callable[..., Any]:
         import numba
 
+        without_blas = _leaves_out_blas and _BLAS not in sys.modules
+        if without_blas:
+            sys.modules[_BLAS] = None  # type: ignore[assignment]
         try:
             return self._jit(numba, cached=True)
         except RuntimeError:
             # No folder to keep it in: a read-only installation without a home.
             return self._jit(numba, cached=False)
+        finally:
+            if without_blas:
+                del sys.modules[_BLAS]
 
     def _jit(self, numba: Any, *, cached: bool) -> Callable[..., Any]:
         function = self._function
@@ -114,5 +139,5 @@ def _is_usable() -> bool:
 
 
 def _set_threshold(seconds: float | None) -> None:
-    global _threshold_seconds
-    _threshold_seconds = seconds
+    global _announced_seconds, _threshold_seconds
+    _announced_seconds, _threshold_seconds = 0.0, seconds

@@ -214,7 +214,8 @@ class QueryOptions:
         collection: Only documents of this collection.
         since: Only documents first seen at or after this time.
         where: Only documents whose metadata fields have these values, compared as text.
-        plan: ``auto``, ``scan`` or ``segments``; all matches are the same.
+        plan: ``auto`` or how to look; the matches are the same. ``scan``, ``segments``, and the
+            methods of :mod:`simstore.search.classic`.
         channels: By which to look; none: all that the store has.
         verify: Tell resemblance and containment of each match.
         min_resemblance: Only matches of this resemblance, 0 to 1.
@@ -234,7 +235,7 @@ class QueryOptions:
     collection: str | None = None
     since: int | None = None
     where: tuple[tuple[str, str], ...] = ()
-    plan: Literal["auto", "scan", "segments"] = "auto"
+    plan: Literal["auto", "scan", "probe", "expanded", "tables4", "tables16", "segments"] = "auto"
     channels: tuple[str, ...] = ()
     verify: bool = True
     min_resemblance: float | None = None
@@ -263,10 +264,11 @@ class SampleExplanation:
     """What one sample cost.
 
     Attributes:
-        method: ``segments`` or ``scan``; ``none`` without fingerprints.
+        method: ``segments``, ``scan``, or the plan that was asked for; ``none`` without
+            fingerprints.
         thresholds: Bits flipped in each segment; -1: the segment is not looked at.
         probe_count: Segment values looked up.
-        candidate_count: Distinct fingerprints that were verified.
+        candidate_count: Postings compared; a fingerprint counts for each probe that it shares.
         seconds: Wall time.
         band_candidate_count: Sketches that agree in a band.
         verified_count: Documents whose resemblance was computed.
@@ -384,6 +386,8 @@ class StoreStatistics:
     """A store in numbers.
 
     Attributes:
+        distinct_fingerprints: Distinct fingerprints of the standing generation.
+        packed_fingerprints: Those of them that are in segment pages.
         sketch_count: Documents that have a sketch.
         sketch_bytes: Bytes of the sketches and of their pages.
         unpacked_sketches: Sketches that are in no page yet.
@@ -401,6 +405,7 @@ class StoreStatistics:
     document_count: int
     distinct_contents: int
     distinct_fingerprints: int
+    packed_fingerprints: int
     waiting: int
     sketch_count: int
     sketch_bytes: int
@@ -498,6 +503,21 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class LeastShares:
+    """What two documents have to reach to stand together: one of the two thresholds.
+
+    Attributes:
+        resemblance: Least resemblance, inclusive; None: it does not count.
+        likeness: Least likeness, inclusive; None: it does not count.
+        cosine: Least cosine that goes with the likeness, inclusive.
+    """
+
+    resemblance: float | None
+    likeness: float | None = None
+    cosine: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterMember:
     """A document of a cluster, beside the cluster's canonical document.
 
@@ -505,6 +525,7 @@ class ClusterMember:
         key: Its key.
         document_id: Its place in the order of ingest.
         resemblance: Resemblance to the canonical document, 0 to 1.
+        likeness: Likeness to it, 0 to 1; None where no likeness was asked for.
         distance: Hamming distance to it, in bits; None where one of the two has no fingerprint.
         basis: ``same``: it has the very text of the canonical document, or is it; ``text``: the
             resemblance is exact; ``sketch``: it is an estimate.
@@ -515,6 +536,7 @@ class ClusterMember:
     resemblance: float
     distance: int | None
     basis: Literal["same", "text", "sketch"]
+    likeness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -542,6 +564,7 @@ class Clustering:
             the store has no fingerprints.
         basis: ``text`` or ``sketch``: by which the edges were verified.
         stale: Why the standing generation does not cover every document; None where it does.
+        least: What a member has to reach one of.
     """
 
     clusters: tuple[Cluster, ...]
@@ -550,3 +573,4 @@ class Clustering:
     radius: int | None
     basis: Literal["text", "sketch"]
     stale: str | None
+    least: LeastShares

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from simstore.errors import InvalidParameter, RunNotFound, StoreExists, StoreNotFound
 from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
+from simstore.fingerprint.given import GivenScheme, no_recipe
 from simstore.fingerprint.minhash import BandLayout
+from simstore.fingerprint.scheme import Scheme
 from simstore.model import (
     Clustering,
     Comparison,
@@ -31,28 +34,37 @@ from simstore.model import (
     VocabularyStatus,
     VocabularyTerm,
 )
-from simstore.search.evaluation import Evaluation
-from simstore.services import drift, fsck, maintain, refresh, reindex, remove, show
+from simstore.services import (
+    drift,
+    given,
+    maintain,
+    pack_fingerprints,
+    refresh,
+    remove,
+    show,
+)
 from simstore.services.accept import Addable, accept
 from simstore.services.choose import SchemeChoice, choice_for_folder, make_scheme
-from simstore.services.cluster import ClusterOptions, cluster_documents
-from simstore.services.compare_stored import compare_in_store
-from simstore.services.compared import CompareOptions
-from simstore.services.evaluate import (
-    EvaluateOptions,
-    ExactPair,
-    evaluate_store,
-    exact_pairs,
-)
+from simstore.services.given import Values
 from simstore.services.ingest import IngestOptions, Observer, ingest_documents, ingest_sources
 from simstore.services.opened import OpenStore
 from simstore.services.query import query_samples
+from simstore.services.reader import Reader
 from simstore.services.refresh import Progress
-from simstore.services.truth import Labels
+from simstore.services.resident import ResidentIndex
 from simstore.sources.registry import ReadOptions, open_sources
 from simstore.storage import documents, generations, migrate, queries, runs
 from simstore.storage.engine import Database, Synchronous
 from simstore.text.decoding import encode
+
+if TYPE_CHECKING:
+    from simstore.search.evaluation import Evaluation
+    from simstore.services.cluster import ClusterOptions
+    from simstore.services.compared import CompareOptions
+    from simstore.services.evaluate import EvaluateOptions, ExactPair
+    from simstore.services.truth import Labels
+
+# What only some commands need is imported by them: a query starts the sooner.
 
 
 class Store:
@@ -64,9 +76,10 @@ class Store:
     again. Several processes may have the same file open.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, resident: bool = False) -> None:
         """Use :meth:`open` or :meth:`create`."""
-        self._opened = OpenStore(database)
+        self._opened = OpenStore(database, resident=resident)
+        self._takes_documents: bool | None = None
 
     @classmethod
     def open(
@@ -76,6 +89,7 @@ class Store:
         create: bool = False,
         read_only: bool = False,
         synchronous: Synchronous = "full",
+        resident: bool = False,
     ) -> Self:
         """Open a store.
 
@@ -84,6 +98,8 @@ class Store:
             create: Make a store of the scheme ``web`` where there is none.
             read_only: Refuse to write.
             synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
+            resident: Keep all fingerprints in memory, sorted by each segment (about 33 bytes each
+                at 64 bits, 65 at 128), for queries and readers; read anew when they have changed.
 
         Raises:
             StoreNotFound: There is none.
@@ -97,32 +113,34 @@ class Store:
         except StoreNotFound:
             if not create or read_only:
                 raise
-            return cls.create(place, synchronous=synchronous, exist_ok=True)
+            cls.create(place, synchronous=synchronous, exist_ok=True).close()
         try:
             migrate.check_revision(database)
         except BaseException:
             database.close()
             raise
-        return cls(database)
+        return cls(database, resident=resident)
 
     @classmethod
     def create(
         cls,
         place: str | os.PathLike[str] = "simstore.db",
         *,
-        scheme: SchemeChoice | str = "web",
+        scheme: SchemeChoice | str | None = None,
         channels: Sequence[str] = CHANNELS,
         policy: Policy = "live",
         text: bool = True,
         vocabulary: bool = True,
         synchronous: Synchronous = "full",
         exist_ok: bool = False,
+        fingerprints_only: bool = False,
+        bits: int | None = None,
     ) -> Self:
         """Make a new store and open it.
 
         Args:
             place: Path of the file, or an SQLAlchemy URL.
-            scheme: ``web``, ``simtool``, or a choice with options.
+            scheme: ``web``, ``simtool``, or a choice with options; None: ``web``.
             channels: ``simhash``, ``minhash`` or both: by which the store finds documents.
             policy: ``live``: each ingest and removal refreshes a corpus-dependent scheme at its
                 end; ``frozen``: only :meth:`refresh` does.
@@ -130,13 +148,28 @@ class Store:
             vocabulary: Count the features of all documents.
             synchronous: As for :meth:`open`.
             exist_ok: Open the store where another process has made it meanwhile.
+            fingerprints_only: Hold fingerprints that were made elsewhere, and no documents; see
+                :meth:`add_fingerprints`. Takes no scheme.
+            bits: Fingerprint length M of such a store, 1 to 128; None: 64.
 
         Raises:
             StoreExists: There is something at this place.
+            InvalidParameter: The options do not go together.
         """
-        choice = SchemeChoice(scheme) if isinstance(scheme, str) else scheme
-        simhash, minhash = parse_channels(channels)
-        made = make_scheme(choice)
+        if fingerprints_only:
+            if scheme is not None:
+                raise InvalidParameter("a store of fingerprints alone has no scheme; leave it out")
+            made: Scheme = GivenScheme(64 if bits is None else bits)
+            simhash, minhash = True, False
+            text = vocabulary = False
+        else:
+            if bits is not None:
+                raise InvalidParameter("bits belong to the scheme: SchemeChoice(..., bits=...)")
+            chosen = (
+                SchemeChoice(scheme or "web") if not isinstance(scheme, SchemeChoice) else scheme
+            )
+            made = make_scheme(chosen)
+            simhash, minhash = parse_channels(channels)
         sketching = Sketching(made.normalization)
         database = Database(place, synchronous=synchronous)
         try:
@@ -215,6 +248,7 @@ class Store:
             batch_documents: Most documents a transaction.
             observer: Hears of progress.
         """
+        self._check_takes_documents()
         options = IngestOptions(refresh=refresh, threads=threads)
         if batch_documents is not None:
             options = IngestOptions(
@@ -236,6 +270,7 @@ class Store:
             SourceNotFound: A name means nothing; then nothing is ingested.
             MalformedRecord: ``options.strict`` and a record cannot be used.
         """
+        self._check_takes_documents()
         sources, _ = open_sources(names, self._read_options(read))
         return ingest_sources(
             self._opened, sources, options or IngestOptions(), observer or Observer()
@@ -250,6 +285,49 @@ class Store:
         return remove.remove_documents(
             self._opened, keys, refresh_after=refresh, on_refresh=on_refresh
         )
+
+    # Fingerprints without documents.
+
+    def add_fingerprints(self, values: Values, *, on_progress: Progress | None = None) -> int:
+        """Add fingerprints to a store of fingerprints alone; return how many were not there.
+
+        Args:
+            values: An array of uint64, shape (n,) up to 64 bits, else (n, 2), the most significant
+                word first; or integers.
+            on_progress: Called with fingerprints added and in all; what it was told is durable.
+
+        Raises:
+            InvalidParameter: The store is one of documents, or a value does not fit M.
+        """
+        return given.add_fingerprints(self._opened, values, on_progress)
+
+    def remove_fingerprints(self, values: Values, *, on_progress: Progress | None = None) -> int:
+        """Remove fingerprints from a store of fingerprints alone; return how many were there.
+
+        Args:
+            values: As for :meth:`add_fingerprints`.
+            on_progress: Called with fingerprints done and in all; what it was told is durable.
+
+        Raises:
+            InvalidParameter: The store is one of documents, or a value does not fit M.
+        """
+        return given.remove_fingerprints(self._opened, values, on_progress)
+
+    @contextmanager
+    def reader(self, *, resident: bool | None = None) -> Iterator[Reader]:
+        """Yield a reader of the fingerprints of one snapshot, for many questions in a row.
+
+        Args:
+            resident: Answer from memory, where all fingerprints are read to first; None: as the
+                store was opened.
+        """
+        kept = self._opened.resident
+        if resident is None:
+            resident = kept is not None
+        with self._opened.database.read() as connection:
+            state = self._opened.state(connection)
+            index = (kept or ResidentIndex()) if resident else None
+            yield Reader(self._opened, connection, state, index)
 
     # Questions.
 
@@ -358,6 +436,8 @@ class Store:
             DocumentNotFound: No document has a key.
             NotFound: The store keeps no texts.
         """
+        from simstore.services.compare_stored import compare_in_store
+
         return compare_in_store(self._opened, first, second, options, on_progress=on_progress)
 
     def clusters(
@@ -375,6 +455,9 @@ class Store:
             InvalidParameter: A parameter is out of its range, or asks for what the store has not.
             NotFound: The store keeps nothing to verify candidates by.
         """
+        self._check_takes_documents()
+        from simstore.services.cluster import ClusterOptions, cluster_documents
+
         return cluster_documents(self._opened, options or ClusterOptions(), on_progress)
 
     def evaluate(
@@ -394,6 +477,9 @@ class Store:
         Raises:
             NotFound: No document of the store is labelled.
         """
+        self._check_takes_documents()
+        from simstore.services.evaluate import EvaluateOptions, evaluate_store
+
         return evaluate_store(self._opened, labels, options or EvaluateOptions(), on_progress)
 
     def exact_pairs(
@@ -408,6 +494,9 @@ class Store:
         Raises:
             NotFound: The store keeps no texts.
         """
+        self._check_takes_documents()
+        from simstore.services.evaluate import exact_pairs
+
         return exact_pairs(self._opened, min_resemblance, on_progress)
 
     def report(self, run_id: int | None = None) -> QueryRun:
@@ -503,12 +592,17 @@ class Store:
             resume: Go on with a reindex that was interrupted.
             on_progress: Called with documents done and in all.
         """
+        self._check_takes_documents()
+        from simstore.services import reindex
+
         made = None if scheme is None else make_scheme(scheme)
         wanted = None if channels is None else parse_channels(channels)
         return reindex.reindex(self._opened, made, wanted, resume=resume, on_progress=on_progress)
 
     def abort_reindex(self) -> None:
         """Give up a reindex that was interrupted."""
+        from simstore.services import reindex
+
         reindex.abort(self._opened)
 
     # The store itself.
@@ -552,8 +646,46 @@ class Store:
         layout = None if bands is None else BandLayout(*bands)
         return maintain.compact(self._opened, layout, on_progress)
 
+    def pack(
+        self,
+        *,
+        fingerprints: bool = True,
+        sketches: bool = True,
+        on_progress: Progress | None = None,
+    ) -> int:
+        """Put fingerprints and sketches into pages; return how many fingerprints were packed.
+
+        Pages take less room and are looked up faster; the answers are the same. A long tail is
+        packed at the end of an ingest, that of fingerprints from a million of them on.
+
+        Args:
+            fingerprints: Pack them, where there are any.
+            sketches: Pack their bands, where there are any.
+            on_progress: Called with fingerprints packed and in all, then with bands.
+
+        Raises:
+            InvalidParameter: ``fingerprints`` alone, and those of this length have no pages.
+            Conflict: Another process packs the sketches, or a reindex is under way.
+        """
+        return maintain.pack(
+            self._opened, fingerprints=fingerprints, bands=sketches, on_progress=on_progress
+        )
+
+    def unpack(self, *, on_progress: Progress | None = None) -> int:
+        """Put packed fingerprints back into plain rows; return how many.
+
+        Args:
+            on_progress: Called with fingerprints in rows and in all.
+
+        Raises:
+            InvalidParameter: Fingerprints of this length have no pages.
+        """
+        return pack_fingerprints.unpack(self._opened, on_progress)
+
     def fsck(self, on_progress: Progress | None = None) -> list[Finding]:
         """Return every broken invariant; an empty list for a sound store."""
+        from simstore.services import fsck
+
         return fsck.check_store(self._opened, on_progress)
 
     def ingest_runs(self, limit: int = 20) -> list[dict[str, Any]]:
@@ -570,6 +702,14 @@ class Store:
         """Forget the records that could not be stored; return how many there were."""
         with self._opened.write() as connection:
             return runs.clear_rejections(connection)
+
+    def _check_takes_documents(self) -> None:
+        if self._takes_documents is None:
+            with self._opened.database.read() as connection:
+                found = generations.scheme_with_status(connection, "standing")
+            self._takes_documents = found is None or not given.is_given(found[1].name)
+        if not self._takes_documents:
+            raise no_recipe()
 
     def _read_options(self, given: ReadOptions | None) -> ReadOptions:
         """Return how to read for this store: against ``simtool``, text files are article files."""

@@ -2,99 +2,18 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import click
+if TYPE_CHECKING:
+    from simstore.cli.commands import main
 
-from simstore import __version__
-from simstore.cli import (
-    clusters,
-    compare,
-    completion,
-    documents,
-    evaluate,
-    ingest,
-    query,
-    rejects,
-    report,
-    runs,
-    store,
-    vocabulary,
-)
-from simstore.cli.options import common_options
-from simstore.cli.output import NO_SPACE, drop_output, fail, settle_streams
-from simstore.errors import SimstoreError
+__all__ = ["main"]
 
 
-class _Commands(click.Group):
-    """A group that lists its commands in the order of a user's day, and renders our errors."""
+def __getattr__(name: str) -> Any:
+    """Import the commands on first use: ``simtool`` lives here too, and needs none (PEP 562)."""
+    if name == "main":
+        from simstore.cli import commands
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(self.commands)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        settle_streams()
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except SimstoreError as error:
-            fail(str(error), error.exit_code)
-        except KeyboardInterrupt as error:
-            number = error.args[0] if error.args else signal.SIGINT
-            fail(
-                "interrupted; what is committed stays, the same command again goes on", 128 + number
-            )
-        except MemoryError:
-            fail("out of memory; nothing committed is lost", 1)
-        except OSError as error:
-            if error.errno not in NO_SPACE:
-                raise
-            drop_output()
-            fail("no space left to write the results; nothing committed is lost", 6)
-        return result
-
-
-@click.group(
-    cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore ingest article.txt      remember documents\n"
-        "  simstore query sample.txt        which of them are near these?\n"
-        "  simstore report                  write the answer to result.txt\n\n"
-        "The store is simstore.db in the current directory, or SIMSTORE_DB, or --db.\n\n"
-        "Exit codes: 0 done, 1 unexpected, 2 usage, 3 not found, 4 conflict, 5 bad input (the "
-        "rest was ingested), 6 storage, 130 interrupted."
-    ),
-)
-@click.version_option(__version__, "-V", "--version", prog_name="simstore")
-@common_options
-def main() -> None:
-    """Remember texts in one SQLite file, and find what is nearly the same, within a guarantee."""
-
-
-for _command in (
-    ingest.ingest,
-    query.query,
-    report.report,
-    store.init,
-    compare.compare,
-    clusters.clusters,
-    evaluate.evaluate,
-    documents.list_documents,
-    documents.show,
-    documents.remove,
-    store.stats,
-    vocabulary.vocabulary,
-    store.reindex,
-    runs.runs,
-    rejects.rejects,
-    store.backup,
-    store.compact,
-    store.upgrade,
-    store.fsck,
-    completion.completion,
-):
-    main.add_command(_command)
+        return commands.main
+    raise AttributeError(f"module 'simstore.cli' has no attribute {name!r}")

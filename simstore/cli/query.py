@@ -114,10 +114,10 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 )
 @click.option(
     "--plan",
-    type=click.Choice(["auto", "scan", "segments"]),
+    type=click.Choice(["auto", "scan", "probe", "expanded", "tables4", "tables16", "segments"]),
     default="auto",
     show_default=True,
-    help="How to look; the answer is the same.",
+    help="How to look; the answer is the same, and auto is the fastest.",
 )
 @click.option("--no-record", is_flag=True, help="Leave no run behind for reports.")
 @click.option("--require-fresh", is_flag=True, help="Refresh a stale store first, or exit with 4.")

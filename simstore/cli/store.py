@@ -1,4 +1,4 @@
-"""``simstore init``, ``stats``, ``reindex``, ``backup``, ``compact``, ``upgrade`` and ``fsck``."""
+"""``simstore init``, ``stats``, ``reindex``, ``pack``, ``upgrade``, ``fsck`` and the like."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from simstore.reports.lines import to_json
         "  simstore init                                            scheme web, 64 bits\n"
         "  simstore init --scheme simtool -N 1000 -M 16 --hash-table hashvalue.txt \\\n"
         "      --stopwords stopwords.txt                            the course tool's\n"
-        "  simstore init --db small.db --no-text                    fingerprints only"
+        "  simstore init --db small.db --no-text                    keep no texts\n"
+        "  simstore init --fingerprints-only --bits 128             fingerprints made elsewhere"
     )
 )
 @scheme_options
@@ -44,12 +45,35 @@ from simstore.reports.lines import to_json
 )
 @click.option("--no-text", is_flag=True, help="Keep no texts.")
 @click.option("--no-vocabulary", is_flag=True, help="web: do not count the terms of the store.")
+@click.option(
+    "--fingerprints-only",
+    is_flag=True,
+    help="Hold fingerprints made elsewhere and no documents; takes --bits alone.",
+)
 @common_options
-def init(channels: str, policy: Any, no_text: bool, no_vocabulary: bool, **scheme: Any) -> None:
+def init(
+    channels: str,
+    policy: Any,
+    no_text: bool,
+    no_vocabulary: bool,
+    fingerprints_only: bool,
+    **scheme: Any,
+) -> None:
     """Make a new store and choose its scheme."""
     from simstore.services.choose import SchemeChoice
     from simstore.store import Store
 
+    if fingerprints_only:
+        bits = scheme.pop("bits")
+        if scheme_choice(**scheme) is not None or no_text or no_vocabulary or channels != "both":
+            raise click.UsageError("--fingerprints-only takes --bits alone: it holds no documents")
+        Store.create(store_place(), fingerprints_only=True, bits=bits).close()
+        log.info(
+            "made %s: fingerprints only, M = %d; add some by `simstore fingerprints add`",
+            printable(store_place()),
+            64 if bits is None else bits,
+        )
+        return
     choice = scheme_choice(**scheme) or SchemeChoice("web")
     with Store.create(
         store_place(),
@@ -168,6 +192,40 @@ def compact(bands: str | None) -> None:
     with open_store() as store, progress("compact", at_once=False) as show:
         before, after = store.compact(layout, on_progress=show)
     click.echo(f"{before:,} bytes before, {after:,} after")
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore pack                     fingerprints and sketches\n"
+        "  simstore pack --fingerprints      fingerprints alone\n\n"
+        "An ingest packs long tails at its end: of sketches, and from a million of them on of "
+        "fingerprints. The answers are the same before, meanwhile and after."
+    )
+)
+@click.option("--fingerprints", "only", flag_value="fingerprints", help="Only fingerprints.")
+@click.option("--sketches", "only", flag_value="sketches", help="Only the bands of sketches.")
+@common_options
+def pack(only: str | None) -> None:
+    """Put fingerprints and sketches into pages, which are smaller and faster than rows."""
+    with open_store() as store, progress("pack") as show:
+        packed = store.pack(
+            fingerprints=only != "sketches", sketches=only != "fingerprints", on_progress=show
+        )
+        total = store.statistics().packed_fingerprints
+    if only == "sketches":
+        click.echo("sketches packed")
+    else:
+        click.echo(f"{packed:,} fingerprints packed, {total:,} in all")
+
+
+@click.command()
+@common_options
+def unpack() -> None:
+    """Put packed fingerprints back into plain rows, which any SQLite shell can query."""
+    with open_store() as store, progress("unpack") as show:
+        unpacked = store.unpack(on_progress=show)
+    click.echo(f"{unpacked:,} fingerprints unpacked")
 
 
 @click.command()

@@ -14,15 +14,21 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from simstore import compiled
 from simstore.errors import InvalidParameter, SchemeMismatch
 from simstore.fingerprint.minhash import DEFAULT_LAYOUT, VALUES, BandLayout, sketches
+from simstore.fingerprint.scanned_sketches import scanned_sets, scanned_sketches
 from simstore.fingerprint.scheme import KNOWN_TEXTS
 from simstore.fingerprint.shingle_sets import SHINGLE_TOKENS, ShingleSets, shingle_sets
 from simstore.text.normalization import DEFAULT, Normalization
-from simstore.text.shingles import token_pieces
+from simstore.text.scanning import Scanned
+from simstore.text.shingles import scan_tokens, token_pieces
 
 CHANNELS = ("simhash", "minhash")
 _VERSION = 1
+# What sets and sketches take without a compiler, for a guess whether it pays.
+_SECONDS_A_CHARACTER = 3e-8
+_SKETCH_SECONDS_A_CHARACTER = 3e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +49,29 @@ class Sketching:
 
     def sets(self, texts: Iterable[str]) -> ShingleSets:
         """Return the shingle set of each text."""
+        texts = list(texts)
+        if compiled.pays(_SECONDS_A_CHARACTER * sum(map(len, texts))):
+            return scanned_sets(self._scanned(texts), self.shingle)
+        return self._plain_sets(texts)
+
+    def sketched(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+        """Return the size of each text's shingle set, and its sketch.
+
+        Returns:
+            Shapes (texts,) and (texts, 128); what :func:`~.minhash.sketches` makes of the sets.
+        """
+        size = sum(map(len, texts))
+        if compiled.pays((_SECONDS_A_CHARACTER + _SKETCH_SECONDS_A_CHARACTER) * size):
+            return scanned_sketches(self._scanned(texts), self.shingle)
+        sets = self._plain_sets(texts)
+        return sets.sizes(), sketches(sets)
+
+    def _plain_sets(self, texts: Sequence[str]) -> ShingleSets:
         apply = self.normalization.apply
         return shingle_sets((token_pieces(apply(text)) for text in texts), self.shingle)
+
+    def _scanned(self, texts: Sequence[str]) -> Scanned:
+        return scan_tokens(texts, self.normalization)
 
     def known_answers(self) -> list[str]:
         """Return a digest of the sketch of each of :data:`~.scheme.KNOWN_TEXTS`, hexadecimal."""
@@ -124,12 +151,12 @@ def parse_channels(names: Sequence[str]) -> tuple[bool, bool]:
     return "simhash" in names, "minhash" in names
 
 
-def sketch_documents(sets: ShingleSets) -> list[tuple[int, bytes]]:
-    """Return the size and the packed sketch of each set: 256 bytes, none for an empty set."""
-    made = sketches(sets).astype("<u2")
+def sketch_texts(sketching: Sketching, texts: Sequence[str]) -> list[tuple[int, bytes]]:
+    """Return the size of each text's shingle set and its packed sketch: 256 bytes, or none."""
+    sizes, made = sketching.sketched(texts)
     return [
         (size, sketch.tobytes() if size else b"")
-        for size, sketch in zip(sets.sizes().tolist(), made, strict=True)
+        for size, sketch in zip(sizes.tolist(), made.astype("<u2"), strict=True)
     ]
 
 

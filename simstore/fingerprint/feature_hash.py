@@ -10,6 +10,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
+from simstore.fingerprint.packed_terms import term_hashes
 
 _GB2312_FIRST = 176
 _BASE = 6885
@@ -46,8 +47,7 @@ def xxh3(terms: Sequence[bytes], bits: int) -> NDArray[np.uint64]:
         uint64, shape (terms, ceil(bits / 64)), most significant word first.
     """
     if bits <= 64:
-        digest = xxhash.xxh3_64_intdigest
-        return np.array([digest(term) for term in terms], np.uint64).reshape(-1, 1)
+        return term_hashes(terms).reshape(-1, 1)
     packed = b"".join([xxhash.xxh3_128_digest(term) for term in terms])
     return np.frombuffer(packed, ">u8").astype(np.uint64).reshape(-1, 2)
 

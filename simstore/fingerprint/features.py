@@ -10,6 +10,10 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.fingerprint import kernels
+from simstore.fingerprint.packed_terms import PackedTerms
+from simstore.text.scanning import Scanned
+
 
 @dataclass(frozen=True, slots=True)
 class FeatureCounts:
@@ -22,7 +26,7 @@ class FeatureCounts:
         counts: Occurrences, at least 1; int64, shape (entries,).
     """
 
-    terms: tuple[bytes, ...]
+    terms: Sequence[bytes]
     offsets: NDArray[np.int64]
     columns: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -88,6 +92,26 @@ def count_features(
     return FeatureCounts(
         tuple(terms), offsets.astype(np.int64), cells % width, counts.astype(np.int64)
     )
+
+
+def count_scanned(scanned: Scanned, excluded: frozenset[bytes] = frozenset()) -> FeatureCounts:
+    """Count the features of each document that the scanner has cut into its terms.
+
+    Args:
+        scanned: The terms of each document.
+        excluded: Features that do not count (stop words).
+    """
+    terms = PackedTerms.of_scanned(scanned)
+    numbers, places = scanned.numbers, scanned.offsets
+    left_out = terms.places_of(excluded) if excluded else np.zeros(0, bool)
+    if left_out.any():
+        kept = ~left_out[numbers]
+        numbers = (np.cumsum(~left_out, dtype=np.int32) - np.int32(1))[numbers[kept]]
+        places = np.concatenate(([0], np.cumsum(kept)))[places]
+        terms = terms.chosen(~left_out)
+    offsets = np.zeros(len(places), np.int64)
+    columns, counts = kernels.COUNT_ROWS(numbers, places, offsets, len(terms))
+    return FeatureCounts(terms, offsets, columns, counts)
 
 
 def assemble(rows: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> FeatureCounts:

@@ -1,87 +1,262 @@
-"""Numba twins of NumPy forms: the same answers, compiled, for inputs that repay the compiler.
+"""Numba twins of NumPy forms: the same answers, compiled. See :mod:`simstore.compiled`.
 
-Numba is optional (``pip install 'simstore[fast]'``) and imported for big inputs only.
+Types are pinned: a ``uint64`` with a signed number would become a float.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-# Entries below which importing Numba (0.2-0.4 s) costs more than it saves.
-_WORTH_COMPILING = 2_000_000
-_threshold: int | None = _WORTH_COMPILING
+from simstore.compiled import Kernel
 
+_U0, _U1, _U8, _U32, _U64 = (np.uint64(n) for n in (0, 1, 8, 32, 64))
+_LOW_32 = np.uint64(0xFFFFFFFF)
 
-def disable() -> None:
-    """Use the NumPy forms only."""
-    _set_threshold(None)
-
-
-def enable(worth_compiling: int = _WORTH_COMPILING) -> None:
-    """Use the compiled forms, where Numba is installed, from so many entries on."""
-    _set_threshold(worth_compiling)
-
-
-def _set_threshold(entries: int | None) -> None:
-    global _threshold
-    _threshold = entries
+# XXH3 of at most 16 bytes, seed 0: what remains of the secret, and the multipliers of its ends.
+_LONGEST_HASHED = 16
+_FLIP_3 = np.uint64(0x396CFEB8 ^ 0xBE4BA423)
+_FLIP_8 = np.uint64(0x1CAD21F72C81017C ^ 0xDB979083E96DD4DE)
+_FLIP_LOW = np.uint64(0x1F67B3B7A4A44072 ^ 0x78E5C0CC4EE679CB)
+_FLIP_HIGH = np.uint64(0x2172FFCC7DD05A82 ^ 0x8E2443F7744608B8)
+_PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
+_PRIME_3 = np.uint64(0x165667B19E3779F9)
+_PRIME_8 = np.uint64(0x9FB21C651E98DF25)
+_PRIME_16 = np.uint64(0x165667919E3779F9)
 
 
-def signed_sums_positive(
-    offsets: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    signs: NDArray[np.int8],
-    tie: int,
-) -> NDArray[np.bool_] | None:
-    """Return the bits of :func:`simstore.fingerprint.simhash.fingerprints` before packing.
-
-    Returns:
-        bool, shape (documents, M); None where the NumPy form serves better.
-    """
-    if _threshold is None or len(rows) < _threshold:
-        return None
-    kernel = _compiled_signed_sums()
-    if kernel is None:
-        return None
-    result = np.empty((len(offsets) - 1, signs.shape[1]), np.bool_)
-    kernel(
-        np.ascontiguousarray(offsets, np.int64),
-        np.ascontiguousarray(rows, np.int64),
-        np.ascontiguousarray(weights, np.int64),
-        np.ascontiguousarray(signs, np.int8),
-        np.int64(0 if tie else 1),
-        result,
-    )
-    return result
-
-
-@cache
-def _compiled_signed_sums() -> Callable[..., None] | None:
-    try:
-        import numba
-    except ImportError:
-        return None
-
-    def signed_sums(
-        offsets: Any, rows: Any, weights: Any, signs: Any, least: Any, result: Any
-    ) -> None:
-        bits = signs.shape[1]
-        sums = np.zeros(bits, np.int64)
-        for document in range(len(offsets) - 1):
-            sums[:] = 0
-            for entry in range(offsets[document], offsets[document + 1]):
-                weight = weights[entry]
-                row = rows[entry]
-                for bit in range(bits):
-                    sums[bit] += weight * signs[row, bit]
+def _signed_sums(
+    offsets: Any, rows: Any, weights: Any, signs: Any, least: Any, result: Any
+) -> None:
+    bits = signs.shape[1]
+    sums = np.zeros(bits, np.int64)
+    for document in range(len(offsets) - 1):
+        sums[:] = 0
+        for entry in range(offsets[document], offsets[document + 1]):
+            weight = weights[entry]
+            row = rows[entry]
             for bit in range(bits):
-                result[document, bit] = sums[bit] >= least
+                sums[bit] += weight * signs[row, bit]
+        for bit in range(bits):
+            result[document, bit] = sums[bit] >= least
 
-    compiled: Callable[..., None] = numba.njit(nogil=True)(signed_sums)
-    return compiled
+
+def _lanes(columns: Any, weights: Any, hashes: Any, word: Any, sums: Any) -> Any:
+    """Add each weight to the lanes of its hash's ones, the lowest bit first; return all weights.
+
+    Four entries at a time: the lanes are read and written once for them.
+    """
+    sums[:] = 0
+    total = np.int64(0)
+    fours = len(columns) // 4 * 4
+    for entry in range(0, fours, 4):
+        hash_1 = hashes[columns[entry], word]
+        hash_2 = hashes[columns[entry + 1], word]
+        hash_3 = hashes[columns[entry + 2], word]
+        hash_4 = hashes[columns[entry + 3], word]
+        weight_1, weight_2 = weights[entry], weights[entry + 1]
+        weight_3, weight_4 = weights[entry + 2], weights[entry + 3]
+        total += weight_1 + weight_2 + weight_3 + weight_4
+        for bit in range(64):
+            place = np.uint64(bit)
+            sums[bit] += (
+                (weight_1 & -np.int64(hash_1 >> place & _U1))
+                + (weight_2 & -np.int64(hash_2 >> place & _U1))
+                + (weight_3 & -np.int64(hash_3 >> place & _U1))
+                + (weight_4 & -np.int64(hash_4 >> place & _U1))
+            )
+    for entry in range(fours, len(columns)):
+        hashed = hashes[columns[entry], word]
+        weight = weights[entry]
+        total += weight
+        for bit in range(64):
+            sums[bit] += weight & -np.int64(hashed >> np.uint64(bit) & _U1)
+    return total
+
+
+def _fingerprint(
+    columns: Any, weights: Any, hashes: Any, spare: Any, tie: Any, sums: Any, result: Any
+) -> None:
+    """Make a fingerprint; a bit's sum is positive where its ones weigh more than half of all."""
+    for word in range(hashes.shape[1]):
+        total = _lanes(columns, weights, hashes, word, sums)
+        least = total if tie else total + 1
+        value = _U0
+        for bit in range(64):
+            if 2 * sums[bit] >= least:
+                value |= _U1 << np.uint64(bit)
+        result[word] = value
+    if hashes.shape[1] == 1:
+        result[0] >>= spare
+    elif spare:
+        result[1] = result[1] >> spare | result[0] << (_U64 - spare)
+        result[0] >>= spare
+
+
+def _sums_of_hashes(
+    offsets: Any, columns: Any, weights: Any, hashes: Any, bits: Any, tie: Any, result: Any
+) -> None:
+    sums = np.zeros(64, np.int64)
+    spare = np.uint64(64 * hashes.shape[1] - bits)
+    for document in range(len(offsets) - 1):
+        first, end = offsets[document], offsets[document + 1]
+        _fingerprint(
+            columns[first:end], weights[first:end], hashes, spare, tie, sums, result[document]
+        )
+
+
+def _ranked_sums(
+    numbers: Any, places: Any, ranks: Any, hashes: Any, bits: Any, result: Any
+) -> None:
+    """Make the fingerprint of each text from the ranks of its terms, as often as they occur."""
+    sums = np.zeros(64, np.int64)
+    spare = np.uint64(64 * hashes.shape[1] - bits)
+    occurrences = np.zeros(len(hashes) + 1, np.int64)
+    seen = np.empty(len(hashes) + 1, np.int64)
+    weights = np.empty(len(hashes) + 1, np.int64)
+    for text in range(len(places) - 1):
+        distinct = 0
+        for place in range(places[text], places[text + 1]):
+            rank = ranks[numbers[place]]
+            if rank >= 0:
+                count = occurrences[rank]
+                seen[distinct] = rank
+                distinct += 1 if count == 0 else 0
+                occurrences[rank] = count + 1
+        for entry in range(distinct):
+            weights[entry] = occurrences[seen[entry]]
+            occurrences[seen[entry]] = 0
+        _fingerprint(seen[:distinct], weights[:distinct], hashes, spare, False, sums, result[text])
+
+
+def _totals(numbers: Any, totals: Any) -> None:
+    for place in range(len(numbers)):
+        totals[numbers[place]] += 1
+
+
+def _high_product(a: Any, b: Any) -> Any:
+    """Return the high 64 bits of the product of two 64-bit numbers."""
+    a_low, a_high, b_low, b_high = a & _LOW_32, a >> _U32, b & _LOW_32, b >> _U32
+    cross = (a_low * b_low >> _U32) + (a_high * b_low & _LOW_32) + a_low * b_high
+    return (a_high * b_low >> _U32) + (cross >> _U32) + a_high * b_high
+
+
+def _swapped(value: Any) -> Any:
+    """Return a number with its bytes in the other order."""
+    made = _U0
+    for _ in range(8):
+        made = made << _U8 | value & np.uint64(0xFF)
+        value >>= _U8
+    return made
+
+
+def _xxh3(chunks: Any, starts: Any, lengths: Any, hashes: Any) -> None:
+    """Hash the terms of 16 bytes at most; the others stay."""
+    for term in range(len(starts)):
+        length = lengths[term]
+        size = np.uint64(length)
+        value = chunks[starts[term]]
+        if length <= 3:
+            middle = value >> np.uint64(8 * (length >> 1)) & np.uint64(0xFF)
+            last = value >> np.uint64(8 * (length - 1))
+            mixed = (value & np.uint64(0xFF)) << np.uint64(16) | middle << np.uint64(24)
+            mixed = (mixed | last | size << _U8) ^ _FLIP_3
+            mixed = (mixed ^ mixed >> np.uint64(33)) * _PRIME_2
+            mixed = (mixed ^ mixed >> np.uint64(29)) * _PRIME_3
+            hashes[term] = mixed ^ mixed >> _U32
+        elif length <= 8:
+            last = value >> np.uint64(8 * (length - 4)) & _LOW_32
+            mixed = (last + (value << _U32)) ^ _FLIP_8
+            mixed ^= (mixed << np.uint64(49) | mixed >> np.uint64(15)) ^ (
+                mixed << np.uint64(24) | mixed >> np.uint64(40)
+            )
+            mixed *= _PRIME_8
+            mixed ^= (mixed >> np.uint64(35)) + size
+            mixed *= _PRIME_8
+            hashes[term] = mixed ^ mixed >> np.uint64(28)
+        elif length <= _LONGEST_HASHED:
+            last = chunks[starts[term] + 1]
+            if length < 16:
+                last = value >> np.uint64(8 * (length - 8)) | last << np.uint64(8 * (16 - length))
+            low = value ^ _FLIP_LOW
+            high = last ^ _FLIP_HIGH
+            mixed = size + _swapped(low) + high + (low * high ^ _high_product(low, high))
+            mixed = (mixed ^ mixed >> np.uint64(37)) * _PRIME_16
+            hashes[term] = mixed ^ mixed >> _U32
+
+
+def _count_rows(numbers: Any, places: Any, offsets: Any, term_count: Any) -> Any:
+    """Count the terms of each text; columns ascend within a row."""
+    occurrences = np.zeros(term_count, np.int32)
+    seen = np.empty(term_count + 1, np.int32)
+    columns = np.empty(len(numbers), np.int32)
+    counts = np.empty(len(numbers), np.int32)
+    of_column = np.zeros(term_count + 1, np.int64)
+    end = 0
+    for text in range(len(places) - 1):
+        distinct = 0
+        for place in range(places[text], places[text + 1]):
+            number = numbers[place]
+            count = occurrences[number]
+            seen[distinct] = number
+            distinct += 1 if count == 0 else 0
+            occurrences[number] = count + 1
+        for entry in range(distinct):
+            number = seen[entry]
+            columns[end] = number
+            counts[end] = occurrences[number]
+            occurrences[number] = 0
+            of_column[number + 1] += 1
+            end += 1
+        offsets[text + 1] = end
+    # Twice transposed, each row is in order: first all entries by column, then back by text.
+    for column in range(term_count):
+        of_column[column + 1] += of_column[column]
+    text_of = np.empty(end, np.int32)
+    column_of = np.empty(end, np.int32)
+    count_of = np.empty(end, np.int32)
+    for text in range(len(places) - 1):
+        for entry in range(offsets[text], offsets[text + 1]):
+            column = columns[entry]
+            slot = of_column[column]
+            of_column[column] = slot + 1
+            text_of[slot] = text
+            column_of[slot] = column
+            count_of[slot] = counts[entry]
+    next_entry = offsets[: len(places) - 1].copy()
+    sorted_columns = np.empty(end, np.int64)
+    sorted_counts = np.empty(end, np.int64)
+    for slot in range(end):
+        text = text_of[slot]
+        entry = next_entry[text]
+        next_entry[text] = entry + 1
+        sorted_columns[entry] = column_of[slot]
+        sorted_counts[entry] = count_of[slot]
+    return sorted_columns, sorted_counts
+
+
+SIGNED_SUMS = Kernel(
+    _signed_sums,
+    ["void(int64[::1], int64[::1], int64[::1], int8[:, ::1], int64, boolean[:, ::1])"],
+)
+SUMS_OF_HASHES = Kernel(
+    _sums_of_hashes,
+    ["void(int64[::1], int64[::1], int64[::1], uint64[:, ::1], int64, boolean, uint64[:, ::1])"],
+    parts=[_lanes, _fingerprint],
+)
+RANKED_SUMS = Kernel(
+    _ranked_sums,
+    ["void(int32[::1], int64[::1], int64[::1], uint64[:, ::1], int64, uint64[:, ::1])"],
+    parts=[_lanes, _fingerprint],
+)
+TOTALS = Kernel(_totals, ["void(int32[::1], int64[::1])"])
+XXH3 = Kernel(
+    _xxh3,
+    ["void(uint64[::1], int64[::1], int64[::1], uint64[::1])"],
+    parts=[_high_product, _swapped],
+)
+COUNT_ROWS = Kernel(
+    _count_rows,
+    ["Tuple((int64[::1], int64[::1]))(int32[::1], int64[::1], int64[::1], int64)"],
+)

@@ -60,7 +60,7 @@ def _coefficients() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     return drawn[:VALUES] | np.uint64(1), drawn[VALUES:]
 
 
-_FACTORS, _SHIFTS = _coefficients()
+FACTORS, SHIFTS = _coefficients()
 
 
 def sketches(sets: ShingleSets) -> NDArray[np.uint16]:
@@ -83,8 +83,8 @@ def sketches(sets: ShingleSets) -> NDArray[np.uint16]:
 def _least(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     least = np.full(VALUES, np.iinfo(np.uint64).max, np.uint64)
     for start in range(0, len(hashes), _BLOCK):
-        products = hashes[start : start + _BLOCK, None] * _FACTORS
-        products += _SHIFTS
+        products = hashes[start : start + _BLOCK, None] * FACTORS
+        products += SHIFTS
         np.minimum(least, products.min(axis=0), out=least)
     return least
 

@@ -19,9 +19,9 @@ SHINGLE_TOKENS = 3
 
 # Odd constants of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
 # generators, OOPSLA 2014, section 5).
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
 _NONE = np.empty(0, np.int64)
 
 
@@ -71,7 +71,7 @@ def shingle_sets(
     ]
     hashes = np.array([_token_hash(token) for token in number_of], np.uint64)
     return from_rows(
-        [np.unique(_runs(hashes[np.concatenate((_NONE, *numbers))], size)) for numbers in numbered]
+        [distinct(runs(hashes[np.concatenate((_NONE, *numbers))], size)) for numbers in numbered]
     )
 
 
@@ -87,7 +87,7 @@ def _token_hash(token: str) -> int:
     return xxhash.xxh3_64_intdigest(token.encode("utf-8", "surrogatepass"))
 
 
-def _runs(hashes: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+def runs(hashes: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
     """Return a hash of each run of ``size`` token hashes; their order counts."""
     size = min(size, len(hashes))
     if not size:
@@ -95,13 +95,22 @@ def _runs(hashes: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
     length = len(hashes) - size + 1
     mixed = np.zeros(length, np.uint64)
     for place in range(size):
-        mixed *= _GAMMA
+        mixed *= GAMMA
         mixed += hashes[place : place + length]
     return mix(mixed)
 
 
+def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return hashes ascending, each once."""
+    # np.unique imports the masked arrays, which takes longer than a few texts.
+    ordered = np.sort(hashes)
+    is_first = np.ones(len(ordered), bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_first]
+
+
 def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the values with their bits mixed, one to one (the last step of splitmix64)."""
-    values = (values ^ (values >> np.uint64(30))) * _MIX_1
-    values = (values ^ (values >> np.uint64(27))) * _MIX_2
+    values = (values ^ (values >> np.uint64(30))) * MIX_1
+    values = (values ^ (values >> np.uint64(27))) * MIX_2
     return values ^ (values >> np.uint64(31))

@@ -13,11 +13,14 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore import compiled
 from simstore.fingerprint import kernels
 
 MAX_BITS = 128
 # Up to this sum of weights every partial sum is an exact float32 integer, in any order.
 _EXACT_FLOAT32 = 1 << 24
+# What the NumPy form takes, for a guess whether the compiled one pays.
+_SECONDS_AN_ENTRY = 1e-7
 
 
 def word_count(bits: int) -> int:
@@ -70,9 +73,17 @@ def fingerprints(
     """
     document_count = len(offsets) - 1
     bits = signs.shape[1]
-    positive = kernels.signed_sums_positive(offsets, rows, weights, signs, tie)
-    if positive is None:
-        positive = np.empty((document_count, bits), bool)
+    positive = np.empty((document_count, bits), bool)
+    if compiled.pays(_SECONDS_AN_ENTRY * len(rows)):
+        kernels.SIGNED_SUMS(
+            np.ascontiguousarray(offsets, np.int64),
+            np.ascontiguousarray(rows, np.int64),
+            np.ascontiguousarray(weights, np.int64),
+            np.ascontiguousarray(signs, np.int8),
+            0 if tie else 1,
+            positive,
+        )
+    else:
         for document in range(document_count):
             part = slice(offsets[document], offsets[document + 1])
             part_weights = weights[part]
@@ -80,6 +91,42 @@ def fingerprints(
             sums = part_weights.astype(exact) @ signs[rows[part]].astype(exact)
             positive[document] = sums >= 0 if tie else sums > 0
     return pack(positive)
+
+
+def fingerprints_of_hashes(
+    offsets: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    hashes: NDArray[np.uint64],
+    bits: int,
+    tie: int = 0,
+) -> NDArray[np.uint64]:
+    """Compute the fingerprint of each document: :func:`fingerprints` with signs of hashes.
+
+    Args:
+        offsets: As there.
+        columns: Row of ``hashes`` of each entry, shape (entries,).
+        weights: As there.
+        hashes: Shape (features, ceil(bits / 64)), most significant word first.
+        bits: Fingerprint length M.
+        tie: Bit that a zero sum gives, 0 or 1.
+
+    Returns:
+        uint64, shape (documents, ceil(M / 64)).
+    """
+    if not compiled.pays(_SECONDS_AN_ENTRY * len(columns)):
+        return fingerprints(offsets, columns, weights, signs_of_hashes(hashes, bits), tie)
+    result = np.empty((len(offsets) - 1, hashes.shape[1]), np.uint64)
+    kernels.SUMS_OF_HASHES(
+        np.ascontiguousarray(offsets, np.int64),
+        np.ascontiguousarray(columns, np.int64),
+        np.ascontiguousarray(weights, np.int64),
+        np.ascontiguousarray(hashes, np.uint64),
+        bits,
+        bool(tie),
+        result,
+    )
+    return result
 
 
 def pack(bit_rows: NDArray[np.bool_]) -> NDArray[np.uint64]:

@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore import compiled
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import generated_rows
-from simstore.fingerprint.features import FeatureCounts, count_features
+from simstore.fingerprint.features import FeatureCounts, count_features, count_scanned
 from simstore.fingerprint.scheme import Scheme, SchemeRecord, check_bits
-from simstore.fingerprint.simhash import fingerprints, signs_of_bits
+from simstore.fingerprint.simhash import fingerprints, signs_of_bits, word_count
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.text.decoding import encode
+from simstore.text.scanning import scan_letters
 from simstore.text.words import letter_words
 
 MAX_FEATURES = 1 << 24
+# What counting takes without a compiler, for a guess whether it pays.
+_SECONDS_A_CHARACTER = 3e-8
 
 
 def check_features(features: int) -> None:
@@ -85,6 +89,8 @@ class SimtoolScheme(Scheme):
         metadata: Sequence[Mapping[str, Any]] | None = None,  # noqa: ARG002 - it reads none
     ) -> FeatureCounts:
         """Count the non-stop words of each text."""
+        if compiled.pays(_SECONDS_A_CHARACTER * sum(map(len, texts))):
+            return count_scanned(scan_letters([encode(text) for text in texts]), self.stopwords)
         return count_features((letter_words(encode(text)) for text in texts), self.stopwords)
 
     def fingerprints(
@@ -107,6 +113,13 @@ class SimtoolScheme(Scheme):
     def stopword_lines(self) -> bytes:
         """Return the stop words, sorted, one a line."""
         return b"\n".join(sorted(self.stopwords))
+
+    def packed_rows(self) -> NDArray[np.uint64]:
+        """Return the first N rows as hashes; shape (N, ceil(M / 64)), as of ``feature_hashes``."""
+        padded = np.zeros((self.ranked_features, 8 * word_count(self.bits)), np.uint8)
+        packed = np.packbits(self._rows, axis=1)
+        padded[:, : packed.shape[1]] = packed
+        return padded.view(">u8").astype(np.uint64)
 
     def packed_hash_table(self) -> bytes:
         """Return the first N rows of M bits, packed."""

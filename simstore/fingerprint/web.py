@@ -9,18 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore import compiled
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import FEATURE_HASHES, feature_hashes, left_aligned
-from simstore.fingerprint.features import FeatureCounts, count_features
+from simstore.fingerprint.features import FeatureCounts, count_features, count_scanned
 from simstore.fingerprint.fields import EnumeratedField
+from simstore.fingerprint.packed_terms import first_code_points
 from simstore.fingerprint.scheme import Scheme, SchemeRecord, check_bits
-from simstore.fingerprint.simhash import fingerprints, signs_of_hashes
+from simstore.fingerprint.simhash import fingerprints_of_hashes
 from simstore.fingerprint.weights import COUNT_PART, SCALE, WEIGHTINGS, integer_weights
 from simstore.text.characters import CHARACTER, class_table
 from simstore.text.folding import HAN_RUN
-from simstore.text.recipes import FeatureRecipe
+from simstore.text.recipes import FeatureRecipe, scan_terms
 
 _DEFAULT = FeatureRecipe()
+# What counting takes without a compiler, for a guess whether it pays.
+_SECONDS_A_CHARACTER = 4e-8
 
 
 class WebScheme(Scheme):
@@ -96,6 +100,10 @@ class WebScheme(Scheme):
     ) -> FeatureCounts:
         """Count the features of each text, and of its metadata where the scheme has fields."""
         plain = self.recipe.counts_terms
+        if not self.fields and self.recipe.scannable:
+            size = sum(map(len, texts))
+            if compiled.pays(_SECONDS_A_CHARACTER * size):
+                return count_scanned(scan_terms(texts, self.recipe), self.stopwords)
         extract = self.recipe.extractor(frozenset() if plain else self.stopwords)
         documents: Iterator[Iterator[list[str]]] = (extract(text) for text in texts)
         if self.fields:
@@ -137,11 +145,12 @@ class WebScheme(Scheme):
                 number, weight = self._field_hashes[term]
                 hashes[column] = left_aligned([number], self.bits)[0]
                 weights = np.where(counts.columns == column, weight * self._unit, weights)
-        return fingerprints(
+        return fingerprints_of_hashes(
             counts.offsets,
             counts.columns,
             weights,
-            signs_of_hashes(hashes, self.bits),
+            hashes,
+            self.bits,
             1 if self.tie == "one" else 0,
         )
 
@@ -156,7 +165,7 @@ class WebScheme(Scheme):
         of_counts = COUNT_PART.get(self.weights, self.weights)
         weights = integer_weights(counts.counts, of_counts)
         if of_counts == "log-tf":
-            linear = np.array([self._weighs_its_count(term) for term in counts.terms], bool)
+            linear = self._weigh_their_counts(counts.terms)
             weights = np.where(linear[counts.columns], counts.counts * SCALE, weights)
         if self.corpus == "none":
             return weights
@@ -166,14 +175,14 @@ class WebScheme(Scheme):
         # Both factors are in 1/1024 here.
         return (weights + SCALE // 2) // SCALE if of_counts == "log-tf" else weights
 
-    def _weighs_its_count(self, term: bytes) -> bool:
-        """Return whether a feature is of characters, not of words."""
-        if term[0] < 0x80:
-            return False
-        first = term.decode("utf-8", "surrogatepass")[0]
-        if self.recipe.segmenter != "chars" and HAN_RUN.match(first):
-            return False
-        return bool(class_table()[ord(first)] == CHARACTER)
+    def _weigh_their_counts(self, terms: Sequence[bytes]) -> NDArray[np.bool_]:
+        """Return which features are of characters, not of words."""
+        found: NDArray[np.bool_] = class_table()[first_code_points(terms)] == CHARACTER
+        if self.recipe.segmenter != "chars":
+            for place in np.flatnonzero(found).tolist():
+                first = terms[place].decode("utf-8", "surrogatepass")[0]
+                found[place] = HAN_RUN.match(first) is None
+        return found
 
     def known_documents(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
         """Return the known texts, those that show an option's packages, and one a field's end."""

@@ -6,10 +6,13 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from simstore.errors import printable
-from simstore.model import Comparison
 from simstore.reports.lines import to_json
+
+if TYPE_CHECKING:
+    from simstore.model import Comparison
 
 TEXT_COLUMNS = ("", "text", "bytes", "characters", "shingles", "distinct", "features", "distinct")
 COLUMNS = ("algorithm", "measure", "value", "detail", "ms")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
-from simstore.model import SampleResult
 from simstore.reports import lines, simtool
 
-Renderer = Callable[[Iterable[SampleResult]], Iterator[bytes]]
+if TYPE_CHECKING:
+    from simstore.model import SampleResult
+
+Renderer: TypeAlias = "Callable[[Iterable[SampleResult]], Iterator[bytes]]"
 
 RENDERERS: dict[str, Renderer] = {
     "simtool": simtool.render,

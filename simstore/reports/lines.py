@@ -8,11 +8,13 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simstore.errors import printable
-from simstore.model import SampleResult
 from simstore.text.decoding import encode
+
+if TYPE_CHECKING:
+    from simstore.model import SampleResult
 
 _CONTROLS = re.compile("[\x7f-\x9f]")
 CSV_COLUMNS = (

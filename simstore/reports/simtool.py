@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from simstore.model import SampleResult
 from simstore.text.decoding import encode
+
+if TYPE_CHECKING:
+    from simstore.model import SampleResult
 
 
 def render(samples: Iterable[SampleResult]) -> Iterator[bytes]:

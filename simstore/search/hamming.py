@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,3 +39,23 @@ def verify(
     all_distances = distances(candidates, query)
     positions = np.flatnonzero(all_distances <= radius)
     return positions, all_distances[positions]
+
+
+def verify_values(values: Iterable[int], query: int, radius: int) -> list[tuple[int, int]]:
+    """Return the matches among a handful of candidates: the same decision, for numbers.
+
+    Args:
+        values: Fingerprints; repeated ones count once.
+        query: A fingerprint.
+        radius: Largest accepted distance, in bits, inclusive.
+
+    Returns:
+        (fingerprint, distance), ascending by distance, then fingerprint.
+    """
+    found = [
+        (distance, value)
+        for value in set(values)
+        if (distance := (value ^ query).bit_count()) <= radius
+    ]
+    found.sort()
+    return [(value, distance) for distance, value in found]

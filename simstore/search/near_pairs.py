@@ -1,26 +1,22 @@
 """A join by distance: all pairs of fingerprints within a radius, in memory.
 
-The pigeonhole rule of :mod:`simstore.search.plan`, for many fingerprints at once: each segment's
-values are sorted, and each value is joined with those that are few enough bits away.
+By :class:`simstore.search.sorted_tables.SortedTables`, which holds distinct fingerprints; rows with
+equal ones are told apart here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.hamming import verify
-from simstore.search.plan import cheapest_thresholds, check_radius
-from simstore.search.segments import SEGMENT_BITS, probe_count, probe_values, segment_widths
+from simstore.search.pages import sortable
+from simstore.search.plan import check_radius
+from simstore.search.scan import scan_many
+from simstore.search.sorted_tables import SortedTables
+from simstore.search.table_lookup import expanded
 
-# Pairs that are compared at a time.
-_BLOCK = 1 << 20
-# Costs beside that of comparing one pair of a join: finding the partners of one fingerprint by one
-# probe; comparing one pair of a sweep, which gathers nothing.
-_PROBE_COST = 0.3
-_SWEEP_COST = 0.12
+# Fingerprints up to which comparing each with each is quicker than sorting them.
+_FEW = 1_000
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -41,84 +37,40 @@ def near_pairs(words: NDArray[np.uint64], bits: int, radius: int) -> Pairs:
         InvalidParameter: The radius is not from 0 to M.
     """
     check_radius(radius, bits)
-    count = len(words)
-    widths = segment_widths(bits)
-    columns = [_segment(words, bits, number) for number in range(len(widths))]
-    thresholds, cost = cheapest_thresholds(
-        [_costs(column, width, radius) for column, width in zip(columns, widths, strict=True)],
-        radius,
-    )
+    if len(words) <= _FEW:
+        first, second, _ = scan_many(words, words, radius)
+        later = second > first
+        return first[later], second[later]
+    keys = sortable(words)
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    sizes = np.diff(starts, append=len(words))
+    distinct = ordered[starts]
+    codes = [_codes_of_equals(order, starts, sizes)]
+    for found in SortedTables(words[order[starts]], bits).near_pairs(radius):
+        left, right = (np.searchsorted(distinct, sortable(side)) for side in found[:2])
+        # Each row of the one with each row of the other.
+        for pairs, ones in expanded(starts[left], sizes[left]):
+            for places, others in expanded(starts[right[pairs]], sizes[right[pairs]]):
+                codes.append(_codes(order[ones[places]], order[others], len(order)))
+    # Sorted, not np.unique, which hashes first.
+    ascending = np.sort(np.concatenate(codes))
+    return ascending // len(words), ascending % len(words)
+
+
+def _codes_of_equals(
+    order: NDArray[np.int64], starts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the pairs of rows that hold one fingerprint."""
+    places = np.arange(len(order))
+    behind = np.repeat(starts + sizes, sizes) - places - 1
     codes = [np.empty(0, np.int64)]
-    if cost >= _SWEEP_COST * count * (count - 1) / 2:
-        for row in range(count - 1):
-            kept, _ = verify(words[row + 1 :], words[row], radius)
-            codes.append(row * count + row + 1 + kept)
-    else:
-        for column, width, threshold in zip(columns, widths, thresholds, strict=True):
-            for first, second in _joined(column, width, threshold):
-                kept, _ = verify(words[first], words[second], radius)
-                one, other = first[kept], second[kept]
-                codes.append(np.minimum(one, other) * count + np.maximum(one, other))
-    # Sorted, not np.unique, which hashes first; a pair may be found by several segments.
-    found = np.sort(np.concatenate(codes))
-    found = found[np.diff(found, prepend=-1) > 0]
-    return found // max(count, 1), found % max(count, 1)
+    for ones, others in expanded(places + 1, behind):
+        codes.append(_codes(order[ones], order[others], len(order)))
+    return np.concatenate(codes)
 
 
-def _segment(words: NDArray[np.uint64], bits: int, number: int) -> NDArray[np.int64]:
-    """Return the values of one segment; the first has the most significant bits."""
-    widths = segment_widths(bits)
-    below = bits - SEGMENT_BITS * number - widths[number]
-    # A segment may lie across two words where M is no multiple of 16.
-    column = words.shape[1] - 1 - below // 64
-    values = words[:, column] >> np.uint64(below % 64)
-    if below % 64 + widths[number] > 64:
-        values = values | words[:, column - 1] << np.uint64(64 - below % 64)
-    return (values & np.uint64((1 << widths[number]) - 1)).astype(np.int64)
-
-
-def _costs(column: NDArray[np.int64], width: int, radius: int) -> list[float]:
-    """Return the cost of each threshold of a segment, from -1 on, as for the planner."""
-    crowd = float((np.bincount(column, minlength=1).astype(np.float64) ** 2).sum()) / 2
-    probes = [probe_count(width, threshold) for threshold in range(min(radius, width) + 1)]
-    return [0.0, *(number * (len(column) * _PROBE_COST + crowd) for number in probes)]
-
-
-def _joined(column: NDArray[np.int64], width: int, threshold: int) -> Iterator[Pairs]:
-    """Yield the pairs whose values of a segment are within a threshold, each pair once."""
-    order = np.argsort(column, kind="stable")
-    ordered = column[order]
-    places = np.arange(len(column))
-    ends = np.cumsum(np.bincount(ordered, minlength=1 << width))
-    starts = np.append(0, ends[:-1])
-    for mask in probe_values(0, width, threshold):
-        if not mask:
-            yield from _blocks(order, places, places + 1, ends[ordered] - places - 1)
-            continue
-        partner = ordered ^ mask
-        lower = np.flatnonzero(ordered < partner)
-        partner = partner[lower]
-        yield from _blocks(order, lower, starts[partner], ends[partner] - starts[partner])
-
-
-def _blocks(
-    order: NDArray[np.int64],
-    places: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-) -> Iterator[Pairs]:
-    """Yield each place with the partners that stand from its start on, about a block at a time."""
-    ends = np.cumsum(lengths)
-    begin = 0
-    while begin < len(lengths):
-        done = int(ends[begin - 1]) if begin else 0
-        stop = max(int(np.searchsorted(ends, done + _BLOCK, "right")), begin + 1)
-        part = slice(begin, stop)
-        total = int(ends[stop - 1]) - done
-        if total:
-            offsets = np.arange(total) - np.repeat(ends[part] - lengths[part] - done, lengths[part])
-            yield (
-                order[np.repeat(places[part], lengths[part])],
-                order[np.repeat(starts[part], lengths[part]) + offsets],
-            )
-        begin = stop
+def _codes(one: NDArray[np.int64], other: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return a number for each pair of rows, ascending as the pairs are."""
+    return np.minimum(one, other) * count + np.maximum(one, other)

@@ -28,6 +28,29 @@ def segment_values(value: int, bits: int) -> tuple[int, ...]:
     return tuple(values)
 
 
+def segment_columns(words: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
+    """Return the segments of many fingerprints, most significant bits first.
+
+    Args:
+        words: Fingerprints of M bits, shape (n, ceil(M / 64)).
+        bits: M.
+
+    Returns:
+        int64, shape (n, ceil(M / 16)).
+    """
+    columns = []
+    below = bits
+    for width in segment_widths(bits):
+        below -= width
+        # A segment may lie across two words where M is no multiple of 16.
+        column = words.shape[1] - 1 - below // 64
+        values = words[:, column] >> np.uint64(below % 64)
+        if below % 64 + width > 64:
+            values = values | words[:, column - 1] << np.uint64(64 - below % 64)
+        columns.append((values & np.uint64((1 << width) - 1)).astype(np.int64))
+    return np.stack(columns, axis=1)
+
+
 def probe_values(value: int, width: int, threshold: int) -> list[int]:
     """Return the segment values within ``threshold`` bits of a value, itself first.
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from simstore.fingerprint.features import FeatureCounts, assemble
-from simstore.fingerprint.simhash import to_integers
 from simstore.model import Outcome
 from simstore.services import counting, standing
 from simstore.services.decisions import Decisions, FinalDocument, decide
 from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import PreparedBatch
-from simstore.storage import documents, fingerprints, generations, runs, sketches
+from simstore.storage import deltas, documents, fingerprints, generations, runs, sketches
 from simstore.storage.engine import Connection
 
 
@@ -52,11 +51,7 @@ def store_batch(
         run_id: The ingest run.
         seen_at: Time at which the documents were seen.
         source_ids: Source of each document by its place in the batch; none: from no source.
-
-    Raises:
-        ReindexInProgress: The store is between two schemes.
     """
-    generations.refuse_during_reindex(connection)
     decisions = decide(connection, batch, source_ids or {})
     documents.touch_many(
         connection,
@@ -112,10 +107,8 @@ def _write(
         [rows[k] | {"document_id": ids[k]} for k, final in changed.items() if final.stored],
     )
     if batch.packed_texts:
-        documents.put_texts(
-            connection,
-            {ids[key]: batch.packed_texts[changed[key].place or 0] for key in recounted},
-        )
+        texts = [(ids[key], batch.packed_texts[changed[key].place or 0]) for key in recounted]
+        documents.put_texts(connection, texts, replacing=replaced)
     if recounted:
         generations.note_change(connection)
     return added
@@ -186,39 +179,48 @@ def _replace_features(
         replaced: Documents that had other content before.
         places: Document number to its place in the batch.
     """
-    counts = _rows(batch.counts, list(places.values()))
+    rows = list(places.values())
     feature_ids = np.empty(0, np.int64)
-    if state.records_vocabulary:
-        removed = counting.feature_rows(opened, connection, state, replaced) if replaced else {}
-        feature_ids = opened.feature_ids(connection, state.scheme_id, counts.terms)
-        counting.change_vocabulary(
-            connection, state.scheme_id, added=(feature_ids, counts), removed=removed
+    if batch.change is not None and len(rows) == len(batch.documents) and not replaced:
+        deltas.add_packed(connection, state.scheme_id, batch.change)
+    elif state.records_vocabulary:
+        counts = _counts(state, batch, rows)
+        feature_ids = counting.change_vocabulary(
+            opened, connection, state, added=counts, removed=replaced
         )
-    if state.keeps_counts:
-        counting.write_counts(connection, state.scheme_id, feature_ids, counts, list(places))
-    fingerprints.unlink_many(connection, replaced)
-    sketches.drop_many(connection, replaced)
+        if state.keeps_counts:
+            counting.write_counts(
+                connection, state.scheme_id, feature_ids, counts, list(places), replacing=replaced
+            )
+    if replaced:
+        fingerprints.unlink_many(connection, replaced)
+        sketches.drop_many(connection, replaced)
     if batch.sketches:
         made = [(number, *batch.sketches[place]) for number, place in places.items()]
         sketches.put_many(connection, state.scheme_id, made)
     if state.generation is None:
         return
     if batch.words is not None:
-        words = batch.words[list(places.values())]
+        words = batch.words[rows]
     else:
         generation_id = state.generation.generation_id
         known = standing.of_generation(opened, connection, state, generation_id)
-        words = state.scheme.fingerprints(counts, known(feature_ids))
-    fingerprints.link_many(
+        words = state.scheme.fingerprints(_counts(state, batch, rows), known(feature_ids))
+    fingerprints.link_rows(
         connection,
         state.scheme.bits,
         state.generation.generation_id,
-        dict(zip(places, to_integers(words), strict=True)),
+        list(places),
+        words,
     )
 
 
-def _rows(counts: FeatureCounts, places: Sequence[int]) -> FeatureCounts:
-    """Return some documents of a batch, with the terms that occur in them."""
+def _counts(state: State, batch: PreparedBatch, places: Sequence[int]) -> FeatureCounts:
+    """Return the feature counts of some documents of a batch, with the terms that occur in them."""
+    counts = batch.counts
+    if counts is None:
+        chosen = [batch.documents[place] for place in places]
+        return state.scheme.count([one.text for one in chosen], [one.metadata for one in chosen])
     if list(places) == list(range(len(counts))):
         return counts
     picked = assemble([counts.row(place) for place in places])

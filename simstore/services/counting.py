@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore
 from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.packed_terms import packed as packed_terms
 from simstore.fingerprint.scheme import Scheme
 from simstore.services.opened import OpenStore, State
-from simstore.storage import codecs, documents, vocabularies
+from simstore.storage import codecs, deltas, documents, vocabularies
 from simstore.storage.engine import Connection
 from simstore.storage.vocabularies import FeatureRow
 
@@ -71,19 +72,15 @@ def count_stored(connection: Connection, scheme: Scheme, texts: Mapping[int, str
 def feature_rows(
     opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
 ) -> dict[int, FeatureRow]:
-    """Return the feature counts of stored documents: those kept, else counted from the text.
+    """Return the feature counts of documents of a store that keeps them.
 
-    Features are numbers of the vocabulary; a writer adds those it does not know.
+    Raises:
+        CorruptStore: Some are damaged.
     """
-    if state.keeps_counts:
-        try:
-            return vocabularies.features_of(connection, state.scheme_id, document_ids)
-        except ValueError as error:
-            raise CorruptStore(opened.database.label, f"feature counts: {error}") from error
-    texts = stored_texts(opened, connection, document_ids)
-    counts = count_stored(connection, state.scheme, texts)
-    ids = opened.feature_ids(connection, state.scheme_id, counts.terms)
-    return {document_id: _sorted_row(ids, counts, row) for row, document_id in enumerate(texts)}
+    try:
+        return vocabularies.features_of(connection, state.scheme_id, document_ids)
+    except ValueError as error:
+        raise CorruptStore(opened.database.label, f"feature counts: {error}") from error
 
 
 def write_counts(
@@ -92,6 +89,8 @@ def write_counts(
     ids: NDArray[np.int64],
     counts: FeatureCounts,
     document_ids: Sequence[int],
+    *,
+    replacing: Sequence[int] = (),
 ) -> None:
     """Keep the feature counts of documents, one a row of ``counts``.
 
@@ -101,51 +100,88 @@ def write_counts(
         ids: Feature number of each term of ``counts``.
         counts: Feature counts.
         document_ids: Document of each row.
+        replacing: Those of the documents that have counts already.
     """
-    packed = {
-        document_id: codecs.pack_features(*_sorted_row(ids, counts, row))
-        for row, document_id in enumerate(document_ids)
-    }
-    vocabularies.put_features(connection, scheme_id, packed)
+    rows = np.repeat(np.arange(len(counts)), np.diff(counts.offsets))
+    numbers = ids[counts.columns]
+    order = np.lexsort((numbers, rows))
+    numbers, amounts = numbers[order], counts.counts[order]
+    ends = counts.offsets.tolist()
+    packed = [
+        (document_id, codecs.pack_features(numbers[start:end], amounts[start:end]))
+        for document_id, start, end in zip(document_ids, ends, ends[1:], strict=False)
+    ]
+    vocabularies.put_features(connection, scheme_id, packed, replacing=replacing)
 
 
 def change_vocabulary(
+    opened: OpenStore,
     connection: Connection,
-    scheme_id: int,
+    state: State,
     *,
-    added: tuple[NDArray[np.int64], FeatureCounts] | None = None,
-    removed: Mapping[int, FeatureRow] | None = None,
-) -> None:
+    added: FeatureCounts | None = None,
+    removed: Sequence[int] = (),
+) -> NDArray[np.int64]:
     """Append what documents that come and go change in the vocabulary.
 
     Args:
+        opened: The store.
         connection: A writer.
-        scheme_id: The scheme that counted.
-        added: Feature number of each term, and the counts of the documents that come.
-        removed: Counts of the documents that go.
+        state: What stands in its transaction.
+        added: Counts of the documents that come.
+        removed: Stored documents that go.
+
+    Returns:
+        Feature number of each term that comes, where the store keeps the documents' counts.
     """
+    if not state.records_vocabulary:
+        return _EMPTY
+    if state.keeps_counts:
+        gone = feature_rows(opened, connection, state, removed) if removed else {}
+        ids = opened.feature_ids(connection, state.scheme_id, added.terms) if added else _EMPTY
+        _change_numbered(connection, state.scheme_id, ids, added, gone)
+        return ids
+    if added is not None:
+        deltas.add_packed(connection, state.scheme_id, pack_change(added))
+    if removed:
+        texts = stored_texts(opened, connection, removed)
+        counts = count_stored(connection, state.scheme, texts)
+        deltas.add_packed(connection, state.scheme_id, pack_change(counts, sign=-1))
+    return _EMPTY
+
+
+def pack_change(counts: FeatureCounts, *, sign: int = 1) -> bytes:
+    """Pack what documents that come (``sign`` 1) or go (-1) change in a vocabulary by terms."""
+    documents_of, totals = feature_sums(counts)
+    return codecs.pack_named_delta(*packed_terms(counts.terms), sign * documents_of, sign * totals)
+
+
+def feature_sums(counts: FeatureCounts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the documents that have each term, and its occurrences."""
+    width = len(counts.terms)
+    # Sums of integers below 2**53 are exact.
+    totals = np.bincount(counts.columns, counts.counts, width).astype(np.int64)
+    return np.bincount(counts.columns, minlength=width).astype(np.int64), totals
+
+
+def _change_numbered(
+    connection: Connection,
+    scheme_id: int,
+    ids: NDArray[np.int64],
+    added: FeatureCounts | None,
+    removed: Mapping[int, FeatureRow],
+) -> None:
     parts = [(_EMPTY, _EMPTY, _EMPTY)]
     if added is not None:
-        numbers, counts = added
-        width = len(numbers)
-        totals = np.zeros(width, np.int64)
-        np.add.at(totals, counts.columns, counts.counts)
-        parts.append((numbers, np.bincount(counts.columns, minlength=width), totals))
-    for columns, amounts in (removed or {}).values():
+        parts.append((ids, *feature_sums(added)))
+    for columns, amounts in removed.values():
         parts.append((columns, np.full(len(columns), -1, np.int64), -amounts))
-    ids, document_changes, total_changes = (
+    named, document_changes, total_changes = (
         np.concatenate(arrays) for arrays in zip(*parts, strict=True)
     )
-    features, places = np.unique(ids, return_inverse=True)
+    features, places = np.unique(named, return_inverse=True)
     document_counts = np.zeros(len(features), np.int64)
     total_counts = np.zeros(len(features), np.int64)
     np.add.at(document_counts, places, document_changes)
     np.add.at(total_counts, places, total_changes)
-    vocabularies.add_delta(connection, scheme_id, features, document_counts, total_counts)
-
-
-def _sorted_row(ids: NDArray[np.int64], counts: FeatureCounts, row: int) -> FeatureRow:
-    columns, amounts = counts.row(row)
-    numbers = ids[columns]
-    order = np.argsort(numbers)
-    return numbers[order], amounts[order]
+    deltas.add_numbered(connection, scheme_id, features, document_counts, total_counts)

@@ -14,13 +14,17 @@ from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Finding
 from simstore.search.segments import segment_values
 from simstore.services import counting, standing
+from simstore.services.fsck_pages import check_pages
 from simstore.services.fsck_sketches import check_bands, check_sketches
+from simstore.services.fsck_vocabulary import named_problems, numbered_problems
+from simstore.services.given import is_fingerprints_only
 from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import DIGEST_BYTES
 from simstore.services.refresh import Progress, present_ranks
 from simstore.storage import (
     checks,
     codecs,
+    deltas,
     documents,
     fingerprints,
     frequencies,
@@ -46,9 +50,9 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
     What is checked: the file (pages, indexes, references); the scheme's known answers; texts
     against their digests and sizes; kept feature counts against the texts; the vocabulary against
     the sum of the documents; ranks against the order rule; each document's fingerprint against a
-    computation anew; segment columns against fingerprints; no fingerprint without a document, no
-    document without a fingerprint; sketches against the texts, and packed bands against the
-    sketches.
+    computation anew; segment columns and pages against fingerprints; no fingerprint without a
+    document, no document without a fingerprint; sketches against the texts, and packed bands
+    against the sketches.
     """
     with opened.database.read() as connection:
         findings = [
@@ -63,7 +67,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         except CorruptStore as error:
             return [Finding("scheme", error.reason, _REINDEX_SCHEME)]
         try:
-            vocabularies.unmerged(connection, state.scheme_id)
+            deltas.unmerged(connection, state.scheme_id)
         except ValueError as error:
             return [Finding("vocabulary", f"a delta is damaged ({error})", _REINDEX)]
         if state.scheme.corpus == "frequencies" and state.generation is not None:
@@ -189,12 +193,6 @@ def _counted(check: _Check, texts: dict[int, bytes]) -> dict[int, FeatureRow]:
     return rows
 
 
-def _rows(check: _Check, batch: list[int]) -> dict[int, FeatureRow]:
-    if check.state.keeps_counts:
-        return check.kept_rows(batch)
-    return _counted(check, check.texts(batch))
-
-
 def _check_fingerprints(check: _Check) -> Iterator[Finding]:
     """Each document has the fingerprint of its features, each fingerprint its segments."""
     state, connection = check.state, check.connection
@@ -220,7 +218,13 @@ def _check_fingerprints(check: _Check) -> Iterator[Finding]:
         expected = segment_values(value, bits)
         if columns[:segments] != expected or any(c is not None for c in columns[segments:]):
             yield Finding("segments", f"{to_hex(value, bits)}: {columns}", _remedy(state))
-    unheld, unnamed = checks.unheld_values(connection, bits, generation_id)
+    broken = list(check_pages(connection, bits, state.generation, _remedy(state)))
+    yield from broken
+    if any(finding.invariant == "pages" for finding in broken):
+        return
+    if is_fingerprints_only(state):
+        return
+    unheld, unnamed = checks.unheld_values(connection, bits, state.generation)
     if unheld:
         yield Finding("fingerprint", f"{unheld} without a document", _remedy(state))
     if unnamed:
@@ -257,36 +261,17 @@ def _check_sketches(check: _Check) -> Iterator[Finding]:
 
 def _check_vocabulary(check: _Check) -> Iterator[Finding]:
     """The vocabulary is the sum of the documents."""
-    state, connection = check.state, check.connection
+    state = check.state
     if not state.records_vocabulary or not (state.keeps_counts or state.settings.text_kept):
         return
-    size = vocabularies.largest_feature_id(connection, state.scheme_id) + 1
-    expected = np.zeros((2, size), np.int64)
-    for batch in check.batches():
-        for ids, amounts in _rows(check, batch).values():
-            if len(ids) and (ids[0] < 0 or ids[-1] >= size):
-                yield Finding("vocabulary", "a feature of a document is not in it", _REINDEX)
-                continue
-            expected[0, ids] += 1
-            expected[1, ids] += amounts
-    held = np.zeros((2, size), np.int64)
-    for number, _, document_count, total in vocabularies.counts_of_terms(
-        connection, state.scheme_id
-    ):
-        held[:, number] = document_count, total
-    ids, document_counts, totals = vocabularies.unmerged(connection, state.scheme_id)
-    if len(ids) and ids[-1] >= size:
-        yield Finding("vocabulary", "a delta names an unknown feature", _REINDEX)
-        return
-    held[0, ids] += document_counts
-    held[1, ids] += totals
-    for number in np.flatnonzero((expected != held).any(axis=0)).tolist():
-        yield Finding(
-            "vocabulary",
-            f"feature {number}: {held[1, number]} times in {held[0, number]} documents, "
-            f"not {expected[1, number]} in {expected[0, number]}",
-            _REINDEX,
-        )
+    if state.keeps_counts:
+        rows = (row for batch in check.batches() for row in check.kept_rows(batch).values())
+        problems = numbered_problems(check.connection, state.scheme_id, rows)
+    else:
+        counts = (_counts(check, check.texts(batch)) for batch in check.batches())
+        problems = named_problems(check.connection, state.scheme_id, counts)
+    for problem in problems:
+        yield Finding("vocabulary", problem, _REINDEX)
 
 
 def _check_ranks(check: _Check) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.channels import sketch_documents, unpack_sketches
+from simstore.fingerprint.channels import sketch_texts, unpack_sketches
 from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
 from simstore.model import Finding
 from simstore.search.bands import band_start, checks, page_numbers, unpack_page
@@ -47,7 +47,7 @@ def check_sketches(
         if len(rows) < len(batch):
             yield Finding("sketch", f"{len(batch) - len(rows)} documents have none", remedy)
         decoded = [text.decode("utf-8", "surrogateescape") for text in texts.values()]
-        made = sketch_documents(state.channels.sketching.sets(decoded))
+        made = sketch_texts(state.channels.sketching, decoded)
         for document_id, expected in zip(texts, made, strict=True):
             row = rows.get(document_id)
             if row is not None and (row.size, row.packed) != expected:

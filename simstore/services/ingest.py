@@ -1,13 +1,15 @@
 """Ingest: sources to documents, in batches that commit with their place in the source.
 
 A reader cuts sources into batches; threads prepare them (decode, count, fingerprint, compress);
-one writer commits them in the order of the sources. A batch is all there or not at all, with the
-position after it, so the same command after an interruption goes on where the last commit ended.
+one writer commits them in the order of the sources, several to a transaction while they come fast.
+A transaction is all there or not at all, with the position after it, so the same command after an
+interruption goes on where the last commit ended.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -29,11 +31,11 @@ from simstore.model import (
     Rejection,
     SourceState,
 )
+from simstore.services import pack
 from simstore.services.batches import BatchOutcome, store_batch
 from simstore.services.opened import OpenStore, State, now
-from simstore.services.pack import pack_long_tail
 from simstore.services.pipeline import in_order, with_last
-from simstore.services.prepare import PreparedBatch, prepare
+from simstore.services.prepare import PreparedBatch, is_prepared_for, prepare
 from simstore.services.refresh import Progress, refresh
 from simstore.services.source_batches import (
     BATCH_CHARACTERS,
@@ -42,11 +44,20 @@ from simstore.services.source_batches import (
     batches_of_sources,
 )
 from simstore.sources.source import Source
-from simstore.storage import runs, vocabularies
+from simstore.storage import deltas, generations, runs
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
+# Documents that are prepared together, and that are committed together: each page of an index that
+# a transaction changes is written once, however many rows it takes.
 BATCH_DOCUMENTS = 1_000
+COMMIT_DOCUMENTS = 8_000
+_COMMIT_CHARACTERS = 8 * BATCH_CHARACTERS
+# While documents come slowly, what is prepared is committed about as often.
+_COMMIT_SECONDS = 1.0
+_THREADS = min(os.cpu_count() or 1, 4)
+# Documents of a run, or runs of fewer, after which is looked whether a tail is long.
+_LOOKED_AT = 256
 Work = tuple[Batch, PreparedBatch, State]
 _COUNTS = ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count")
 
@@ -67,7 +78,7 @@ class IngestOptions:
     strict: bool = False
     refresh: bool = True
     threads: int | None = None
-    batch_documents: int = BATCH_DOCUMENTS
+    batch_documents: int = COMMIT_DOCUMENTS
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
@@ -101,6 +112,7 @@ class _Run:
 
     Attributes:
         run_id: None until its first commit.
+        state: What stood at its last commit.
     """
 
     names: Sequence[str]
@@ -110,6 +122,7 @@ class _Run:
     states: dict[str, SourceState] = field(default_factory=dict)
     from_start: dict[str, bool] = field(default_factory=dict)
     resumed_at: dict[str, int] = field(default_factory=dict)
+    state: State | None = None
     total_bytes: int | None = 0
     finished_bytes: int = 0
 
@@ -130,7 +143,8 @@ def ingest_sources(
     with opened.database.read() as connection:
         for source in sources:
             _look_up(connection, run, source)
-    batches = batches_of_sources(sources, run.states, options.batch_documents)
+    most = min(options.batch_documents, BATCH_DOCUMENTS)
+    batches = batches_of_sources(sources, run.states, most)
     return _run(opened, run, batches, options, observer)
 
 
@@ -138,7 +152,7 @@ def ingest_documents(
     opened: OpenStore, given: Iterable[Document], options: IngestOptions, observer: Observer
 ) -> IngestSummary:
     """Ingest documents that come from no source."""
-    batches = batches_of_documents(given, options.batch_documents)
+    batches = batches_of_documents(given, min(options.batch_documents, BATCH_DOCUMENTS))
     return _run(opened, _Run([]), batches, options, observer)
 
 
@@ -168,9 +182,9 @@ def _run(
     interrupted = False
     finished = False
     try:
-        for work, is_last in with_last(_prepared(opened, batches, options)):
-            refused = work[0].rejections if options.strict else []
-            _commit(opened, run, *work, observer, ends_run=is_last and not refused)
+        for works, is_last in with_last(_together(_prepared(opened, batches, options), options)):
+            refused = works[-1][0].rejections if options.strict else []
+            _commit(opened, run, works, observer, ends_run=is_last and not refused)
             finished = is_last and not refused
             if refused:
                 raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
@@ -193,10 +207,18 @@ def _run(
         interrupted,
         run.resumed_at,
     )
-    if options.refresh and not interrupted and not _refresh_after(opened, observer):
+    if interrupted:
+        return summary
+    if (
+        options.refresh
+        and (run.state is None or run.state.scheme.depends_on_corpus)
+        and not _refresh_after(opened, observer)
+    ):
         return replace(summary, interrupted=True)
-    if not interrupted:
-        pack_long_tail(opened)
+    often = min(_LOOKED_AT, pack.LONG_TAIL)
+    written = summary.added + summary.updated
+    if run.state is None or written >= often or run.state.settings.changes % often == 0:
+        pack.pack_long_tail(opened)
     return summary
 
 
@@ -226,8 +248,12 @@ def _prepared(
     opened: OpenStore, batches: Iterable[Batch], options: IngestOptions
 ) -> Iterator[Work]:
     """Yield the batches in order, prepared by threads."""
-    with opened.database.read() as connection:
-        state = opened.state(connection)
+    known = opened.last_state
+    if known is None:
+        with opened.database.read() as connection:
+            known = opened.state(connection)
+    # The writer looks whether it still stands.
+    state = known
 
     def prepared(batch: Batch) -> Work:
         if options.strict:
@@ -237,92 +263,121 @@ def _prepared(
             documents = [
                 d if d.collection else replace(d, collection=options.collection) for d in documents
             ]
-        keep_text = state.settings.text_kept
-        made = prepare(documents, state.scheme, state.channels, keep_text=keep_text)
-        return batch, made, state
+        return batch, prepare(documents, state), state
 
-    threads = options.threads or min(os.cpu_count() or 1, 4)
+    # Threads have something to do while a transaction is written.
     return in_order(
         prepared,
         batches,
-        threads,
+        options.threads or _THREADS,
+        most_ahead=COMMIT_DOCUMENTS // BATCH_DOCUMENTS,
         weight=lambda batch: batch.size,
-        most_weight=(threads + 1) * BATCH_CHARACTERS,
+        most_weight=_COMMIT_CHARACTERS,
     )
+
+
+def _together(works: Iterable[Work], options: IngestOptions) -> Iterator[list[Work]]:
+    """Yield the batches of one transaction each."""
+    gathered: list[Work] = []
+    documents = size = 0
+    began = time.monotonic()
+    for work in works:
+        batch = work[0]
+        if gathered and documents + batch.record_count > options.batch_documents:
+            yield gathered
+            gathered, documents, size, began = [], 0, 0, time.monotonic()
+        gathered.append(work)
+        documents += batch.record_count
+        size += batch.size
+        if (
+            documents >= options.batch_documents
+            or size >= _COMMIT_CHARACTERS
+            or time.monotonic() - began >= _COMMIT_SECONDS
+            or (options.strict and batch.rejections)
+        ):
+            yield gathered
+            gathered, documents, size, began = [], 0, 0, time.monotonic()
+    if gathered:
+        yield gathered
 
 
 def _commit(
     opened: OpenStore,
     run: _Run,
-    batch: Batch,
-    prepared: PreparedBatch,
-    prepared_with: State,
+    works: Sequence[Work],
     observer: Observer,
     *,
     ends_run: bool,
 ) -> None:
-    """Write a batch, its rejections and its places in the sources in one transaction."""
+    """Write batches, their rejections and their places in the sources in one transaction."""
     counts = Counter(run.counts)
+    source_ids = dict(run.source_ids)
     seen_at = now()
+    outcomes = []
     with opened.write() as connection:
         state = opened.state(connection)
+        generations.refuse_during_reindex(connection)
         run_id = run.run_id
         if run_id is None:
             run_id = runs.begin_run(connection, run.names, seen_at, __version__)
-        if state.scheme_id != prepared_with.scheme_id:
-            keep_text = state.settings.text_kept
-            prepared = prepare(
-                prepared.documents, state.scheme, state.channels, keep_text=keep_text
+        for batch, prepared, prepared_with in works:
+            if not is_prepared_for(prepared_with, state):
+                prepared = prepare(prepared.documents, state)
+            _put_marks(connection, run, batch, run_id, source_ids)
+            outcome = store_batch(
+                opened,
+                connection,
+                state,
+                prepared,
+                run_id=run_id,
+                seen_at=seen_at,
+                source_ids={
+                    place: source_id
+                    for place, owner in enumerate(batch.owners)
+                    if owner is not None and (source_id := source_ids.get(owner)) is not None
+                },
             )
-        source_ids = _put_marks(connection, run, batch, run_id)
-        outcome = store_batch(
-            opened,
+            outcomes.append(outcome)
+            runs.put_rejections(connection, run_id, batch.rejections, seen_at)
+            for name, mark in batch.marks.items():
+                if mark.ends and run.from_start.get(name):
+                    runs.drop_old_rejections(connection, encode(name), run_id)
+            counts.update(outcome.outcomes)
+            counts["duplicates"] += len(outcome.duplicates)
+            counts["rejected"] += len(batch.rejections)
+            counts["byte_count"] += sum(prepared.sizes)
+        deltas.merge_many(connection, state.scheme_id, len(works))
+        runs.count_in_run(
             connection,
-            state,
-            prepared,
-            run_id=run_id,
-            seen_at=seen_at,
-            source_ids={
-                place: source_ids[owner]
-                for place, owner in enumerate(batch.owners)
-                if owner is not None and owner in source_ids
-            },
+            run_id,
+            {name: counts[name] for name in _COUNTS},
+            finished_at=now() if ends_run else None,
         )
-        runs.put_rejections(connection, run_id, batch.rejections, seen_at)
-        for name, mark in batch.marks.items():
-            if mark.ends and run.from_start.get(name):
-                runs.drop_old_rejections(connection, encode(name), run_id)
-        counts.update(outcome.outcomes)
-        counts["duplicates"] += len(outcome.duplicates)
-        counts["rejected"] += len(batch.rejections)
-        counts["byte_count"] += sum(prepared.sizes)
-        runs.count_in_run(connection, run_id, {name: counts[name] for name in _COUNTS})
-        if ends_run:
-            vocabularies.merge_many_deltas(connection, state.scheme_id)
-            runs.end_run(connection, run_id, "finished", now())
-    run.run_id, run.counts = run_id, counts
-    run.source_ids.update(source_ids)
-    _tell(run, batch, prepared, outcome, observer)
+    run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, state
+    for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
+        _tell(run, batch, prepared, outcome, observer)
+    _tell_progress(run, works[-1][0], observer)
 
 
-def _put_marks(connection: Connection, run: _Run, batch: Batch, run_id: int) -> dict[str, int]:
-    """Write how far the sources are read with this batch; return their numbers."""
-    return {
-        name: runs.put_source(
-            connection,
-            run.source_ids.get(name),
-            encode(name),
-            replace(
+def _put_marks(
+    connection: Connection,
+    run: _Run,
+    batch: Batch,
+    run_id: int,
+    source_ids: dict[str, int | None],
+) -> None:
+    """Write how far the sources are read with this batch; note their numbers."""
+    for name, mark in batch.marks.items():
+        if name in run.states:
+            state = replace(
                 run.states[name],
                 position=mark.position,
                 byte_offset=mark.byte_offset,
                 complete=mark.ends,
-            ),
-            run_id,
-        )
-        for name, mark in batch.marks.items()
-        if name in run.states
-    }
+            )
+            source_ids[name] = runs.put_source(
+                connection, source_ids.get(name), encode(name), state, run_id
+            )
 
 
 def _tell(
@@ -337,17 +392,19 @@ def _tell(
         observer.on_duplicate(key, original.decode("utf-8", "surrogateescape"))
     for rejection in batch.rejections:
         observer.on_reject(rejection)
-    under_way = 0
     for mark in batch.marks.values():
         if mark.ends:
             run.finished_bytes += mark.source.bytes_read
-        else:
-            under_way = mark.source.bytes_read
+
+
+def _tell_progress(run: _Run, batch: Batch, observer: Observer) -> None:
+    """Tell how far the run is after the last batch of a transaction."""
+    under_way = [mark.source.bytes_read for mark in batch.marks.values() if not mark.ends]
     counts = run.counts
     observer.on_progress(
         IngestProgress(
             next(reversed(batch.marks), ""),
-            run.finished_bytes + under_way,
+            run.finished_bytes + sum(under_way[-1:]),
             run.total_bytes,
             counts["added"] + counts["updated"] + counts["unchanged"],
             counts["rejected"],

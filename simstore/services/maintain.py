@@ -18,10 +18,11 @@ from simstore.fingerprint.channels import Channels, Sketching
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Policy
+from simstore.services import pack_fingerprints
 from simstore.services.opened import OpenStore, State, missing_channel, now
 from simstore.services.pack import pack_tail
 from simstore.services.refresh import Progress, drop_retired, freeze
-from simstore.storage import copies, generations, migrate, vocabularies
+from simstore.storage import copies, deltas, generations, migrate, segment_pages
 from simstore.storage.engine import Database
 from simstore.storage.generations import Settings
 from simstore.storage.translate import translated_files
@@ -162,9 +163,34 @@ def compact(
         raise Conflict("another process packs the sketches, or reindexes; try again when it has")
     drop_retired(opened)
     with opened.write() as connection:
-        vocabularies.merge_deltas(connection, opened.state(connection).scheme_id)
+        deltas.merge(connection, opened.state(connection).scheme_id)
     copies.vacuum(database)
     return before, database.file_bytes()
+
+
+def pack(
+    opened: OpenStore,
+    *,
+    fingerprints: bool = True,
+    bands: bool = True,
+    on_progress: Progress | None = None,
+) -> int:
+    """Put fingerprints and sketches into pages; return how many fingerprints were packed.
+
+    Raises:
+        InvalidParameter: Fingerprints alone are asked for, and those of this length have no pages.
+        Conflict: Another process packs the sketches, or a reindex is under way.
+    """
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+    if fingerprints and not bands:
+        pack_fingerprints.check_packable(state)
+    packed = 0
+    if fingerprints and segment_pages.is_packable(state.scheme.bits):
+        packed = pack_fingerprints.pack(opened, on_progress)
+    if bands and not pack_tail(opened, None, on_progress):
+        raise Conflict("another process packs the sketches, or reindexes; try again when it has")
+    return packed
 
 
 def upgrade(database: Database) -> tuple[str, str, Path | None]:

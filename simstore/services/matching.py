@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import CHANNELS
+from simstore.fingerprint.channels import CHANNELS, Sketching
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.minhash import sketches as make_sketches
+from simstore.fingerprint.shingle_sets import from_rows
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.search.resemblance import Overlap
 from simstore.services.neighbours import Neighbours, NeighbourSearch
@@ -29,15 +30,30 @@ from simstore.text.decoding import encode
 
 @dataclass(slots=True)
 class _Sample:
-    """A sample with what is made of it."""
+    """A sample with what is made of it: shingles and sketch only when they are asked for."""
 
     document: Document
     digest: bytes
     feature_count: int
-    shingles: NDArray[np.uint64]
-    sketch: NDArray[np.uint16]
+    sketching: Sketching
     near: Neighbours | None = None
     agreeing: Mapping[int, StoredSketch] = field(default_factory=dict)
+    known_sketch: NDArray[np.uint16] | None = None
+    known_shingles: NDArray[np.uint64] | None = None
+
+    @property
+    def shingles(self) -> NDArray[np.uint64]:
+        """The hashes of its shingles, ascending."""
+        if self.known_shingles is None:
+            self.known_shingles = self.sketching.sets([self.document.text]).row(0)
+        return self.known_shingles
+
+    @property
+    def sketch(self) -> NDArray[np.uint16]:
+        """Its sketch; zeros where it has no shingles."""
+        if self.known_sketch is None:
+            self.known_sketch = make_sketches(from_rows([self.shingles]))[0]
+        return self.known_sketch
 
 
 class Matcher:
@@ -79,9 +95,12 @@ class Matcher:
             for sample, near in zip(made, self._near(counts, first=first), strict=True):
                 sample.near = near
         if self._sketches is not None:
-            judged = [sample for sample in made if len(sample.shingles)]
-            wanted = np.array([sample.sketch for sample in judged])
-            for sample, agreeing in zip(judged, self._sketches.find(wanted), strict=True):
+            sizes, sketched = self._state.channels.sketching.sketched(texts)
+            for sample, sketch in zip(made, sketched, strict=True):
+                sample.known_sketch = sketch
+            judged = [sample for sample, size in zip(made, sizes.tolist(), strict=True) if size]
+            found = self._sketches.find(sketched[sizes > 0])
+            for sample, agreeing in zip(judged, found, strict=True):
                 sample.agreeing = agreeing
         results = []
         for row, sample in enumerate(made):
@@ -97,12 +116,10 @@ class Matcher:
         return self._neighbours.find(counts, first=first) if self._neighbours else []
 
     def _samples(self, samples: Sequence[Document], counts: FeatureCounts) -> list[_Sample]:
-        sets = self._state.channels.sketching.sets(sample.text for sample in samples)
-        sketched = make_sketches(sets)
         return [
-            _Sample(sample, _digest(sample.text), feature_count, sets.row(place), sketched[place])
-            for place, (sample, feature_count) in enumerate(
-                zip(samples, self._state.scheme.token_counts(counts).tolist(), strict=True)
+            _Sample(sample, _digest(sample.text), feature_count, self._state.channels.sketching)
+            for sample, feature_count in zip(
+                samples, self._state.scheme.token_counts(counts).tolist(), strict=True
             )
         ]
 
@@ -211,7 +228,11 @@ class Matcher:
         wanted = {
             m.document_id: digests[m.document_id] for m in matches if m.document_id in digests
         }
-        overlaps = self._verifier.overlaps(sample.shingles, sample.sketch, wanted, sample.agreeing)
+        overlaps = (
+            self._verifier.overlaps(sample.shingles, sample.sketch, wanted, sample.agreeing)
+            if wanted
+            else {}
+        )
         # The same text is the same though it have no shingle.
         overlaps |= {
             number: replace(

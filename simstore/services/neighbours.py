@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,18 +12,14 @@ from numpy.typing import NDArray
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.simhash import to_hex, to_integers, to_words
 from simstore.model import QueryOptions
-from simstore.search.hamming import distances, verify
-from simstore.search.plan import Plan, choose_plan, threshold_cost, uniform_costs
-from simstore.search.segments import probe_count, probe_values, segment_values, segment_widths
+from simstore.search.classic import CLASSIC_METHODS, near_many_by
+from simstore.search.hamming import distances
+from simstore.search.scan import scan_many
 from simstore.services import standing
+from simstore.services.lookup import Answer, Lookup
 from simstore.services.opened import OpenStore, State
 from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
-
-# Postings of the plain plan above which the planner asks for the posting counts of others.
-_SKEWED = 1_000
-# Fingerprints below which even one crowded segment value is quickly verified.
-_WORTH_COUNTING = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +29,11 @@ class Neighbours:
     Attributes:
         value: The text's fingerprint.
         query: The same as words, shape (ceil(M / 64),).
-        method: ``segments`` or ``scan``.
+        method: ``segments``, ``scan``, or the plan that was asked for.
         found: Fingerprints and their distances.
         thresholds: Bits flipped in each segment; -1: the segment was not looked at.
         probe_count: Segment values looked up.
-        candidate_count: Distinct fingerprints that were verified.
+        candidate_count: Postings compared; a fingerprint counts for each probe that it shares.
         seconds: Wall time.
     """
 
@@ -63,10 +59,13 @@ class NeighbourSearch:
         self._options = options
         self._bits = state.scheme.bits
         self._radius = options.radius or 0
-        self._widths = segment_widths(self._bits)
-        self._generation_id = state.generation.generation_id if state.generation else None
-        self._count = opened.fingerprint_count(connection, state)
-        self._uniform = uniform_costs(self._bits, self._radius, self._count)
+        row = state.generation
+        self._generation_id = row.generation_id if row else None
+        self._lookup = Lookup(connection, self._bits, row, opened.database.label) if row else None
+        self._everything: NDArray[np.uint64] | None = None
+        self._tables = None
+        if row and opened.resident is not None and options.plan == "auto":
+            self._tables = opened.resident.tables(connection, self._bits, row)
 
     def find(self, counts: FeatureCounts, *, first: bool = False) -> list[Neighbours]:
         """Return the fingerprints within the radius of each text.
@@ -79,24 +78,43 @@ class NeighbourSearch:
             return []
         words = self._fingerprints(counts)
         values = to_integers(words)
-        plan = choose_plan(
-            self._uniform,
-            self._radius,
-            self._count,
-            query_count=len(set(values)),
-            method=self._options.plan,
+        if self._lookup is None:
+            return [
+                Neighbours(v, w, "scan", [], (), 0, 0, 0.0)
+                for v, w in zip(values, words, strict=True)
+            ]
+        if self._options.plan in CLASSIC_METHODS:
+            return self._by_classic(values, words)
+        plan = self._lookup.plan(
+            self._radius, query_count=len(set(values)), method=self._options.plan
         )
-        scanned = self._scan(values, words) if plan.method == "scan" else None
+        scanned = None
+        if plan.method == "scan" and self._tables is None:
+            scanned = self._scan(values)
         results = []
         for value, query in zip(values, words, strict=True):
             started = time.perf_counter()
-            answer: tuple[list[tuple[int, int]], tuple[int, ...], int, int]
-            if scanned is not None:
-                answer = scanned[value], (), 0, self._count
+            if self._tables is not None:
+                chosen, probes, candidates = self._tables.explain(value, self._radius)
+                found = self._tables.near(value, self._radius)
+                answer = Answer(found, chosen.thresholds, probes, candidates)
+            elif scanned is not None:
+                answer = Answer(scanned[value], (), 0, self._lookup.count)
             else:
-                answer = self._look_up(value, query, plan, first=first)
+                answer = self._lookup.search(value, self._radius, plan, first=first)
             seconds = time.perf_counter() - started
-            results.append(Neighbours(value, query, plan.method, *answer, seconds))
+            results.append(
+                Neighbours(
+                    value,
+                    query,
+                    plan.method,
+                    answer.found,
+                    answer.thresholds,
+                    answer.probe_count,
+                    answer.candidate_count,
+                    seconds,
+                )
+            )
         return results
 
     def documents_near(self, near: Neighbours) -> dict[int, tuple[bytes, int]]:
@@ -133,80 +151,43 @@ class NeighbourSearch:
         )
         return scheme.fingerprints(counts, known)
 
-    def _scan(
-        self, values: Sequence[int], words: NDArray[np.uint64]
-    ) -> dict[int, list[tuple[int, int]]]:
+    def _scan(self, values: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
         """Return (fingerprint, distance) of the matches of each query, looking at everything."""
         found: dict[int, list[tuple[int, int]]] = {value: [] for value in values}
-        queries_of = dict(zip(values, words, strict=True))
-        if self._generation_id is None:
-            return found
-        for part in fingerprints.scan(self._connection, self._bits, self._generation_id):
-            for value, query in queries_of.items():
-                found[value] += self._verified(part, query)
+        asked = list(found)
+        queries = to_words(asked, self._bits)
+        for part in self._all_fingerprints():
+            rows, positions, far = scan_many(part, queries, self._radius)
+            near = zip(rows.tolist(), to_integers(part[positions]), far.tolist(), strict=True)
+            for row, value, distance in near:
+                found[asked[row]].append((value, distance))
         return found
 
-    def _look_up(
-        self, value: int, query: NDArray[np.uint64], plan: Plan, *, first: bool
-    ) -> tuple[list[tuple[int, int]], tuple[int, ...], int, int]:
-        """Return (fingerprint, distance) of the matches of one query, by its segments."""
-        if self._generation_id is None:
-            return [], (), 0, 0
-        thresholds = self._thresholds(value, plan)
-        segments = segment_values(value, self._bits)
-        probes = [
-            (segment, probe_values(segments[segment], self._widths[segment], threshold))
-            for segment, threshold in enumerate(thresholds)
-            if threshold >= 0
-        ]
-        found: dict[int, int] = {}
-        looked_up = candidate_count = 0
-        steps = [[probe] for probe in probes] if first else [probes]
-        for step in steps:
-            candidates = fingerprints.candidates(
-                self._connection, self._bits, self._generation_id, step
+    def _by_classic(self, values: Sequence[int], words: NDArray[np.uint64]) -> list[Neighbours]:
+        """Return the answers of the plan that was asked for, on all fingerprints in memory."""
+        started = time.perf_counter()
+        method = self._options.plan
+        if self._everything is None:
+            empty = np.empty((0, words.shape[1]), np.uint64)
+            self._everything = np.concatenate([empty, *self._all_fingerprints()])
+        answer = near_many_by(method, self._everything, self._bits, words, self._radius)
+        found: list[list[tuple[int, int]]] = [[] for _ in values]
+        for row, value, distance in zip(
+            answer.query_rows.tolist(),
+            to_integers(answer.words),
+            answer.distances.tolist(),
+            strict=True,
+        ):
+            found[row].append((value, distance))
+        costs = zip(answer.probe_counts.tolist(), answer.candidate_counts.tolist(), strict=True)
+        each = (time.perf_counter() - started) / len(values)
+        return [
+            Neighbours(value, query, method, near, (), probes, candidates, each)
+            for value, query, near, (probes, candidates) in zip(
+                values, words, found, costs, strict=True
             )
-            looked_up += sum(len(probed) for _, probed in step)
-            candidate_count += len(candidates)
-            found.update(self._verified(candidates, query))
-            if found and first:
-                break
-        return list(found.items()), thresholds, looked_up, candidate_count
-
-    def _thresholds(self, value: int, plan: Plan) -> tuple[int, ...]:
-        """Return the plan's thresholds, or cheaper ones where this query's segments are crowded."""
-        if self._count < _WORTH_COUNTING:
-            return plan.thresholds
-        segments = segment_values(value, self._bits)
-        plain = [
-            self._posting_count(segment, [segments[segment]])
-            for segment in range(len(self._widths))
         ]
-        planned = sum(
-            count for count, threshold in zip(plain, plan.thresholds, strict=True) if threshold >= 0
-        )
-        if planned < _SKEWED:
-            return plan.thresholds
-        costs = []
-        for segment, width in enumerate(self._widths):
-            row = [0.0, threshold_cost(1, plain[segment])]
-            if self._radius >= 1 and width >= 1:
-                near = probe_values(segments[segment], width, 1)
-                row.append(threshold_cost(len(near), self._posting_count(segment, near)))
-            for threshold in range(2, min(self._radius, width) + 1):
-                # Not counted: at least as crowded as with one bit less.
-                estimate = self._uniform[segment][threshold + 1]
-                row.append(max(estimate, row[-1]) + probe_count(width, threshold))
-            costs.append(row)
-        return choose_plan(costs, self._radius, self._count, method="segments").thresholds
 
-    def _posting_count(self, segment: int, values: Sequence[int]) -> int:
-        return fingerprints.posting_count(
-            self._connection, self._bits, self._generation_id or 0, segment, values
-        )
-
-    def _verified(
-        self, candidates: NDArray[np.uint64], query: NDArray[np.uint64]
-    ) -> list[tuple[int, int]]:
-        positions, distances = verify(candidates, query, self._radius)
-        return list(zip(to_integers(candidates[positions]), distances.tolist(), strict=True))
+    def _all_fingerprints(self) -> Iterator[NDArray[np.uint64]]:
+        if self._generation_id is not None:
+            yield from fingerprints.scan(self._connection, self._bits, self._generation_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,12 +16,13 @@ from simstore.errors import CorruptStore, InvalidParameter, MissingExtra
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.storage import fingerprints, frequencies, generations, vocabularies
+from simstore.storage import frequencies, generations, vocabularies
 from simstore.storage.engine import Connection, Database
 from simstore.storage.frequencies import Frequencies
 from simstore.storage.generations import GenerationRow, Settings
 
 if TYPE_CHECKING:
+    from simstore.services.resident import ResidentIndex
     from simstore.services.sketch_search import KeptTail
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
@@ -84,13 +85,20 @@ class OpenStore:
     Threads may share it: readers have a snapshot each, writers take turns.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, resident: bool = False) -> None:
         self.database = database
+        # None: each look-up reads what it needs from the file.
+        self.resident: ResidentIndex | None = None
+        if resident:
+            from simstore.services.resident import ResidentIndex
+
+            self.resident = ResidentIndex()
         self._write_lock = threading.RLock()
+        # What stood when it was last asked; it may have changed since.
+        self.last_state: State | None = None
         self._schemes: dict[int, tuple[Scheme, Channels]] = {}
         self._terms: dict[bytes, int] = {}
         self._terms_scheme = 0
-        self._counted = ((0, 0), 0)
         self.kept_tail: KeptTail | None = None
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
@@ -137,10 +145,11 @@ class OpenStore:
                 raise CorruptStore(
                     self.database.label, f"its scheme {record.label} is damaged ({error})"
                 ) from error
-        return State(settings, scheme_id, known[0], generation, known[1])
+        self.last_state = State(settings, scheme_id, known[0], generation, known[1])
+        return self.last_state
 
     def feature_ids(
-        self, connection: Connection, scheme_id: int, terms: tuple[bytes, ...]
+        self, connection: Connection, scheme_id: int, terms: Sequence[bytes]
     ) -> NDArray[np.int64]:
         """Return the feature number of each term; new terms are added. For writers only."""
         if self._terms_scheme != scheme_id or len(self._terms) > _REMEMBERED_TERMS:
@@ -160,18 +169,6 @@ class OpenStore:
     def forget_terms(self) -> None:
         """Forget the numbers of terms: some are not in the vocabulary any more."""
         self._terms = {}
-
-    def fingerprint_count(self, connection: Connection, state: State) -> int:
-        """Return the number of distinct fingerprints that stand, counted once a change."""
-        if state.generation is None:
-            return 0
-        generation_id = state.generation.generation_id
-        moment = (generation_id, state.settings.changes)
-        known = self._counted
-        if known[0] != moment:
-            count = fingerprints.count(connection, state.scheme.bits, generation_id)
-            known = self._counted = (moment, count)
-        return known[1]
 
     def rank_of_terms(self, connection: Connection, generation_id: int | None) -> dict[bytes, int]:
         """Return the rank of each ranked term of a generation; read once a generation."""

@@ -16,6 +16,7 @@ from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.search.bands import key_bits, pages
+from simstore.services import pack_fingerprints
 from simstore.services.opened import OpenStore, now
 from simstore.storage import generations, sketches
 from simstore.storage.engine import Connection
@@ -33,7 +34,12 @@ Progress = Callable[[int, int], None]
 
 
 def pack_long_tail(opened: OpenStore) -> bool:
-    """Pack where the tail is long; return whether it was."""
+    """Pack fingerprints, and sketches, where their tail is long; return whether one was."""
+    fingerprints_packed = pack_fingerprints.pack_long_tail(opened)
+    return _pack_long_sketch_tail(opened) or fingerprints_packed
+
+
+def _pack_long_sketch_tail(opened: OpenStore) -> bool:
     with opened.database.read() as connection:
         state = opened.state(connection)
         if not state.channels.minhash:

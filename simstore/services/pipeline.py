@@ -17,6 +17,7 @@ def in_order(
     items: Iterable[Item],
     threads: int,
     *,
+    most_ahead: int,
     weight: Callable[[Item], int],
     most_weight: int,
 ) -> Iterator[Result]:
@@ -24,8 +25,9 @@ def in_order(
 
     Args:
         work: What the threads do.
-        items: Taken one by one, one more than there are threads ahead of the last result.
+        items: Taken one by one, as the results before them are asked for.
         threads: How many; with 1, or a single item, all is done in the caller's thread.
+        most_ahead: Items taken ahead of the last result, at most; no fewer than there are threads.
         weight: What an item weighs in memory.
         most_weight: Fewer items are ahead where they weigh more together.
     """
@@ -36,10 +38,11 @@ def in_order(
         return
     with ThreadPoolExecutor(threads, thread_name_prefix="prepare") as pool:
         ahead: deque[tuple[int, Future[Result]]] = deque()
+        most_ahead = max(most_ahead, threads)
         try:
             for item in chain(few, items):
                 ahead.append((weight(item), pool.submit(work, item)))
-                while len(ahead) > threads or sum(w for w, _ in ahead) > most_weight:
+                while len(ahead) > most_ahead or sum(w for w, _ in ahead) > most_weight:
                     yield ahead.popleft()[1].result()
             while ahead:
                 yield ahead.popleft()[1].result()

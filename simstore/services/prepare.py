@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, printable
-from simstore.fingerprint.channels import Channels, sketch_documents
+from simstore.fingerprint.channels import sketch_texts
 from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.scheme import Scheme
 from simstore.model import Document
+from simstore.services.counting import pack_change
+from simstore.services.opened import State
 from simstore.storage import codecs
 from simstore.text.decoding import encode
 
@@ -32,7 +33,9 @@ class PreparedBatch:
         sizes: Bytes of their texts.
         token_counts: Occurrences of features in them.
         packed_texts: Their compressed texts; empty where the store keeps none.
-        counts: Their feature counts.
+        counts: Their feature counts; None where ``change`` says all that is needed of them.
+        change: What they change in a vocabulary by terms, packed; None: there is none, or its
+            features have numbers.
         words: Their fingerprints, where these depend on the document alone.
         sketches: Size of the shingle set and packed sketch; empty where the store keeps none.
     """
@@ -43,15 +46,15 @@ class PreparedBatch:
     sizes: tuple[int, ...]
     token_counts: tuple[int, ...]
     packed_texts: tuple[bytes, ...]
-    counts: FeatureCounts
+    counts: FeatureCounts | None
+    change: bytes | None
     words: NDArray[np.uint64] | None
     sketches: tuple[tuple[int, bytes], ...]
 
 
-def prepare(
-    batch: Sequence[Document], scheme: Scheme, channels: Channels, *, keep_text: bool
-) -> PreparedBatch:
+def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     """Compute what needs no database: digests, counts, fingerprints, sketches, packed texts."""
+    scheme, channels = state.scheme, state.channels
     for document in batch:
         if not document.key:
             raise InvalidParameter("a document has an empty key; give each its own key")
@@ -60,17 +63,27 @@ def prepare(
     texts = [document.text for document in batch]
     counts = scheme.count(texts, [document.metadata for document in batch])
     by_document = not scheme.depends_on_corpus
+    keep_counts = state.keeps_counts or not by_document
     return PreparedBatch(
         tuple(batch),
         tuple(encode(document.key) for document in batch),
         tuple(hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest() for data in encoded),
         tuple(map(len, encoded)),
         tuple(scheme.token_counts(counts).tolist()),
-        tuple(codecs.compress(data) for data in encoded) if keep_text else (),
-        counts,
+        tuple(codecs.compress(data) for data in encoded) if state.settings.text_kept else (),
+        counts if keep_counts else None,
+        None if keep_counts or not state.records_vocabulary else pack_change(counts),
         scheme.fingerprints(counts) if by_document and channels.simhash else None,
-        tuple(sketch_documents(channels.sketching.sets(texts))) if channels.minhash else (),
+        tuple(sketch_texts(channels.sketching, texts)) if channels.minhash else (),
     )
+
+
+def is_prepared_for(prepared_with: State, state: State) -> bool:
+    """Return whether what was prepared with one state of a store serves another."""
+    one, other = prepared_with, state
+    return (one.scheme_id, one.channels, one.settings.text_kept) == (
+        other.scheme_id, other.channels, other.settings.text_kept,
+    ) and one.settings.vocabulary_recorded == other.settings.vocabulary_recorded  # fmt: skip
 
 
 def _with_json_metadata(document: Document) -> Document:

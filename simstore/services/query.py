@@ -14,10 +14,8 @@ from simstore.model import (
     Rejection,
     SampleResult,
 )
-from simstore.search.plan import (
-    check_radius,
-    default_radius,
-)
+from simstore.search.classic import METHODS, check_method
+from simstore.search.plan import check_radius, default_radius
 from simstore.services.matching import Matcher
 from simstore.services.opened import OpenStore, State, now
 from simstore.services.refresh import refresh
@@ -26,7 +24,6 @@ from simstore.storage.engine import Connection
 
 BATCH_SAMPLES = 256
 BATCH_CHARACTERS = 4 << 20
-PLANS = ("auto", "scan", "segments")
 
 
 def query_samples(
@@ -51,15 +48,15 @@ def query_samples(
         on_progress: Called after each batch of samples.
 
     Raises:
-        InvalidParameter: The radius is larger than the fingerprints, a threshold is not from 0 to
-            1, or the store has not the channel.
+        InvalidParameter: The radius is larger than the fingerprints or than the plan can do, a
+            threshold is not from 0 to 1, or the store has not the channel.
         StaleGeneration: ``require_fresh`` and the store cannot be refreshed.
     """
     started_at, started = now(), time.perf_counter()
     if options.limit is not None and options.limit < 1:
         raise InvalidParameter(f"limit {options.limit}: it must be at least 1")
-    if options.plan not in PLANS:
-        raise InvalidParameter(f"plan {options.plan!r}: choose one of {', '.join(PLANS)}")
+    if options.plan not in METHODS:
+        raise InvalidParameter(f"plan {options.plan!r}: choose one of {', '.join(METHODS)}")
     for name in ("min_resemblance", "min_containment", "min_likeness", "min_cosine"):
         least = getattr(options, name)
         if least is not None and not 0 <= least <= 1:
@@ -73,6 +70,7 @@ def query_samples(
         bits = state.scheme.bits
         radius = default_radius(bits) if options.radius is None else options.radius
         check_radius(radius, bits)
+        check_method(options.plan, bits, radius)
         matcher = Matcher(opened, connection, state, replace(options, radius=radius))
         batch: list[Document] = []
         size = 0

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.vocabulary import rank_features
 from simstore.model import RefreshSummary
-from simstore.services import counting, standing
+from simstore.services import counting, pack_fingerprints, standing
 from simstore.services.opened import OpenStore, State, now
 from simstore.services.pack import drop_retired_pages
 from simstore.storage import (
+    deltas,
     documents,
     fingerprints,
     frequencies,
@@ -75,6 +76,7 @@ def refresh(
         # Documents that others committed meanwhile are theirs to refresh.
         break
     drop_retired(opened)
+    pack_fingerprints.pack_long_tail(opened)
     with opened.database.read() as connection:
         state = opened.state(connection)
         standing = state.generation
@@ -108,7 +110,7 @@ def _begin(connection: Connection, state: State) -> GenerationRow:
 
 def freeze(connection: Connection, state: State) -> GenerationRow:
     """Begin a generation with the vocabulary as it is now."""
-    vocabularies.merge_deltas(connection, state.scheme_id)
+    deltas.merge(connection, state.scheme_id)
     generation_id = generations.add_generation(
         connection, state.scheme_id, "building", state.settings.changes, now()
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
-from simstore.fingerprint.channels import Channels, Sketching, sketch_documents
+from simstore.fingerprint.channels import Channels, Sketching, sketch_texts
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
@@ -21,7 +21,14 @@ from simstore.services.maintain import check_channels
 from simstore.services.opened import OpenStore, State, now
 from simstore.services.pack import pack_long_tail
 from simstore.services.refresh import Progress, drop_retired, freeze, link_batch
-from simstore.storage import documents, fingerprints, generations, sketches, vocabularies
+from simstore.storage import (
+    deltas,
+    documents,
+    fingerprints,
+    generations,
+    sketches,
+    vocabularies,
+)
 from simstore.storage.engine import Connection
 
 BATCH_DOCUMENTS = 1_000
@@ -174,8 +181,8 @@ def _count_batch(opened: OpenStore, connection: Connection, state: State, batch:
     texts = counting.whole_texts(opened, connection, batch)
     counts = counting.count_stored(connection, state.scheme, texts)
     _note_sizes(connection, state, batch, counts)
-    ids = opened.feature_ids(connection, state.scheme_id, counts.terms)
-    counting.change_vocabulary(connection, state.scheme_id, added=(ids, counts))
+    ids = counting.change_vocabulary(opened, connection, state, added=counts)
+    deltas.merge_many(connection, state.scheme_id, 1)
     if state.keeps_counts:
         counting.write_counts(connection, state.scheme_id, ids, counts, batch)
     if state.generation is not None:
@@ -238,7 +245,7 @@ def sketch_batch(
 ) -> None:
     """Make the sketches of stored documents from their texts, and store them."""
     texts = counting.whole_texts(opened, connection, document_ids)
-    made = sketch_documents(state.channels.sketching.sets(texts.values()))
+    made = sketch_texts(state.channels.sketching, list(texts.values()))
     sketches.put_many(
         connection,
         state.scheme_id,

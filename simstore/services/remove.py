@@ -49,12 +49,7 @@ def remove_documents(
             ids = sorted(row.document_id for row in rows.values())
             if not ids:
                 continue
-            if state.records_vocabulary:
-                counting.change_vocabulary(
-                    connection,
-                    state.scheme_id,
-                    removed=counting.feature_rows(opened, connection, state, ids),
-                )
+            counting.change_vocabulary(opened, connection, state, removed=ids)
             fingerprints.unlink_many(connection, ids)
             documents.delete_many(connection, ids)
             generations.note_change(connection)

@@ -120,10 +120,11 @@ def statistics(opened: OpenStore) -> StoreStatistics:
     with database.read() as connection:
         state = opened.state(connection)
         count, contents, text_bytes, first_seen, last_seen = documents.totals(connection)
-        distinct = linked = 0
+        distinct = packed_fingerprints = linked = 0
         if state.generation is not None:
             generation_id = state.generation.generation_id
-            distinct = fingerprints.count(connection, state.scheme.bits, generation_id)
+            distinct = state.generation.fingerprint_count
+            packed_fingerprints = state.generation.packed_count
             linked = fingerprints.link_count(connection, state.scheme.bits, generation_id)
         waiting = count - linked if state.channels.simhash else 0
         packed = sketches.layout(connection, state.scheme_id)
@@ -140,6 +141,7 @@ def statistics(opened: OpenStore) -> StoreStatistics:
             count,
             contents,
             distinct,
+            packed_fingerprints,
             waiting,
             sketches.count(connection, state.scheme_id),
             sum(sketches.stored_bytes(connection, state.scheme_id)),

@@ -5,12 +5,13 @@ The same core as a store's: reader, feature counts, ranks, fingerprints, verific
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore import compiled
 from simstore.errors import MalformedRecord
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.scheme import check_bits, rank_array
@@ -21,10 +22,12 @@ from simstore.model import Document, Match, SampleResult
 from simstore.search.hamming import verify
 from simstore.search.plan import default_radius
 from simstore.sources.articles import read_articles
-from simstore.sources.course import read_hash_table, read_stopwords
-from simstore.sources.streams import ByteStream
+from simstore.sources.course import read_hash_table, read_stopwords, size_of
+from simstore.sources.streams import ByteStream, DamagedStream
 
 BATCH_CHARACTERS = 4 << 20
+# What a page's bytes take page by page, for a guess whether the compiled form pays.
+_SECONDS_A_BYTE = 6e-8
 
 
 def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
@@ -49,11 +52,33 @@ def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
         hash_rows=read_hash_table(folder / "hashvalue.txt", features, bits),
         stopwords=read_stopwords(folder / "stopwords.txt"),
     )
+    articles, samples = folder / "article.txt", folder / "sample.txt"
+    if compiled.pays(_SECONDS_A_BYTE * size_of(articles)):
+        try:
+            return _run_compiled(scheme, articles, samples)
+        except DamagedStream:
+            # Page by page it is told where.
+            pass
+    return _run_by_page(scheme, articles, samples)
+
+
+def _run_compiled(scheme: SimtoolScheme, articles: Path, samples: Path) -> tuple[SampleResult, ...]:
+    from simstore.services.simtool_bulk import fingerprint_files
+
+    known, asked = fingerprint_files(scheme, articles, samples)
+    return tuple(
+        _result(asked.pages.key(number), query, known.words, known.pages.key, scheme.bits)
+        for number, query in enumerate(asked.words)
+    )
+
+
+def _run_by_page(scheme: SimtoolScheme, articles: Path, samples: Path) -> tuple[SampleResult, ...]:
+    features, bits = scheme.ranked_features, scheme.bits
     keys: list[str] = []
     counted: list[tuple[NDArray[np.int64], FeatureCounts]] = []
     numbers: dict[bytes, int] = {}
     totals = np.zeros(0, np.int64)
-    for batch in _batches(folder / "article.txt"):
+    for batch in _batches(articles):
         keys += [page.key for page in batch]
         counts = scheme.count([page.text for page in batch])
         ids = np.array([numbers.setdefault(term, len(numbers)) for term in counts.terms], np.int64)
@@ -71,23 +96,34 @@ def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
         or [np.empty((0, (bits + 63) // 64), np.uint64)]
     )
     results: list[SampleResult] = []
-    for batch in _batches(folder / "sample.txt"):
+    for batch in _batches(samples):
         counts = scheme.count([sample.text for sample in batch])
         ids = np.array([numbers.get(term, -1) for term in counts.terms], np.int64)
         known = np.where(ids >= 0, np.append(ranks, -1)[ids], -1)
         fingerprints = scheme.fingerprints(counts, known)
-        values = to_integers(fingerprints)
-        for sample, value, query in zip(batch, values, fingerprints, strict=True):
-            places, distances = verify(words, query, default_radius(bits))
-            order = np.argsort(distances, kind="stable")
-            matches = tuple(
-                Match(keys[place], distance, place)
-                for place, distance in zip(
-                    places[order].tolist(), distances[order].tolist(), strict=True
-                )
-            )
-            results.append(SampleResult(sample.key, to_hex(value, bits), matches))
+        results += [
+            _result(sample.key, query, words, keys.__getitem__, bits)
+            for sample, query in zip(batch, fingerprints, strict=True)
+        ]
     return tuple(results)
+
+
+def _result(
+    sample: str,
+    query: NDArray[np.uint64],
+    words: NDArray[np.uint64],
+    key_of: Callable[[int], str],
+    bits: int,
+) -> SampleResult:
+    """Return the pages within the radius of a sample, by distance, then order in the file."""
+    places, distances = verify(words, query, default_radius(bits))
+    order = np.argsort(distances, kind="stable")
+    matches = tuple(
+        Match(key_of(place), distance, place)
+        for place, distance in zip(places[order].tolist(), distances[order].tolist(), strict=True)
+    )
+    (value,) = to_integers(query.reshape(1, -1))
+    return SampleResult(sample, to_hex(value, bits), matches)
 
 
 def _batches(path: Path) -> Iterator[list[Document]]:

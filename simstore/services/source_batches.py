@@ -50,10 +50,14 @@ class Batch:
         else:
             self.rejections.append(record)
 
+    @property
+    def record_count(self) -> int:
+        """Return the number of records, rejected ones too, or of sources where that is larger."""
+        return max(len(self.documents) + len(self.rejections), len(self.marks))
+
     def is_full(self, most: int) -> bool:
         """Return whether it holds ``most`` records or sources, or enough text."""
-        count = max(len(self.documents) + len(self.rejections), len(self.marks))
-        return count >= most or self.size >= BATCH_CHARACTERS
+        return self.record_count >= most or self.size >= BATCH_CHARACTERS
 
     def until_first_rejection(self) -> Batch:
         """Return what comes before the first rejected record; the batch where there is none."""

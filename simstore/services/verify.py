@@ -38,7 +38,7 @@ class Verifier:
         self._state = state
         self._kept: dict[bytes, NDArray[np.uint64]] = {}
         self._kept_size = 0
-        self._corpus: tuple[int, dict[int, int]] | None = None
+        self._corpus: tuple[int, dict[int | bytes, int]] | None = None
 
     def overlaps(
         self,

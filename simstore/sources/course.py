@@ -22,6 +22,14 @@ def read_file(path: str | Path) -> bytes:
         return stream.read()
 
 
+def size_of(path: str | Path) -> int:
+    """Return the bytes of a file as it lies there; 0 where there is none."""
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
+
+
 def read_stopwords(path: str | Path) -> frozenset[bytes]:
     """Return the words of a file, separated by white space, ASCII letters lower-cased."""
     return frozenset(read_file(path).lower().split())
@@ -41,7 +49,11 @@ def read_hash_table(path: str | Path, features: int, bits: int) -> NDArray[np.ui
     Raises:
         InvalidParameter: A row is missing, too short, or has another character; names the line.
     """
-    lines = read_file(path).split(b"\n")
+    data = read_file(path)
+    regular = _regular_rows(data, features, bits)
+    if regular is not None:
+        return regular
+    lines = data.split(b"\n")
     if lines[-1] == b"":
         lines.pop()
     if len(lines) < features:
@@ -63,3 +75,15 @@ def read_hash_table(path: str | Path, features: int, bits: int) -> NDArray[np.ui
             )
         rows[number] = np.frombuffer(line[:bits], np.uint8) - ord("0")
     return rows
+
+
+def _regular_rows(data: bytes, features: int, bits: int) -> NDArray[np.uint8] | None:
+    """Return the rows of a table whose lines are all as long as the first; None: another one."""
+    length = data.find(b"\n") + 1
+    if not bits < length or features * length > len(data):
+        return None
+    table = np.frombuffer(data, np.uint8, features * length).reshape(features, length)
+    digits = table[:, : length - 1] - np.uint8(ord("0"))
+    if (table[:, -1] != ord("\n")).any() or (digits > 1).any():
+        return None
+    return np.ascontiguousarray(digits[:, :bits])

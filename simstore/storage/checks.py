@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+import numpy as np
+from sqlalchemy import Connection, LargeBinary, Table, func, select
 
+from simstore.search.pages import among, distinct
+from simstore.storage import generations, segment_pages
 from simstore.storage.documents import chunks
-from simstore.storage.fingerprints import from_stored
-from simstore.storage.schema import FingerprintTables, document, fingerprint_tables
+from simstore.storage.generations import GenerationRow
+from simstore.storage.schema import (
+    FingerprintTables,
+    document,
+    fingerprint_page,
+    fingerprint_tables,
+)
+from simstore.storage.tail import from_stored, to_stored, words_of
+
+# Ranges of fingerprints that are compared one after the other: 2 to this power.
+_RANGE_BITS = 6
 
 
 def file_problems(connection: Connection) -> Iterator[str]:
@@ -58,29 +71,54 @@ def tail_rows(
         yield from_stored(row[1]), tuple(row[2:])
 
 
-def unheld_values(connection: Connection, bits: int, generation_id: int) -> tuple[int, int]:
-    """Return how many fingerprints no document has, and how many links name no fingerprint."""
-    tables = fingerprint_tables(bits)
-    tail, links = tables.tail, tables.links
-    held = (
-        select(links.c.value)
-        .where(links.c.generation_id == generation_id, links.c.value == tail.c.value)
-        .exists()
+def unheld_values(connection: Connection, bits: int, row: GenerationRow) -> tuple[int, int]:
+    """Return how many fingerprints no document has, and how many links name no fingerprint.
+
+    Raises:
+        ValueError: A page is damaged.
+    """
+    unheld = unnamed = 0
+    for first, last in _ranges(bits):
+        links = _stored_between(connection, fingerprint_tables(bits).links, row, first, last)
+        linked = words_of(links, bits)
+        tail = _stored_between(connection, fingerprint_tables(bits).tail, row, first, last)
+        held = words_of(tail, bits)
+        if row.packed_count:
+            paged = segment_pages.read_range(connection, bits, row.generation_id, first, last)
+            held = np.concatenate((held, paged))
+        held = distinct(held)
+        unheld += len(held) - int(among(held, distinct(linked)).sum())
+        unnamed += len(linked) - int(among(linked, held).sum())
+    return unheld, unnamed
+
+
+def _ranges(bits: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and last fingerprint of ranges that cover all of M bits."""
+    parts_bits = min(bits, _RANGE_BITS)
+    size = 1 << (bits - parts_bits)
+    for number in range(1 << parts_bits):
+        yield number * size, (number + 1) * size - 1
+
+
+def _stored_between(
+    connection: Connection, table: Table, row: GenerationRow, first: int, last: int
+) -> list[Any]:
+    """Return the stored fingerprints of a range, which does not lie across the sign."""
+    bits = 128 if isinstance(table.c.value.type, LargeBinary) else 64
+    value = table.c.value
+    statement = select(value).where(
+        table.c.generation_id == row.generation_id,
+        value >= to_stored(first, bits),
+        value <= to_stored(last, bits),
     )
-    named = (
-        select(tail.c.value)
-        .where(tail.c.generation_id == generation_id, tail.c.value == links.c.value)
-        .exists()
+    return list(connection.execute(statement).scalars())
+
+
+def stray_pages(connection: Connection) -> int:
+    """Return how many pages belong to no generation."""
+    known = sum(
+        segment_pages.page_count(connection, row.generation_id)
+        for row in generations.generations(connection, ("building", "standing", "retired"))
     )
-    return (
-        connection.execute(
-            select(func.count())
-            .select_from(tail)
-            .where(tail.c.generation_id == generation_id, ~held)
-        ).scalar_one(),
-        connection.execute(
-            select(func.count())
-            .select_from(links)
-            .where(links.c.generation_id == generation_id, ~named)
-        ).scalar_one(),
-    )
+    statement = select(func.count()).select_from(fingerprint_page)
+    return connection.execute(statement).scalar_one() - known

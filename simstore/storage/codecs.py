@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ except ImportError:
     from backports import zstd
 
 _LEVEL = 3
+# A change of numbered features is a zstd frame, which begins otherwise.
+_NAMED = b"\x01"
 _local = threading.local()
 
 
@@ -78,3 +81,52 @@ def unpack_delta(packed: bytes) -> NDArray[np.int64]:
         ValueError: The BLOB is damaged.
     """
     return np.frombuffer(decompress(packed), "<i8").astype(np.int64).reshape(3, -1)
+
+
+def pack_named_delta(
+    terms: bytes,
+    ends: NDArray[np.int64],
+    document_counts: NDArray[np.int64],
+    total_counts: NDArray[np.int64],
+) -> bytes:
+    """Pack the change of a vocabulary whose features have no numbers.
+
+    Args:
+        terms: Distinct terms, one after the other.
+        ends: Where each begins and the last ends, shape (terms + 1,).
+        document_counts: May be negative; shape (terms,).
+        total_counts: May be negative; shape (terms,).
+    """
+    facts = np.concatenate((np.diff(ends), document_counts, total_counts)).astype("<i8")
+    planes = facts.view(np.uint8).reshape(-1, 8).T.tobytes()
+    size = (len(ends) - 1).to_bytes(8, "little")
+    return _NAMED + compress(b"".join((size, planes, terms)))
+
+
+def names_terms(packed: bytes) -> bool:
+    """Return whether a packed change names terms, not numbers."""
+    return packed[:1] == _NAMED
+
+
+def unpack_named_delta(
+    packed: bytes,
+) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.int64]]:
+    """Return terms, document counts and total counts; see :func:`pack_named_delta`.
+
+    Raises:
+        ValueError: The BLOB is damaged.
+    """
+    data = decompress(packed[1:])
+    size = int.from_bytes(data[:8], "little")
+    end = 8 + 24 * size
+    if len(data) < end:
+        raise ValueError("damaged change of a vocabulary")
+    planes = np.frombuffer(data[8:end], np.uint8).reshape(8, -1)
+    lengths, document_counts, totals = (
+        np.ascontiguousarray(planes.T).view("<i8").astype(np.int64).reshape(3, size)
+    )
+    ends = list(accumulate(lengths.tolist(), initial=end))
+    if ends[-1] != len(data) or (size and lengths.min() < 0):
+        raise ValueError("damaged change of a vocabulary")
+    terms = [data[start:stop] for start, stop in pairwise(ends)]
+    return terms, document_counts, totals

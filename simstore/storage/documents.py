@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
+from simstore.storage.rows import fetch, insert_rows, select_in
 from simstore.storage.schema import document, document_text, reindexed_count, source
 
 # Below every database's limit of parameters in a statement.
 CHUNK = 500
+# What is written of a new document, besides its number.
+COLUMNS = (
+    "key", "digest", "title", "collection", "metadata", "source_id", "run_id", "position",
+    "byte_offset", "byte_count", "token_count", "first_seen", "last_seen", "revision",
+)  # fmt: skip
+_METADATA = COLUMNS.index("metadata")
 
 Item = TypeVar("Item")
 
@@ -44,15 +52,16 @@ def integers(values: Sequence[int]) -> str:
 
 def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, DocumentRow]:
     """Return the stored documents among these keys."""
-    c = document.c
-    columns = (
-        c.document_id, c.key, c.digest, c.title, c.collection, c.metadata, c.source_id,
-        c.position, c.revision,
-    )  # fmt: skip
+    statement = (
+        "SELECT document_id, key, digest, title, collection, metadata, source_id, position, "
+        "revision FROM document WHERE key IN ({})"
+    )
     found = {}
-    for part in chunks(keys):
-        for row in connection.execute(select(*columns).where(c.key.in_(part))):
-            found[row[1]] = DocumentRow(*row)
+    for row in select_in(connection, statement, keys):
+        fields = json.loads(row[5]) if isinstance(row[5], str) else row[5]
+        found[row[1]] = DocumentRow(
+            row[0], row[1], row[2], row[3], row[4], fields, row[6], row[7], row[8]
+        )
     return found
 
 
@@ -82,26 +91,37 @@ def by_digests(
     connection: Connection, digests: Sequence[bytes]
 ) -> dict[bytes, list[tuple[int, bytes]]]:
     """Return (document, key) of all documents with each of these digests, in order of ingest."""
-    c = document.c
+    statement = "SELECT digest, document_id, key FROM document WHERE digest IN ({})"
     found: dict[bytes, list[tuple[int, bytes]]] = {}
-    for part in chunks(digests):
-        statement = (
-            select(c.digest, c.document_id, c.key).where(c.digest.in_(part)).order_by(c.document_id)
-        )
-        for digest, document_id, key in connection.execute(statement):
-            found.setdefault(digest, []).append((document_id, key))
+    for digest, document_id, key in select_in(connection, statement, digests):
+        found.setdefault(digest, []).append((document_id, key))
+    for rows in found.values():
+        rows.sort()
     return found
 
 
 def insert_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Insert documents in order; return their numbers, ascending."""
-    if not rows:
-        return []
-    connection.execute(insert(document), list(rows))
-    numbers = {
-        row.key: row.document_id for row in by_keys(connection, [r["key"] for r in rows]).values()
-    }
-    return [numbers[row["key"]] for row in rows]
+    """Insert documents in order, each with all of :data:`COLUMNS`; return their numbers."""
+    numbers = _next_numbers(connection, len(rows))
+    made = []
+    for number, row in zip(numbers, rows, strict=True):
+        values = [row[name] for name in COLUMNS]
+        if values[_METADATA] is not None:
+            values[_METADATA] = json.dumps(values[_METADATA])
+        made.append((number, *values))
+    insert_rows(connection, document, ("document_id", *COLUMNS), made)
+    return numbers
+
+
+def _next_numbers(connection: Connection, count: int) -> list[int]:
+    """Return numbers that no document has had, ascending, for a writer."""
+    if connection.dialect.name == "postgresql":
+        asked = "SELECT nextval(pg_get_serial_sequence('document', 'document_id')) "
+        rows = fetch(connection, asked + "FROM generate_series(1, ?)", count)
+        return sorted(row[0] for row in rows)
+    found = fetch(connection, "SELECT seq FROM sqlite_sequence WHERE name = 'document'")
+    first = (found[0][0] if found else 0) + 1
+    return list(range(first, first + count))
 
 
 def update_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -161,26 +181,25 @@ def delete_many(connection: Connection, document_ids: Sequence[int]) -> None:
         connection.execute(delete(document).where(document.c.document_id.in_(part)))
 
 
-def put_texts(connection: Connection, texts: Mapping[int, bytes]) -> None:
-    """Store compressed texts, replacing those of the same documents."""
-    ids = list(texts)
-    for part in chunks(ids):
+def put_texts(
+    connection: Connection, texts: Sequence[tuple[int, bytes]], *, replacing: Sequence[int] = ()
+) -> None:
+    """Store compressed texts: (document, text).
+
+    Args:
+        connection: A writer.
+        texts: Documents and their texts.
+        replacing: Those of the documents that have one already.
+    """
+    for part in chunks(replacing):
         connection.execute(delete(document_text).where(document_text.c.document_id.in_(part)))
-    if ids:
-        connection.execute(
-            insert(document_text),
-            [{"document_id": number, "text": packed} for number, packed in texts.items()],
-        )
+    insert_rows(connection, document_text, ("document_id", "text"), texts)
 
 
 def texts_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, bytes]:
     """Return the compressed texts of documents that have one."""
-    c = document_text.c
-    found: dict[int, bytes] = {}
-    for part in chunks(document_ids):
-        rows = connection.execute(select(c.document_id, c.text).where(c.document_id.in_(part)))
-        found.update((number, packed) for number, packed in rows)
-    return found
+    statement = "SELECT document_id, text FROM document_text WHERE document_id IN ({})"
+    return {row[0]: row[1] for row in select_in(connection, statement, document_ids)}
 
 
 def metadata_of(

@@ -1,4 +1,4 @@
-"""Fingerprints with their segment columns, and which documents have them."""
+"""The fingerprints of generations, in the tail and in pages, and which documents have them."""
 
 from __future__ import annotations
 
@@ -7,35 +7,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, delete, func, select
 
-from simstore.search.segments import segment_values, segment_widths
-from simstore.storage.documents import chunks, integers
+from simstore.fingerprint.simhash import to_words
+from simstore.storage import generations, segment_pages, tail
+from simstore.storage.documents import chunks
+from simstore.storage.generations import GenerationRow
+from simstore.storage.rows import insert_rows
 from simstore.storage.schema import (
     FAMILIES,
+    FingerprintTables,
     document,
     fingerprint_tables,
-    generation,
 )
-
-# Rows of a scan that are held in memory at a time.
-_SCAN_ROWS = 262_144
-_SIGN = 1 << 63
-
-
-def to_stored(value: int, bits: int) -> int | bytes:
-    """Return a fingerprint as the tables hold it: signed 64-bit, or 16 bytes above 64 bits."""
-    if bits > 64:
-        return value.to_bytes(16, "big")
-    return value - (1 << 64) if value >= _SIGN else value
-
-
-def from_stored(stored: int | bytes) -> int:
-    """Return a fingerprint as a non-negative integer; the inverse of :func:`to_stored`."""
-    if isinstance(stored, bytes):
-        return int.from_bytes(stored, "big")
-    return stored + (1 << 64) if stored < 0 else stored
+from simstore.storage.tail import from_stored, stored_values, to_stored, words_of
 
 
 def link_many(
@@ -49,28 +34,142 @@ def link_many(
         generation_id: The generation.
         fingerprints: Document number to fingerprint, a non-negative integer below 2**M.
     """
-    if not fingerprints:
+    words = to_words(fingerprints.values(), bits)
+    link_rows(connection, bits, generation_id, list(fingerprints), words)
+
+
+def link_rows(
+    connection: Connection,
+    bits: int,
+    generation_id: int,
+    document_ids: Sequence[int],
+    words: NDArray[np.uint64],
+) -> None:
+    """Give documents their fingerprints in a generation; they must have none there yet.
+
+    Args:
+        connection: A writer.
+        bits: Fingerprint length M.
+        generation_id: The generation.
+        document_ids: The documents.
+        words: Their fingerprints, shape (documents, ceil(M / 64)).
+    """
+    if not document_ids:
         return
-    tables = fingerprint_tables(bits)
-    names = [f"s{i}" for i in range(len(segment_widths(bits)))]
-    rows = [
-        {"generation_id": generation_id, "value": to_stored(value, bits)}
-        | dict(zip(names, segment_values(value, bits), strict=True))
-        for value in sorted(set(fingerprints.values()))
-    ]
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    connection.execute(dialect.insert(tables.tail).on_conflict_do_nothing(), rows)
-    connection.execute(
-        insert(tables.links),
+    add(connection, bits, generation_id, np.unique(words, axis=0))
+    insert_rows(
+        connection,
+        fingerprint_tables(bits).links,
+        ("generation_id", "document_id", "value"),
         [
-            {
-                "generation_id": generation_id,
-                "document_id": document_id,
-                "value": to_stored(value, bits),
-            }
-            for document_id, value in sorted(fingerprints.items())
+            (generation_id, document_id, value)
+            for document_id, value in zip(document_ids, stored_values(words), strict=True)
         ],
     )
+
+
+def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
+    """Put those fingerprints into the tail that are in no page; return how many are new.
+
+    Args:
+        connection: A writer.
+        bits: Fingerprint length M.
+        generation_id: The generation.
+        words: Fingerprints, shape (n, ceil(M / 64)).
+    """
+    packed = segment_pages.packed_among(connection, bits, generation_id, words)
+    added = tail.add(connection, bits, generation_id, words[~packed])
+    generations.note_fingerprints(connection, generation_id, added=added)
+    return added
+
+
+def remove(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
+    """Take fingerprints out of the tail and out of the pages; return how many were there."""
+    unpacked = tail.remove(connection, bits, generation_id, words)
+    packed = 0
+    if unpacked < len(words) and generations.packed_count(connection, generation_id):
+        packed = segment_pages.remove(connection, bits, generation_id, words)
+    generations.note_fingerprints(
+        connection, generation_id, added=-unpacked - packed, packed=-packed
+    )
+    return unpacked + packed
+
+
+def add_packed(
+    connection: Connection, bits: int, row: GenerationRow, words: NDArray[np.uint64]
+) -> int:
+    """Put fingerprints, and the tail with them, into pages; return how many are new.
+
+    Args:
+        connection: A writer.
+        bits: M, 64 or 128.
+        row: The generation as it is in this transaction.
+        words: Fingerprints, shape (n, M / 64).
+    """
+    waiting = list(tail.scan(connection, bits, row.generation_id))
+    moved = sum(map(len, waiting))
+    grown = segment_pages.add(
+        connection, bits, row.generation_id, np.concatenate((words, *waiting))
+    )
+    if moved:
+        tail.clear(connection, bits, row.generation_id)
+    generations.note_fingerprints(connection, row.generation_id, added=grown - moved, packed=grown)
+    return grown - moved
+
+
+def pack_some(connection: Connection, bits: int, row: GenerationRow, limit: int) -> int:
+    """Move up to ``limit`` fingerprints of a generation from the tail into pages; return how many.
+
+    Args:
+        connection: A writer.
+        bits: M, 64 or 128.
+        row: The generation as it is in this transaction.
+        limit: Most fingerprints.
+    """
+    parts = list(tail.scan(connection, bits, row.generation_id, limit))
+    if not parts:
+        return 0
+    words = np.concatenate(parts)
+    added = segment_pages.add(connection, bits, row.generation_id, words)
+    if len(words) == row.fingerprint_count - row.packed_count:
+        tail.clear(connection, bits, row.generation_id)
+    else:
+        tail.remove_up_to(connection, bits, row.generation_id, words[-1:])
+    generations.note_fingerprints(
+        connection, row.generation_id, added=added - len(words), packed=added
+    )
+    return len(words)
+
+
+def unpack_some(connection: Connection, bits: int, row: GenerationRow, limit: int) -> int:
+    """Move about ``limit`` fingerprints of a generation from pages into the tail.
+
+    Args:
+        connection: A writer.
+        bits: M, 64 or 128.
+        row: The generation as it is in this transaction.
+        limit: About how many fingerprints.
+
+    Returns:
+        How many were moved.
+    """
+    parts: list[NDArray[np.uint64]] = []
+    for part in segment_pages.scan(connection, bits, row.generation_id):
+        parts.append(part[: limit - sum(map(len, parts))])
+        if sum(map(len, parts)) >= limit:
+            break
+    if not parts:
+        return 0
+    words = np.concatenate(parts)
+    added = tail.add(connection, bits, row.generation_id, words)
+    if len(words) == row.packed_count:
+        segment_pages.drop(connection, row.generation_id)
+    else:
+        segment_pages.remove(connection, bits, row.generation_id, words)
+    generations.note_fingerprints(
+        connection, row.generation_id, added=added - len(words), packed=-len(words)
+    )
+    return len(words)
 
 
 def unlink_many(connection: Connection, document_ids: Sequence[int]) -> None:
@@ -78,32 +177,41 @@ def unlink_many(connection: Connection, document_ids: Sequence[int]) -> None:
 
     Fingerprints that no document has any more are deleted.
     """
-    present = connection.execute(select(generation.c.generation_id)).scalars().all()
-    for tables in FAMILIES:
-        links, tail = tables.links.c, tables.tail.c
-        for generation_id in present:
-            values: set[int | bytes] = set()
-            for part in chunks(document_ids):
-                of_part = (links.generation_id == generation_id, links.document_id.in_(part))
-                values.update(connection.execute(select(links.value).where(*of_part)).scalars())
-                connection.execute(delete(tables.links).where(*of_part))
-            if not values:
-                continue
-            held = (
-                select(links.value)
-                .where(links.generation_id == generation_id, links.value == tail.value)
-                .exists()
-            )
-            connection.execute(
-                delete(tables.tail).where(
-                    tail.generation_id == generation_id, tail.value == bindparam("_value"), ~held
-                ),
-                [{"_value": value} for value in values],
-            )
+    for row in generations.generations(connection, ("building", "standing", "retired")):
+        for tables in FAMILIES:
+            values = _unlink(connection, tables, row.generation_id, document_ids)
+            if values:
+                bits = 64 if tables is FAMILIES[0] else 128
+                remove(connection, bits, row.generation_id, words_of(values, bits))
+
+
+def _unlink(
+    connection: Connection,
+    tables: FingerprintTables,
+    generation_id: int,
+    document_ids: Sequence[int],
+) -> list[Any]:
+    """Delete the links of documents; return the stored fingerprints that have none any more."""
+    links = tables.links.c
+    values: set[int | bytes] = set()
+    for part in chunks(document_ids):
+        of_part = (links.generation_id == generation_id, links.document_id.in_(part))
+        values.update(connection.execute(select(links.value).where(*of_part)).scalars())
+        connection.execute(delete(tables.links).where(*of_part))
+    for some in chunks(list(values)):
+        held = select(links.value).where(
+            links.generation_id == generation_id, links.value.in_(some)
+        )
+        values.difference_update(connection.execute(held).scalars())
+    return sorted(values)
 
 
 def drop_generation_rows(connection: Connection, generation_id: int, limit: int) -> bool:
-    """Delete up to ``limit`` links and fingerprints of a generation; return whether some remain."""
+    """Delete up to ``limit`` links, fingerprints or pages of a generation.
+
+    Returns:
+        Whether some remain.
+    """
     for tables in FAMILIES:
         for table, column in ((tables.links, "document_id"), (tables.tail, "value")):
             of_generation = table.c.generation_id == generation_id
@@ -119,14 +227,7 @@ def drop_generation_rows(connection: Connection, generation_id: int, limit: int)
             else:
                 connection.execute(delete(table).where(of_generation, table.c[column] < last))
                 return True
-    return False
-
-
-def count(connection: Connection, bits: int, generation_id: int) -> int:
-    """Return the number of distinct fingerprints in a generation."""
-    tail = fingerprint_tables(bits).tail
-    statement = select(func.count()).select_from(tail).where(tail.c.generation_id == generation_id)
-    return connection.execute(statement).scalar_one()
+    return segment_pages.drop(connection, generation_id, limit)
 
 
 def link_count(connection: Connection, bits: int, generation_id: int) -> int:
@@ -180,61 +281,11 @@ def of_documents(
     return found
 
 
-def posting_count(
-    connection: Connection, bits: int, generation_id: int, segment: int, values: Sequence[int]
-) -> int:
-    """Return how many fingerprints have one of these values in a segment."""
-    name = fingerprint_tables(bits).tail.name
-    total = 0
-    for part in chunks(values):
-        total += connection.exec_driver_sql(
-            f"SELECT count(*) FROM {name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - integers
-            f"AND s{int(segment)} IN ({integers(part)})"
-        ).scalar_one()
-    return total
-
-
-def candidates(
-    connection: Connection,
-    bits: int,
-    generation_id: int,
-    probes: Sequence[tuple[int, Sequence[int]]],
-) -> NDArray[np.uint64]:
-    """Return the distinct fingerprints that share a probe.
-
-    Args:
-        connection: A snapshot.
-        bits: Fingerprint length M.
-        generation_id: The generation.
-        probes: (segment, values to look up in it).
-
-    Returns:
-        uint64, shape (candidates, ceil(M / 64)), in no order.
-    """
-    tables = fingerprint_tables(bits)
-    statements = [
-        f"SELECT value FROM {tables.tail.name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - integers
-        f"AND s{int(segment)} IN ({integers(part)})"
-        for segment, values in probes
-        for part in chunks(values)
-    ]
-    rows: list[Any] = []
-    # SQLite takes at most 500 terms in a compound statement.
-    for some in chunks(statements, 400):
-        result = connection.exec_driver_sql(" UNION ALL ".join(some))
-        rows += [row[0] for row in result.fetchall()]
-    return _words(rows, bits, distinct=True)
-
-
 def scan(connection: Connection, bits: int, generation_id: int) -> Iterator[NDArray[np.uint64]]:
     """Yield all distinct fingerprints of a generation in arrays of bounded size."""
-    tail = fingerprint_tables(bits).tail
-    result = connection.execute(
-        select(tail.c.value).where(tail.c.generation_id == generation_id),
-        execution_options={"yield_per": _SCAN_ROWS},
-    )
-    for part in result.scalars().partitions(_SCAN_ROWS):
-        yield _words(list(part), bits, distinct=False)
+    if generations.packed_count(connection, generation_id):
+        yield from segment_pages.scan(connection, bits, generation_id)
+    yield from tail.scan(connection, bits, generation_id)
 
 
 def documents_with(
@@ -252,12 +303,3 @@ def documents_with(
         )
         found += [(from_stored(row[0]), row[1], row[2]) for row in rows]
     return found
-
-
-def _words(rows: list[Any], bits: int, *, distinct: bool) -> NDArray[np.uint64]:
-    """Return stored values as words; the same order, unless only distinct ones are wanted."""
-    if bits > 64:
-        joined = b"".join(set(rows) if distinct else rows)
-        return np.frombuffer(joined, ">u8").astype(np.uint64).reshape(-1, 2)
-    values = np.array(rows, np.int64).view(np.uint64)
-    return (np.unique(values) if distinct else values).reshape(-1, 1)

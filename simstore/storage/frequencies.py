@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, insert, select
 
-from simstore.storage import codecs, documents, vocabularies
+from simstore.storage import codecs, deltas, documents
 from simstore.storage.schema import feature, generation_frequency
 
 # Features a row: some 100 kB packed.
@@ -29,7 +29,7 @@ def present(connection: Connection, scheme_id: int) -> Frequencies:
         select(c.feature_id, c.document_count).where(c.scheme_id == scheme_id)
     ).all()
     merged = np.array([tuple(row) for row in rows], np.int64).reshape(-1, 2)
-    ids, changes, _ = vocabularies.unmerged(connection, scheme_id)
+    ids, changes, _ = deltas.unmerged(connection, scheme_id).numbered
     numbers, places = np.unique(np.concatenate((merged[:, 0], ids)), return_inverse=True)
     counts = np.zeros(len(numbers), np.int64)
     np.add.at(counts, places, np.concatenate((merged[:, 1], changes)))

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from simstore.errors import ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import Policy
+from simstore.storage.rows import execute, fetch
 from simstore.storage.schema import generation, scheme, store
 
 
@@ -30,27 +31,29 @@ class GenerationRow:
 
     Attributes:
         basis: The store's count of changes when the vocabulary was frozen.
+        fingerprint_count: Distinct fingerprints.
+        packed_count: Those of them that are in pages; the others are the tail.
+        edition: Grows whenever a fingerprint comes or goes.
     """
 
     generation_id: int
     scheme_id: int
     status: str
     basis: int
+    fingerprint_count: int = 0
+    packed_count: int = 0
+    edition: int = 0
 
 
-_SETTINGS = select(store.c.policy, store.c.text_kept, store.c.vocabulary_recorded, store.c.changes)
-# Asked at the start of every transaction: one statement, built once.
-_STANDING = (
-    _SETTINGS.add_columns(
-        select(func.max(scheme.c.scheme_id)).where(scheme.c.status == "standing").scalar_subquery(),
-        generation.c.generation_id,
-        generation.c.scheme_id,
-        generation.c.basis,
-    )
-    .select_from(store.outerjoin(generation, generation.c.status == "standing"))
-    .order_by(generation.c.generation_id.desc())
-    .limit(1)
-)
+_SETTINGS = "SELECT policy, text_kept, vocabulary_recorded, changes FROM store"
+# Asked at the start of every transaction.
+_STANDING = """
+SELECT policy, text_kept, vocabulary_recorded, changes,
+    (SELECT max(scheme_id) FROM scheme WHERE status = 'standing'),
+    generation_id, scheme_id, basis, fingerprint_count, packed_count, edition
+FROM store LEFT JOIN generation ON generation.status = 'standing'
+ORDER BY generation_id DESC LIMIT 1
+"""
 
 
 def create_settings(
@@ -73,15 +76,18 @@ def create_settings(
 
 def settings(connection: Connection) -> Settings:
     """Return the settings of the store."""
-    row = connection.execute(_SETTINGS).one()
-    return Settings(cast(Policy, row[0]), row[1], row[2], row[3])
+    return _settings(fetch(connection, _SETTINGS)[0])
 
 
 def standing(connection: Connection) -> tuple[Settings, int | None, GenerationRow | None]:
     """Return the settings, the number of the standing scheme, and the standing generation."""
-    row = connection.execute(_STANDING).one()
-    found = None if row[5] is None else GenerationRow(row[5], row[6], "standing", row[7])
-    return Settings(cast(Policy, row[0]), row[1], row[2], row[3]), row[4], found
+    (row,) = fetch(connection, _STANDING)
+    found = None if row[5] is None else GenerationRow(row[5], row[6], "standing", *row[7:])
+    return _settings(row), row[4], found
+
+
+def _settings(row: tuple[Any, ...]) -> Settings:
+    return Settings(cast(Policy, row[0]), bool(row[1]), bool(row[2]), row[3])
 
 
 def set_policy(connection: Connection, policy: Policy) -> None:
@@ -91,7 +97,7 @@ def set_policy(connection: Connection, policy: Policy) -> None:
 
 def note_change(connection: Connection) -> None:
     """Count a change of the stored documents."""
-    connection.execute(update(store).values(changes=store.c.changes + 1))
+    execute(connection, "UPDATE store SET changes = changes + 1")
 
 
 def add_scheme(
@@ -154,7 +160,10 @@ def set_channels(connection: Connection, scheme_id: int, channels: Mapping[str, 
 
 def refuse_during_reindex(connection: Connection) -> None:
     """Raise ReindexInProgress where the store is between two schemes."""
-    building = scheme_with_status(connection, "building")
+    # Asked by every writer: whether there is one at all first.
+    building = None
+    if fetch(connection, "SELECT 1 FROM scheme WHERE status = 'building'"):
+        building = scheme_with_status(connection, "building")
     if building is not None:
         raise ReindexInProgress(building[1].label)
 
@@ -191,10 +200,13 @@ def generations(connection: Connection, statuses: Sequence[str]) -> list[Generat
     """Return the generations with one of these statuses, the newest first."""
     c = generation.c
     rows = connection.execute(
-        select(c.generation_id, c.scheme_id, c.status, c.basis)
+        select(
+            c.generation_id, c.scheme_id, c.status, c.basis, c.fingerprint_count, c.packed_count,
+            c.edition,
+        )
         .where(c.status.in_(statuses))
         .order_by(c.generation_id.desc())
-    )
+    )  # fmt: skip
     return [GenerationRow(*row) for row in rows]
 
 
@@ -214,6 +226,37 @@ def set_generation_status(
     connection.execute(
         update(generation).where(generation.c.generation_id == generation_id).values(values)
     )
+
+
+def note_fingerprints(
+    connection: Connection, generation_id: int, *, added: int = 0, packed: int = 0
+) -> None:
+    """Count fingerprints of a generation that came or went, and those that changed their place.
+
+    Args:
+        connection: A writer.
+        generation_id: The generation.
+        added: Distinct fingerprints that came, less those that went.
+        packed: Those that are in pages now and were not, less those that are not any more.
+    """
+    if not added and not packed:
+        return
+    execute(
+        connection,
+        "UPDATE generation SET fingerprint_count = fingerprint_count + ?, "
+        "packed_count = packed_count + ?, edition = edition + ? WHERE generation_id = ?",
+        added,
+        packed,
+        1 if added else 0,
+        generation_id,
+    )
+
+
+def packed_count(connection: Connection, generation_id: int) -> int:
+    """Return how many fingerprints of a generation are in pages."""
+    asked = "SELECT packed_count FROM generation WHERE generation_id = ?"
+    found = fetch(connection, asked, generation_id)
+    return int(found[0][0]) if found else 0
 
 
 def delete_generation(connection: Connection, generation_id: int) -> None:

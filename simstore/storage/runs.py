@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from simstore.model import Rejection, SourceState, StoredRejection
 from simstore.storage.documents import chunks
+from simstore.storage.rows import execute, fetch, select_in
 from simstore.storage.schema import ingest_run, reject, seen_record, source
 
 # A source and the number of a record in it; None: from no source.
@@ -17,26 +19,39 @@ Origin = tuple[int | None, int | None]
 
 def begin_run(connection: Connection, sources: Sequence[str], started_at: int, version: str) -> int:
     """Record that an ingest run has begun; return its number."""
-    zeros = dict.fromkeys(
-        ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count"), 0
+    row = (started_at, "running", json.dumps(list(sources)), version)
+    return int(
+        fetch(
+            connection,
+            "INSERT INTO ingest_run (started_at, state, sources, version, added, updated, "
+            "unchanged, duplicates, rejected, byte_count) VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0) "
+            "RETURNING run_id",
+            *row,
+        )[0][0]
     )
-    result = connection.execute(
-        insert(ingest_run),
-        {
-            "started_at": started_at,
-            "state": "running",
-            "sources": list(sources),
-            "version": version,
-            **zeros,
-        },
-    )
-    key = result.inserted_primary_key
-    return int(key[0]) if key else 0
 
 
-def count_in_run(connection: Connection, run_id: int, counts: Mapping[str, int]) -> None:
-    """Set the counts of a run to what is committed with this transaction."""
-    connection.execute(update(ingest_run).where(ingest_run.c.run_id == run_id).values(dict(counts)))
+def count_in_run(
+    connection: Connection, run_id: int, counts: Mapping[str, int], *, finished_at: int | None
+) -> None:
+    """Set the counts of a run to what is committed with this transaction.
+
+    Args:
+        connection: A writer.
+        run_id: The run.
+        counts: Each count of a run.
+        finished_at: When the run was finished; None: it goes on.
+    """
+    names = ", ".join(f"{name} = ?" for name in counts)
+    state = "running" if finished_at is None else "finished"
+    execute(
+        connection,
+        f"UPDATE ingest_run SET {names}, state = ?, finished_at = ? WHERE run_id = ?",  # noqa: S608 - ours
+        *counts.values(),
+        state,
+        finished_at,
+        run_id,
+    )
 
 
 def end_run(connection: Connection, run_id: int, state: str, finished_at: int) -> None:
@@ -88,29 +103,25 @@ def put_source(
     }
     if source_id is None:
         # Another process may have read it meanwhile.
-        source_id = connection.execute(
-            select(source.c.source_id).where(source.c.name == name)
-        ).scalar_one_or_none()
-    if source_id is not None:
-        connection.execute(update(source).where(source.c.source_id == source_id).values(values))
-        return source_id
-    result = connection.execute(insert(source), values)
-    key = result.inserted_primary_key
-    return int(key[0]) if key else 0
+        found = fetch(connection, "SELECT source_id FROM source WHERE name = ?", name)
+        source_id = found[0][0] if found else None
+    if source_id is None:
+        names = ", ".join(values)
+        marks = ", ".join("?" * len(values))
+        statement = f"INSERT INTO source ({names}) VALUES ({marks}) RETURNING source_id"  # noqa: S608 - ours
+        return int(fetch(connection, statement, *values.values())[0][0])
+    names = ", ".join(f"{column} = ?" for column in values)
+    statement = f"UPDATE source SET {names} WHERE source_id = ?"  # noqa: S608 - ours
+    execute(connection, statement, *values.values(), source_id)
+    return source_id
 
 
 def seen_digests(
     connection: Connection, source_id: int, positions: Sequence[int]
 ) -> dict[int, bytes]:
     """Return the digest last seen at each position that no document was taken from."""
-    c = seen_record.c
-    found: dict[int, bytes] = {}
-    for part in chunks(positions):
-        rows = connection.execute(
-            select(c.position, c.digest).where(c.source_id == source_id, c.position.in_(part))
-        )
-        found.update((position, digest) for position, digest in rows)
-    return found
+    statement = "SELECT position, digest FROM seen_record WHERE source_id = ? AND position IN ({})"
+    return {row[0]: row[1] for row in select_in(connection, statement, positions, source_id)}
 
 
 def put_seen(connection: Connection, records: Mapping[Origin, tuple[int, bytes]]) -> None:

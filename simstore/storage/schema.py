@@ -87,6 +87,11 @@ generation = Table(
     Column("basis", BIG, nullable=False),
     Column("created_at", BIG, nullable=False),
     Column("switched_at", BIG),
+    # Distinct fingerprints, and how many of them are in pages and not in the tail.
+    Column("fingerprint_count", BIG, nullable=False, server_default="0"),
+    Column("packed_count", BIG, nullable=False, server_default="0"),
+    # Grows whenever a fingerprint comes or goes.
+    Column("edition", BIG, nullable=False, server_default="0"),
     CheckConstraint(STATUS, name="status"),
     sqlite_autoincrement=True,
 )
@@ -333,6 +338,15 @@ def fingerprint_tables(bits: int) -> FingerprintTables:
     """Return the tables that hold fingerprints of M bits."""
     return _NARROW if bits <= 64 else _WIDE
 
+
+# Fingerprints of 64 and 128 bits, packed by the value of each of their segments.
+fingerprint_page = Table(
+    "fingerprint_page",
+    metadata,
+    # storage.segment_pages.page_key: generation, segment, value.
+    Column("page", BIG, primary_key=True, autoincrement=False),
+    Column("records", LargeBinary, nullable=False),  # search.pages
+)
 
 # A document's sketch. A changed text gets a new number, so numbers only grow, and what is packed or
 # in memory up to one of them stays true.

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from simstore.fingerprint.minhash import BandLayout
 from simstore.storage.documents import chunks, integers
+from simstore.storage.rows import insert_rows
 from simstore.storage.schema import band_layout, band_page, sketch
 
 # Sketches that are read from the database at a time.
@@ -55,14 +56,12 @@ def put_many(
     connection: Connection, scheme_id: int, made: Sequence[tuple[int, int, bytes]]
 ) -> None:
     """Write sketches of documents that have none by this scheme: (document, size, sketch)."""
-    if made:
-        connection.execute(
-            insert(sketch),
-            [
-                {"document_id": number, "scheme_id": scheme_id, "size": size, "sketch": packed}
-                for number, size, packed in made
-            ],
-        )
+    insert_rows(
+        connection,
+        sketch,
+        ("scheme_id", "document_id", "size", "sketch"),
+        [(scheme_id, *row) for row in made],
+    )
 
 
 def drop_many(connection: Connection, document_ids: Sequence[int]) -> None:

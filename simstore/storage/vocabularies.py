@@ -1,33 +1,26 @@
-"""The feature vocabulary: terms, counts kept by deltas, feature counts of documents, ranks."""
+"""The feature vocabulary: terms and their counts, feature counts of documents, ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, delete, func, insert, literal, select
 
 from simstore.storage import codecs
+from simstore.storage.deltas import unmerged
 from simstore.storage.documents import chunks
+from simstore.storage.rows import insert_rows, select_in
 from simstore.storage.schema import document_features, feature, generation_rank, vocabulary_delta
-
-_MANY_DELTAS = 64
 
 FeatureRow = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def feature_ids(connection: Connection, scheme_id: int, terms: Sequence[bytes]) -> dict[bytes, int]:
     """Return the numbers of the terms that the vocabulary knows."""
-    c = feature.c
-    found: dict[bytes, int] = {}
-    for part in chunks(terms):
-        rows = connection.execute(
-            select(c.term, c.feature_id).where(c.scheme_id == scheme_id, c.term.in_(part))
-        )
-        found.update((term, number) for term, number in rows)
-    return found
+    statement = "SELECT term, feature_id FROM feature WHERE scheme_id = ? AND term IN ({})"
+    return {row[0]: row[1] for row in select_in(connection, statement, terms, scheme_id)}
 
 
 def add_terms(connection: Connection, scheme_id: int, terms: Sequence[bytes]) -> dict[bytes, int]:
@@ -36,90 +29,15 @@ def add_terms(connection: Connection, scheme_id: int, terms: Sequence[bytes]) ->
         return {}
     c = feature.c
     largest = connection.execute(select(func.max(c.feature_id))).scalar_one() or 0
-    connection.execute(
-        insert(feature),
-        [
-            {"scheme_id": scheme_id, "term": term, "document_count": 0, "total_count": 0}
-            for term in terms
-        ],
+    insert_rows(
+        connection,
+        feature,
+        ("scheme_id", "term", "document_count", "total_count"),
+        [(scheme_id, term, 0, 0) for term in terms],
     )
     # Writers take turns: what is above the largest number of before is ours.
     rows = connection.execute(select(c.term, c.feature_id).where(c.feature_id > largest))
     return {row[0]: row[1] for row in rows}
-
-
-def add_delta(
-    connection: Connection,
-    scheme_id: int,
-    ids: NDArray[np.int64],
-    document_counts: NDArray[np.int64],
-    total_counts: NDArray[np.int64],
-) -> None:
-    """Append a change of counts; it is merged later."""
-    changed = (document_counts != 0) | (total_counts != 0)
-    if changed.any():
-        packed = codecs.pack_delta(ids[changed], document_counts[changed], total_counts[changed])
-        connection.execute(insert(vocabulary_delta), {"scheme_id": scheme_id, "delta": packed})
-
-
-def delta_count(connection: Connection, scheme_id: int) -> int:
-    """Return how many deltas are not merged."""
-    c = vocabulary_delta.c
-    statement = select(func.count()).select_from(vocabulary_delta).where(c.scheme_id == scheme_id)
-    return connection.execute(statement).scalar_one()
-
-
-def unmerged(connection: Connection, scheme_id: int) -> NDArray[np.int64]:
-    """Return the sum of the deltas: feature numbers, document and total counts, shape (3, n)."""
-    c = vocabulary_delta.c
-    rows = connection.execute(select(c.delta).where(c.scheme_id == scheme_id)).scalars()
-    total = np.empty((3, 0), np.int64)
-    pending: list[NDArray[np.int64]] = []
-    size = 0
-    for packed in rows:
-        pending.append(codecs.unpack_delta(packed))
-        size += pending[-1].shape[1]
-        if size > 4_000_000:
-            total, pending, size = _sum_deltas([total, *pending]), [], 0
-    return _sum_deltas([total, *pending])
-
-
-def _sum_deltas(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    joined = np.concatenate(parts, axis=1)
-    ids, inverse = np.unique(joined[0], return_inverse=True)
-    sums = np.zeros((3, len(ids)), np.int64)
-    sums[0] = ids
-    np.add.at(sums[1], inverse, joined[1])
-    np.add.at(sums[2], inverse, joined[2])
-    return sums
-
-
-def merge_deltas(connection: Connection, scheme_id: int) -> None:
-    """Add the deltas to the counts of the terms, and drop them."""
-    ids, document_counts, total_counts = unmerged(connection, scheme_id)
-    if len(ids):
-        c = feature.c
-        connection.execute(
-            update(feature)
-            .where(c.feature_id == bindparam("_id"))
-            .values(
-                document_count=c.document_count + bindparam("_documents"),
-                total_count=c.total_count + bindparam("_total"),
-            ),
-            [
-                {"_id": number, "_documents": documents, "_total": total}
-                for number, documents, total in zip(
-                    ids.tolist(), document_counts.tolist(), total_counts.tolist(), strict=True
-                )
-            ],
-        )
-    connection.execute(delete(vocabulary_delta).where(vocabulary_delta.c.scheme_id == scheme_id))
-
-
-def merge_many_deltas(connection: Connection, scheme_id: int) -> None:
-    """Merge the deltas where so many have gathered that readers would feel it."""
-    if delta_count(connection, scheme_id) >= _MANY_DELTAS:
-        merge_deltas(connection, scheme_id)
 
 
 def most_frequent(
@@ -133,10 +51,12 @@ def most_frequent(
         size: How many terms the caller will rank; None: all.
 
     Returns:
-        (term, number, document count, total count), counts above zero.
+        (term, number, document count, total count), counts above zero; the number is 0 where the
+        term has none yet.
     """
     c = feature.c
-    ids, document_changes, total_changes = unmerged(connection, scheme_id)
+    pending = unmerged(connection, scheme_id)
+    ids, document_changes, total_changes = pending.numbered
     statement = select(c.term, c.feature_id, c.document_count, c.total_count).where(
         c.scheme_id == scheme_id, c.total_count > 0
     )
@@ -148,7 +68,7 @@ def most_frequent(
             .where(c.scheme_id == scheme_id)
             .order_by(c.total_count.desc())
             .limit(1)
-            .offset(size + len(ids) - 1)
+            .offset(size + len(pending) - 1)
             .scalar_subquery()
         )
         statement = statement.where(c.total_count >= func.coalesce(least, literal(1)))
@@ -166,20 +86,45 @@ def most_frequent(
         if number in found:
             term, _, held_documents, held_total = found[number]
             found[number] = (term, number, held_documents + documents, held_total + total)
-    return [row for row in found.values() if row[3] > 0]
+    rows_of = {row[0]: row for row in found.values()}
+    named = _rows_of_terms(connection, scheme_id, [t for t in pending.named if t not in rows_of])
+    for term, (documents, total) in pending.named.items():
+        held = rows_of.get(term) or named.get(term) or (term, 0, 0, 0)
+        rows_of[term] = (term, held[1], held[2] + documents, held[3] + total)
+    return [row for row in rows_of.values() if row[3] > 0]
 
 
-def pending_documents(connection: Connection, scheme_id: int) -> dict[int, int]:
-    """Return by how many documents each feature's count changes by deltas that are not merged."""
-    ids, changes, _ = unmerged(connection, scheme_id)
-    return dict(zip(ids.tolist(), changes.tolist(), strict=True))
+def _rows_of_terms(
+    connection: Connection, scheme_id: int, terms: Sequence[bytes]
+) -> dict[bytes, tuple[bytes, int, int, int]]:
+    """Return (term, number, document count, total count) of terms, merged counts only."""
+    statement = (
+        "SELECT term, feature_id, document_count, total_count FROM feature "
+        "WHERE scheme_id = ? AND term IN ({})"
+    )
+    return {row[0]: tuple(row) for row in select_in(connection, statement, terms, scheme_id)}
+
+
+def pending_documents(connection: Connection, scheme_id: int) -> dict[int | bytes, int]:
+    """Return by how many documents the counts of features change by deltas that are not merged.
+
+    Returns:
+        The number of a feature, or its term where the delta names that, to the change.
+    """
+    pending = unmerged(connection, scheme_id)
+    ids, changes, _ = pending.numbered
+    found: dict[int | bytes, int] = {
+        term: documents for term, (documents, _) in pending.named.items()
+    }
+    found.update(zip(ids.tolist(), changes.tolist(), strict=True))
+    return found
 
 
 def document_counts(
     connection: Connection,
     scheme_id: int,
     terms: Sequence[bytes],
-    pending: Mapping[int, int],
+    pending: Mapping[int | bytes, int],
 ) -> NDArray[np.int64]:
     """Return how many documents each term occurs in, 0 for unknown ones, shape (terms,).
 
@@ -189,16 +134,9 @@ def document_counts(
         terms: The terms.
         pending: What :func:`pending_documents` returns in the same snapshot.
     """
-    c = feature.c
-    found: dict[bytes, int] = {}
-    for part in chunks(terms):
-        rows = connection.execute(
-            select(c.term, c.feature_id, c.document_count).where(
-                c.scheme_id == scheme_id, c.term.in_(part)
-            )
-        )
-        found.update((term, merged + pending.get(number, 0)) for term, number, merged in rows)
-    return np.array([found.get(term, 0) for term in terms], np.int64)
+    merged = _rows_of_terms(connection, scheme_id, terms)
+    found = {term: row[2] + pending.get(row[1], 0) for term, row in merged.items()}
+    return np.array([found.get(term, 0) + pending.get(term, 0) for term in terms], np.int64)
 
 
 def terms_of(connection: Connection, feature_ids: Sequence[int]) -> dict[int, bytes]:
@@ -214,7 +152,9 @@ def terms_of(connection: Connection, feature_ids: Sequence[int]) -> dict[int, by
 def known_term_count(connection: Connection, scheme_id: int) -> int:
     """Return the number of terms that the vocabulary has ever held."""
     statement = select(func.count()).select_from(feature).where(feature.c.scheme_id == scheme_id)
-    return connection.execute(statement).scalar_one()
+    merged = connection.execute(statement).scalar_one()
+    named = list(unmerged(connection, scheme_id).named)
+    return merged + len(named) - len(feature_ids(connection, scheme_id, named))
 
 
 def largest_feature_id(connection: Connection, scheme_id: int) -> int:
@@ -282,15 +222,28 @@ def drop_scheme(connection: Connection, scheme_id: int) -> None:
         connection.execute(delete(table).where(table.c.scheme_id == scheme_id))
 
 
-def put_features(connection: Connection, scheme_id: int, packed: Mapping[int, bytes]) -> None:
-    """Store packed feature counts of documents, replacing those of the same documents."""
-    drop_features(connection, scheme_id, list(packed))
-    if packed:
-        rows: list[dict[str, Any]] = [
-            {"document_id": number, "scheme_id": scheme_id, "features": features}
-            for number, features in packed.items()
-        ]
-        connection.execute(insert(document_features), rows)
+def put_features(
+    connection: Connection,
+    scheme_id: int,
+    packed: Sequence[tuple[int, bytes]],
+    *,
+    replacing: Sequence[int] = (),
+) -> None:
+    """Store packed feature counts of documents: (document, counts).
+
+    Args:
+        connection: A writer.
+        scheme_id: The scheme that counted.
+        packed: Documents and their counts.
+        replacing: Those of the documents that have some already.
+    """
+    drop_features(connection, scheme_id, replacing)
+    insert_rows(
+        connection,
+        document_features,
+        ("scheme_id", "document_id", "features"),
+        [(scheme_id, *row) for row in packed],
+    )
 
 
 def packed_features_of(

@@ -12,6 +12,7 @@ from simstore.text import unicode14
 SEPARATOR = 0
 WORD = 1  # letters, marks and digits of scripts that put blanks between words
 CHARACTER = 2  # scripts without blanks between words, Hangul, and code points unknown to 14.0
+CHANGES = 3  # in the tables of forms: what it is depends on its form
 
 # Blocks whose letters stand alone: words are not separated by blanks (Han, kana, Thai, Lao,
 # Tibetan, Myanmar, Khmer, ...) or change their form too much (Hangul).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import Any, Literal, Self, get_args
@@ -32,9 +32,7 @@ _LONGEST_MARKS = 30
 
 # Characters that show nothing and may stand inside a word: soft hyphen, joiners, direction marks,
 # word joiner, byte order mark, variation selectors.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u200c-\u200f\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+"
-)
+INVISIBLE = re.compile("[\u00ad\u034f\u200c-\u200f\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")
 
 # The blocks of combining marks that Unicode 14.0 knows for Latin, Greek and Cyrillic. The vowel
 # signs of Hebrew, Arabic, Thai or Devanagari and the voicing marks of kana are in other blocks.
@@ -100,11 +98,12 @@ class Normalization:
         """
         if text.isascii():
             return text.lower() if self.case == "fold" else text
-        text = _INVISIBLE.sub("", text)
+        text = INVISIBLE.sub("", text)
         points = code_points(text)
         unknown = np.flatnonzero(unknown_table()[points])
         marks = mark_table()[points]
-        cuts = np.unique(np.concatenate((unknown, unknown + 1, _cuts_in_marks(marks))))
+        # Some may be there twice: nothing stands between them.
+        cuts = np.sort(np.concatenate((unknown, unknown + 1, _cuts_in_marks(marks))))
         if not len(cuts):
             formed = self._form(text)
         else:
@@ -118,14 +117,27 @@ class Normalization:
             return formed
         return folding.simplify(formed, words=self.han == "simplified-words")
 
-    def _form(self, text: str) -> str:
+    def steps(self, text: str) -> Iterator[str]:
+        """Yield what becomes of a text without invisible characters, step by step, to its form.
+
+        Chinese scripts are not folded here.
+        """
         form: Literal["NFKC", "NFC"] = "NFKC" if self.width == "fold" else "NFC"
         text = unicodedata.normalize(form, text)
+        yield text
         if self.case == "fold":
-            text = unicodedata.normalize(form, text.casefold())
+            text = text.casefold()
+            yield text
+            text = unicodedata.normalize(form, text)
+            yield text
         if self.accents == "strip":
-            decomposed = unicodedata.normalize("NFD", text)
-            text = unicodedata.normalize(form, _ACCENTS.sub("", decomposed))
+            text = _ACCENTS.sub("", unicodedata.normalize("NFD", text))
+            yield text
+            yield unicodedata.normalize(form, text)
+
+    def _form(self, text: str) -> str:
+        for formed in self.steps(text):
+            text = formed
         return text
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Self
+
+import numpy as np
 
 from simstore.errors import InvalidParameter
 from simstore.text import segmentation, stemming
 from simstore.text.folding import HAN_RUN
 from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.scanning import Cut, Scanned, scan_texts, with_terms
 from simstore.text.words import overlapping_pairs, spaced, terms
 
 UNITS = ("words", "characters")
@@ -93,6 +96,11 @@ class FeatureRecipe:
         return self.units == "words" and self.shingle == 1 and self.stem == "none"
 
     @property
+    def scannable(self) -> bool:
+        """Return whether the compiled scanner cuts a text into these features."""
+        return self.counts_terms and self.segmenter == "chars"
+
+    @property
     def known_texts(self) -> tuple[str, ...]:
         """Return texts whose features show the versions of the packages that take part."""
         found: tuple[str, ...] = ()
@@ -151,6 +159,19 @@ class FeatureRecipe:
             return found
 
         return cut
+
+
+def scan_terms(texts: Sequence[str], recipe: FeatureRecipe) -> Scanned:
+    """Cut texts into the features of a scannable recipe, compiled."""
+    scanned = scan_texts(texts, recipe.normalization, Cut())
+    extract = recipe.extractor()
+    others = {
+        text: [
+            term.encode("utf-8", "surrogatepass") for part in extract(texts[text]) for term in part
+        ]
+        for text in np.flatnonzero(np.diff(scanned.offsets) == 0).tolist()
+    }
+    return with_terms(scanned, others)
 
 
 def _shingles(units: list[str], size: int) -> Iterator[list[str]]:

@@ -6,12 +6,14 @@ A shingle is a run of consecutive tokens; the set of a text's shingles stands fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
 
 from simstore.text.characters import CHARACTER, SEPARATOR, WORD, class_table, code_points
+from simstore.text.normalization import Normalization
+from simstore.text.scanning import Cut, Scanned, scan_texts, with_terms
 
 _ASCII_TOKENS = str.maketrans({chr(c): " " for c in range(128) if not chr(c).isalnum()})
 _BLANK = ord(" ")
@@ -27,6 +29,19 @@ def tokens(normalized: str) -> list[str]:
     has none.
     """
     return list(chain.from_iterable(token_pieces(normalized)))
+
+
+def scan_tokens(texts: Sequence[str], normalization: Normalization) -> Scanned:
+    """Cut texts into the tokens of their normalized forms, compiled."""
+    scanned = scan_texts(texts, normalization, Cut(pairs=False))
+    others = {
+        text: [
+            token.encode("utf-8", "surrogatepass")
+            for token in tokens(normalization.apply(texts[text]))
+        ]
+        for text in np.flatnonzero(np.diff(scanned.offsets) == 0).tolist()
+    }
+    return with_terms(scanned, others)
 
 
 def token_pieces(normalized: str) -> Iterator[list[str]]:

@@ -13,6 +13,7 @@ from simstore.cli import main
 from simstore.cli.simtool import main as simtool_main
 from simstore.errors import SimstoreError
 from simstore.model import QueryOptions
+from simstore.services import pack_fingerprints as pack_service
 from simstore.services import refresh as refresh_service
 from simstore.services import reindex as reindex_service
 from simstore.services.choose import SchemeChoice
@@ -139,6 +140,17 @@ def reindex(
         say("open")
         store.reindex(choice, resume=resume, on_progress=lambda done, _total: say(done))
     say("done")
+
+
+def pack_without_end(place: str, batch_fingerprints: int) -> None:
+    """Pack the fingerprints in small batches, unpack them, and again, until killed."""
+    pack_service.BATCH_FINGERPRINTS = batch_fingerprints
+    pack_service.UNPACK_FINGERPRINTS = batch_fingerprints
+    with Store.open(place) as store:
+        say("open")
+        while True:
+            store.pack(on_progress=lambda done, _total: say(f"packed {done}"))
+            store.unpack(on_progress=lambda done, _total: say(f"unpacked {done}"))
 
 
 def hold_lock(place: str, document: str) -> None:

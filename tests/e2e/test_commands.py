@@ -254,7 +254,7 @@ def test_query_options_narrow_the_answer(shell: Shell) -> None:
     assert keys("--since", "2020-01-01T00:00:00") == [["harbour", "copy"], ["bread"], []]
     assert keys("--collection", "none such") == [[], [], []]
     assert keys("--where", "site=none") == [[], [], []]
-    for plan in ("auto", "scan", "segments"):
+    for plan in ("auto", "scan", "probe", "tables4", "tables16", "segments"):
         assert keys("--plan", plan) == [["harbour", "copy"], ["bread"], []]
 
 
@@ -301,6 +301,8 @@ def test_explain_tells_plan_probes_candidates_and_time_on_stderr(shell: Shell) -
     assert len(lines) == 3
     for word in ("segments", "probes", "candidates", "matches", "ms"):
         assert all(word in line for line in lines)
+    expanded = shell("query", "--explain", "--plan", "expanded", "-k", "1", "sample.txt")
+    assert all("expanded, 1 probes" in line for line in expanded.error_lines)
 
 
 def test_report_writes_the_last_or_a_named_run_in_each_format(shell: Shell) -> None:

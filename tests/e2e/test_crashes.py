@@ -413,6 +413,35 @@ def test_killed_removal_removes_all_or_nothing_of_a_batch(
     assert_sound(path)
 
 
+@seeds(2)
+@pytest.mark.parametrize("bits", [64, 128])
+def test_killed_packing_leaves_each_fingerprint_in_one_place_and_the_answers_as_they_were(
+    nursery: Nursery, tmp_path: Path, bits: int, seed: int
+) -> None:
+    chance = random.Random(f"pack {bits} {seed}")
+    trial = web_trial(tmp_path, seed)
+    trial = replace(
+        trial, make=lambda path: Store.create(path, scheme=SchemeChoice("web", bits=bits))
+    )
+    path = trial.clean("store.db")
+    expected = trial.state(path)
+    places = set()
+    for _ in range(4):
+        child = nursery.start("pack_without_end", tmp_path, place=str(path), batch_fingerprints=17)
+        kill_at_random(child, chance, 20)
+        assert_sound(path)
+        assert trial.state(path) == expected
+        with Store.open(path) as store:
+            places.add(store.statistics().packed_fingerprints)
+    assert any(places)
+    assert nursery.simstore(tmp_path, "pack", "--db", path).code == 0
+    assert trial.state(path) == expected
+    assert_sound(path)
+    assert nursery.simstore(tmp_path, "unpack", "--db", path).code == 0
+    assert trial.state(path) == expected
+    assert_sound(path)
+
+
 @seeds(1)
 def test_killed_compaction_loses_nothing(nursery: Nursery, tmp_path: Path, seed: int) -> None:
     chance = random.Random(f"compact {seed}")

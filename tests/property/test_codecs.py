@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simstore.fingerprint.packed_terms import packed as packed_terms
 from simstore.fingerprint.simhash import pack, to_hex, to_integers, to_words
 from simstore.storage import codecs
 from simstore.storage.fingerprints import from_stored, to_stored
@@ -42,11 +43,34 @@ def test_vocabulary_deltas_come_back(numbers: list[int], data: st.DataObject) ->
     assert codecs.unpack_delta(packed).tolist() == rows
 
 
+@given(st.lists(st.binary(max_size=40), unique=True, max_size=20), st.data())
+def test_vocabulary_deltas_by_terms_come_back(terms: list[bytes], data: st.DataObject) -> None:
+    size = len(terms)
+    amounts = st.lists(st.integers(-(2**62), 2**62), min_size=size, max_size=size)
+    rows = [data.draw(amounts), data.draw(amounts)]
+    packed = codecs.pack_named_delta(
+        *packed_terms(terms), *(np.array(row, np.int64) for row in rows)
+    )
+    assert codecs.names_terms(packed)
+    back = codecs.unpack_named_delta(packed)
+    assert (back[0], [counts.tolist() for counts in back[1:]]) == (terms, rows)
+    numbered = codecs.pack_delta(np.arange(size), *(np.array(row, np.int64) for row in rows))
+    assert not codecs.names_terms(numbered)
+    for damaged in (packed[:1], packed[:-1], packed[:1] + codecs.compress(bytes([9] * 40))):
+        with pytest.raises(ValueError, match="damaged"):
+            codecs.unpack_named_delta(damaged)
+
+
 @given(st.binary(max_size=60), st.binary(min_size=1, max_size=60))
 def test_damaged_blobs_are_a_value_error_or_another_value(data: bytes, damage: bytes) -> None:
     packed = codecs.compress(data)
     for blob in (b"", packed[:-1], damage, packed[:4] + damage):
-        for unpack in (codecs.decompress, codecs.unpack_features, codecs.unpack_delta):
+        for unpack in (
+            codecs.decompress,
+            codecs.unpack_features,
+            codecs.unpack_delta,
+            codecs.unpack_named_delta,
+        ):
             try:
                 unpack(blob)
             except ValueError:

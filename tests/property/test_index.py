@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simstore.errors import InvalidParameter
 from simstore.model import QueryOptions
+from simstore.search.classic import CLASSIC_METHODS, check_method
 from simstore.search.plan import cheapest_thresholds, default_radius, uniform_costs
 from simstore.search.segments import probe_count, segment_widths
-from simstore.services import neighbours
+from simstore.services import lookup
 from simstore.store import Store
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
@@ -51,7 +53,22 @@ def expected(
 def affordable_plans(width: int, radius: int, count: int) -> list[str]:
     thresholds, _ = cheapest_thresholds(uniform_costs(width, radius, count), radius)
     probes = sum(map(probe_count, segment_widths(width), thresholds))
-    return [plan for plan in PLANS if plan != "segments" or probes <= MOST_PROBES]
+    usual = [plan for plan in PLANS if plan != "segments" or probes <= MOST_PROBES]
+    return [*usual, *classic_plans(width, radius)]
+
+
+def classic_plans(width: int, radius: int) -> list[str]:
+    """Return the classic methods that can do it, and do it soon."""
+    if probe_count(width, radius) > MOST_PROBES:
+        return ["tables4", "tables16"] if width == 64 and radius <= 3 else []
+    able = []
+    for method in CLASSIC_METHODS:
+        try:
+            check_method(method, width, radius)
+        except InvalidParameter:
+            continue
+        able.append(method)
+    return able
 
 
 def flip(source: random.Random, value: int, width: int, count: int) -> int:
@@ -80,8 +97,13 @@ def test_query_finds_document_at_exactly_the_radius_for_all_bits(
         with create_hexadecimal(tmp_path / f"{width}.db", width, stored) as store:
             right = expected(stored, samples, radius)
             assert any(distance == radius for one in right for _, distance in one)
-            for plan in PLANS:
-                assert found(store, samples, radius, plan) == right, (width, radius, plan)
+            for plan in (*PLANS, *classic_plans(width, min(radius, 2))):
+                near = radius if plan in PLANS else min(radius, 2)
+                assert found(store, samples, near, plan) == expected(stored, samples, near), (
+                    width,
+                    near,
+                    plan,
+                )
             if width % 8 == 4:
                 assert found(store, samples, None, "auto") == right
             wide = min(width, 4 + width % 5)
@@ -146,8 +168,7 @@ def test_index_equals_the_oracle_where_a_segment_is_crowded(
     stored = [sample & ~low | source.getrandbits(width - 16) for _ in range(60)]
     stored += [flip(source, sample, width, distance) for distance in range(radius + 2)]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbours, "_SKEWED", 10)
-        patch.setattr(neighbours, "_WORTH_COUNTING", 10)
+        patch.setattr(lookup, "_SKEWED", 10)
         with create_hexadecimal(Path(folder) / "s.db", width, stored) as store:
             options = QueryOptions(radius=radius, plan="segments")
             (result,) = store.query_many([("", f"{sample:x}")], options)
@@ -163,7 +184,7 @@ def test_index_equals_the_oracle_where_a_segment_is_crowded(
 def test_documents_of_one_fingerprint_are_all_found_in_order_of_ingest(tmp_path: Path) -> None:
     stored = [5, 9, 5, 5, 4, 5]
     with create_hexadecimal(tmp_path / "s.db", 16, stored) as store:
-        for plan in PLANS:
+        for plan in (*PLANS, *classic_plans(16, 1)):
             assert found(store, [5], 1, plan) == [[(0, 0), (2, 0), (3, 0), (5, 0), (4, 1)]]
         assert store.statistics().distinct_fingerprints == 3
 

@@ -2,28 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
+import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstore.fingerprint import kernels
-from simstore.fingerprint.simhash import fingerprints, to_integers
+from simstore import compiled
+from simstore.fingerprint import simhash
+from simstore.fingerprint.channels import Sketching
+from simstore.fingerprint.packed_terms import PackedTerms, first_code_points, packed, term_hashes
+from simstore.fingerprint.simhash import fingerprints, fingerprints_of_hashes, to_integers
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.web import WebScheme
+from simstore.text import forms, scanning
+from simstore.text.normalization import Normalization
+from simstore.text.recipes import FeatureRecipe
+from simstore.text.scanning import Cut, scan_letters, scan_texts
+from simstore.text.shingles import tokens
+from simstore.text.words import letter_words, terms
 
 from .strategies import any_text, usual_bits
 
 needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
 
+# Letters of all kinds of change: case, width, composition, expansion, marks, invisible ones.
+mixed_text = st.text(
+    "abzXYZ019 ,.-\n\x00éÉßİıſﬁ①㍿漢字カナｶﾞｱ한글각ᄀ\u0301\u00ad\u200b\u200d😀𠀀ﷺα´¨ไท軟體",
+    max_size=60,
+)
+word_text = st.text("abcdefgHIJKL01 é", max_size=80)
+kernel_texts = st.lists(st.one_of(any_text, mixed_text, word_text), max_size=5)
+normalizations = st.builds(
+    Normalization,
+    st.sampled_from(["fold", "keep"]),
+    st.sampled_from(["fold", "keep"]),
+    st.sampled_from(["keep", "strip"]),
+)
+
 
 @pytest.fixture(autouse=True)
 def _default_kernels() -> Iterator[None]:
     yield
-    kernels.enable()
+    compiled.enable()
+
+
+def both(make: Callable[[], Any]) -> tuple[Any, Any]:
+    """Return what is made without the compiled forms, and with them."""
+    compiled.disable()
+    plain = make()
+    compiled.enable(0)
+    return plain, make()
 
 
 @st.composite
@@ -52,19 +86,33 @@ def by_plain_loop(
     return made
 
 
-def by_product(
-    documents: list[list[tuple[int, int]]], signs: list[list[int]], tie: int
-) -> list[int]:
+def rows_of(documents: list[list[tuple[int, int]]]) -> tuple[Any, Any, Any]:
     entries = [entry for document in documents for entry in document]
-    made = fingerprints(
+    return (
         np.cumsum([0, *map(len, documents)]).astype(np.int64),
         np.array([row for row, _ in entries], np.int64),
         np.array([weight for _, weight in entries], np.int64),
-        np.array(signs, np.int8),
-        tie,
     )
+
+
+def by_product(
+    documents: list[list[tuple[int, int]]], signs: list[list[int]], tie: int
+) -> list[int]:
+    made = fingerprints(*rows_of(documents), np.array(signs, np.int8), tie)
     assert made.dtype == np.uint64
     assert made.shape == (len(documents), (len(signs[0]) + 63) // 64)
+    return to_integers(made)
+
+
+def by_hashes(
+    documents: list[list[tuple[int, int]]], signs: list[list[int]], tie: int
+) -> list[int]:
+    bits = len(signs[0])
+    width = 64 if bits <= 64 else 128
+    rows = [sum((s > 0) << (width - 1 - bit) for bit, s in enumerate(row)) for row in signs]
+    hashes = simhash.to_words(rows, width)
+    made = fingerprints_of_hashes(*rows_of(documents), hashes, bits, tie)
+    assert made.dtype == np.uint64
     return to_integers(made)
 
 
@@ -72,9 +120,10 @@ def by_product(
 def test_numpy_form_equals_a_plain_loop(
     given_: tuple[list[list[tuple[int, int]]], list[list[int]]], tie: int
 ) -> None:
-    kernels.disable()
+    compiled.disable()
     documents, signs = given_
     assert by_product(documents, signs, tie) == by_plain_loop(documents, signs, tie)
+    assert by_hashes(documents, signs, tie) == by_plain_loop(documents, signs, tie)
 
 
 @needs_numba
@@ -82,43 +131,167 @@ def test_numpy_form_equals_a_plain_loop(
 def test_compiled_form_equals_a_plain_loop(
     given_: tuple[list[list[tuple[int, int]]], list[list[int]]], tie: int
 ) -> None:
-    kernels.enable(0)
+    compiled.enable(0)
     documents, signs = given_
     assert by_product(documents, signs, tie) == by_plain_loop(documents, signs, tie)
+    assert by_hashes(documents, signs, tie) == by_plain_loop(documents, signs, tie)
 
 
-@needs_numba
-@given(st.lists(any_text, max_size=4), st.sampled_from([64, 100]))
-def test_schemes_give_the_same_compiled_or_not(texts: list[str], bits: int) -> None:
-    made = []
-    for switch in (kernels.disable, lambda: kernels.enable(0)):
-        switch()
-        web, simtool = WebScheme(bits), SimtoolScheme(20, bits)
-        counts = simtool.count(texts)
-        ranks = np.arange(len(counts.terms), dtype=np.int64) % 21 - 1
-        made.append(
-            (
-                to_integers(web.fingerprints(web.count(texts))),
-                to_integers(simtool.fingerprints(counts, ranks)),
-            )
+def counted(counts: Any) -> list[dict[bytes, int]]:
+    assert len(set(counts.terms)) == len(counts.terms)
+    found = []
+    for row in range(len(counts)):
+        columns, amounts = counts.row(row)
+        assert columns.tolist() == sorted(set(columns.tolist()))
+        found.append(
+            {counts.terms[c]: n for c, n in zip(columns.tolist(), amounts.tolist(), strict=True)}
         )
-    assert made[0] == made[1]
+    return found
 
 
 @needs_numba
-def test_compiled_form_is_used_from_the_threshold_on() -> None:
-    arguments = (
-        np.array([0, 2], np.int64),
-        np.array([0, 1], np.int64),
-        np.array([3, 2], np.int64),
-        np.array([[1, -1, 1], [-1, -1, 1]], np.int8),
-        0,
-    )
-    kernels.enable(3)
-    assert kernels.signed_sums_positive(*arguments) is None
-    kernels.enable(2)
-    made = kernels.signed_sums_positive(*arguments)
-    assert made is not None
-    assert made.tolist() == [[True, False, True]]
-    kernels.disable()
-    assert kernels.signed_sums_positive(*arguments) is None
+@given(kernel_texts, usual_bits, normalizations, st.sampled_from(["log-tf", "tf"]))
+def test_schemes_give_the_same_compiled_or_not(
+    texts: list[str], bits: int, normalization: Normalization, weights: str
+) -> None:
+    def make() -> Any:
+        recipe = FeatureRecipe(normalization)
+        stopwords = frozenset([b"the", "漢字".encode(), b"a"])
+        web = WebScheme(bits, recipe=recipe, weights=weights, stopwords=stopwords)
+        simtool = SimtoolScheme(20, bits, stopwords=frozenset([b"a"]))
+        plain_texts = [text.encode("utf-8", "replace").decode() for text in texts]
+        letters = simtool.count(plain_texts)
+        ranks = np.arange(len(letters.terms), dtype=np.int64) % 21 - 1
+        features = web.count(texts)
+        return (
+            counted(features),
+            features.token_counts().tolist(),
+            to_integers(web.fingerprints(features)),
+            tuple(letters.terms),
+            counted(letters),
+            to_integers(simtool.fingerprints(letters, ranks)),
+        )
+
+    plain, fast = both(make)
+    assert plain == fast
+
+
+@needs_numba
+@given(kernel_texts, normalizations, st.integers(1, 5))
+def test_shingle_sets_and_sketches_are_the_same_compiled_or_not(
+    texts: list[str], normalization: Normalization, shingle: int
+) -> None:
+    sketching = Sketching(normalization, shingle)
+
+    def make() -> Any:
+        sets = sketching.sets(texts)
+        sizes, made = sketching.sketched(texts)
+        return (
+            sets.offsets.tolist(), sets.hashes.tolist(), sizes.tolist(), made.tolist(), made.dtype,
+        )  # fmt: skip
+
+    plain, fast = both(make)
+    assert plain == fast
+
+
+def cut_by(scanned: scanning.Scanned) -> list[list[bytes]]:
+    names = tuple(PackedTerms.of_scanned(scanned))
+    places = scanned.offsets.tolist()
+    return [
+        [names[number] for number in scanned.numbers[first:end].tolist()]
+        for first, end in pairwise(places)
+    ]
+
+
+def utf8(words: list[str]) -> list[bytes]:
+    return [word.encode("utf-8", "surrogatepass") for word in words]
+
+
+@needs_numba
+@given(kernel_texts, normalizations)
+def test_scanner_cuts_as_the_plain_functions_do_where_there_are_letters(
+    texts: list[str], normalization: Normalization
+) -> None:
+    pairs = cut_by(scan_texts(texts, normalization, Cut()))
+    single = cut_by(scan_texts(texts, normalization, Cut(pairs=False)))
+    for text, found, alone in zip(texts, pairs, single, strict=True):
+        if found:
+            assert found == utf8(terms(text, normalization))
+            assert alone == utf8(tokens(normalization.apply(text)))
+
+
+@needs_numba
+@given(st.lists(st.one_of(st.binary(max_size=60), word_text.map(str.encode)), max_size=5))
+def test_scanner_cuts_letters_as_the_plain_function_does(texts: list[bytes]) -> None:
+    plain = [[word for part in letter_words(text) for word in part] for text in texts]
+    assert cut_by(scan_letters(texts)) == plain
+
+
+@needs_numba
+@given(st.integers(1, 3), st.sampled_from(["é", "漢", ""]))
+def test_scanner_numbers_more_terms_than_its_first_tables_hold(seed: int, letter: str) -> None:
+    words = [f"{letter}{n * seed:x}{'long' * (n % 9)}" for n in range(6000)]
+    texts = [" ".join(words), " ".join(reversed(words)), "漢".join(words)]
+    found = cut_by(scan_texts(texts, Normalization(), Cut()))
+    assert found == [utf8(terms(text)) for text in texts]
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    "normalization",
+    [Normalization(), Normalization("keep", "keep"), Normalization(accents="strip")],
+    ids=["fold", "keep", "strip"],
+)
+@pytest.mark.parametrize("around", ["a{}b", "é{}한", "각{}か"])
+def test_form_tables_tell_what_each_character_becomes_beside_others(
+    normalization: Normalization, around: str
+) -> None:
+    tables = forms.form_tables(normalization)
+    offsets = tables.offsets.tolist()
+    expansions = [
+        "".join(map(chr, tables.points[first:end].tolist())) for first, end in pairwise(offsets)
+    ]
+
+    def form_of(point: int, form: int) -> str:
+        if form >= 0:
+            return chr(form)
+        return "" if form == forms.DROPPED else expansions[-3 - form]
+
+    judged = [
+        (chr(point), form_of(point, form))
+        for point, form in enumerate(tables.forms.tolist())
+        if form != forms.DEPENDS and chr(point) != "\n"
+    ]
+    assert len(judged) > 0x110000 - 1500
+    made = normalization.apply("\n".join(around.format(c) for c, _ in judged)).split("\n")
+    first, last = (normalization.apply(part) for part in around.split("{}"))
+    assert made == [first + form + last for _, form in judged]
+
+
+@needs_numba
+@given(st.lists(st.one_of(st.binary(min_size=1, max_size=40), mixed_text.map(str.encode))))
+def test_hashes_of_terms_are_those_of_the_library(given_: list[bytes]) -> None:
+    found = [term for term in given_ if term]
+    padded = [term.ljust(-(-len(term) // 8) * 8, b"\0") for term in found]
+    starts = np.cumsum([0, *(len(term) // 8 for term in padded)])[:-1].astype(np.int64)
+    chunks = np.frombuffer(b"".join(padded), np.uint64).copy()
+    made = PackedTerms(chunks, starts, np.array([*map(len, found)], np.int64))
+    assert term_hashes(made).tolist() == [xxhash.xxh3_64_intdigest(term) for term in found]
+    assert term_hashes(tuple(found)).tolist() == term_hashes(made).tolist()
+    assert made == tuple(found)
+    assert made[1:3] == tuple(found[1:3])
+    joined, offsets = packed(made)
+    assert [joined[a:b] for a, b in pairwise(offsets)] == found
+    assert made.places_of(found[:2]).tolist() == [term in found[:2] for term in found]
+
+
+@given(st.lists(st.text(min_size=1, max_size=3), max_size=5))
+def test_first_code_points_of_terms(words: list[str]) -> None:
+    made = tuple(word.encode("utf-8", "surrogatepass") for word in words)
+    assert first_code_points(made).tolist() == [ord(word[0]) for word in words]
+    if find_spec("numba") is not None:
+        scanned = scan_texts(words, Normalization(), Cut())
+        terms_ = PackedTerms.of_scanned(scanned)
+        assert first_code_points(terms_).tolist() == [
+            ord(term.decode("utf-8", "surrogatepass")[0]) for term in terms_
+        ]

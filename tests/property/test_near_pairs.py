@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_words
 from simstore.search import near_pairs as join
-from simstore.search.hamming import verify
+from simstore.search import sorted_tables, table_lookup, table_plans
 from simstore.search.near_pairs import near_pairs
 
+from .kernels import kernels
+from .plans import by_scan, by_segments
 from .strategies import bits_and_radius, fingerprints_of, flipped
 
 
@@ -44,47 +46,50 @@ def joined(values: list[int], width: int, radius: int) -> list[tuple[int, int]]:
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
-@given(case=planted(), block=st.sampled_from([1, 7, 1 << 20]))
-def test_join_by_segments_is_the_comparison_of_every_pair(
-    case: tuple[list[int], int, int], block: int
+@given(case=planted(), block=st.sampled_from([1, 7, 1 << 20]), compiled_too=st.booleans())
+def test_join_by_tables_is_the_comparison_of_every_pair(
+    case: tuple[list[int], int, int], block: int, compiled_too: bool
 ) -> None:
     values, width, radius = case
     # Beyond, a segment has more values to flip to than a test can wait for.
     assume(radius <= 12)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(join, "_BLOCK", block)
-        patch.setattr(join, "_costs", cheap)
+    with pytest.MonkeyPatch.context() as patch, kernels(compiled_too):
+        patch.setattr(join, "_FEW", 0)
+        patch.setattr(table_lookup, "_BLOCK", block)
+        patch.setattr(sorted_tables, "_HELD_PAIRS", block)
+        patch.setattr(table_plans, "choose_plan", by_segments)
         assert joined(values, width, radius) == every_pair(values, radius)
 
 
-@given(case=planted())
-def test_sweep_is_the_comparison_of_every_pair(case: tuple[list[int], int, int]) -> None:
+@given(case=planted(), few=st.sampled_from([0, 1_000]), compiled_too=st.booleans())
+def test_sweep_is_the_comparison_of_every_pair(
+    case: tuple[list[int], int, int], few: int, compiled_too: bool
+) -> None:
     values, width, radius = case
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(join, "_SWEEP_COST", 0.0)
+    with pytest.MonkeyPatch.context() as patch, kernels(compiled_too):
+        patch.setattr(join, "_FEW", few)
+        patch.setattr(sorted_tables, "_SCAN_ROWS", 3)
+        patch.setattr(table_plans, "choose_plan", by_scan)
         assert joined(values, width, radius) == every_pair(values, radius)
-
-
-def cheap(_column: object, width: int, radius: int) -> list[float]:
-    """Costs with which looking up segments is always cheaper than comparing all."""
-    return [0.0, *(-1.0 / (threshold + 1) for threshold in range(min(radius, width) + 1))]
 
 
 def test_segments_compare_few_of_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(3)
     values = [chance.getrandbits(64) for _ in range(3_000)]
     values += [value ^ 0b111 for value in values[:50]]
-    compared = 0
+    compared: list[int] = []
+    expanded = table_lookup.expanded
 
-    def counted(candidates: Any, query: Any, radius: int) -> Any:
-        nonlocal compared
-        compared += len(candidates)
-        return verify(candidates, query, radius)
+    def counted(begins: Any, lengths: Any) -> Any:
+        compared.append(int(lengths.sum()))
+        return expanded(begins, lengths)
 
-    monkeypatch.setattr(join, "verify", counted)
-    assert joined(values, 64, 3) == [(row, 3_000 + row) for row in range(50)]
+    monkeypatch.setattr(table_plans, "choose_plan", by_segments)
+    monkeypatch.setattr(table_lookup, "expanded", counted)
+    with kernels(False):
+        assert joined(values, 64, 3) == [(row, 3_000 + row) for row in range(50)]
     # 3,050 * 3,049 / 2 pairs; an even spread has 4 / 65,536 of them in one of the four segments.
-    assert compared < 4_650_000 / 1_000
+    assert 150 <= sum(compared) < 4_650_000 / 1_000
 
 
 @pytest.mark.parametrize("radius", [-1, 65])

@@ -30,7 +30,7 @@ def test_record_with_other_known_answers_is_refused(scheme: WebScheme) -> None:
 
 @pytest.mark.parametrize("change", [{"version": 2}, {"name": "other"}])
 def test_unknown_scheme_is_refused(change: dict[str, object]) -> None:
-    with pytest.raises(SchemeMismatch, match="known here: simtool/1, web/1"):
+    with pytest.raises(SchemeMismatch, match="known here: given/1, simtool/1, web/1"):
         make_scheme(replace(WebScheme().record(), **change))  # type: ignore[arg-type]
 
 

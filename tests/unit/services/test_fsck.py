@@ -226,7 +226,7 @@ def test_link_to_no_fingerprint_is_found(tmp_path: Path, scheme: str) -> None:
 @pytest.mark.parametrize("column", ["document_count", "total_count"])
 def test_wrong_vocabulary_count_is_found(tmp_path: Path, scheme: str, column: str) -> None:
     with filled(tmp_path, SCHEMES[scheme]) as store:
-        store.vocabulary()
+        store.compact()
     found = after(
         tmp_path,
         f"UPDATE feature SET {column} = {column} + 1 "  # noqa: S608 - constants
@@ -238,7 +238,7 @@ def test_wrong_vocabulary_count_is_found(tmp_path: Path, scheme: str, column: st
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_missing_term_of_the_vocabulary_is_found(tmp_path: Path, scheme: str) -> None:
     with filled(tmp_path, SCHEMES[scheme]) as store:
-        store.vocabulary()
+        store.compact()
     found = after(tmp_path, "DELETE FROM feature WHERE term = CAST('boats' AS BLOB)")
     assert {"vocabulary", "features"} & kinds(found)
 
@@ -249,7 +249,34 @@ def test_lost_vocabulary_delta_is_found(tmp_path: Path) -> None:
     assert kinds(found) == {"vocabulary"}
 
 
-@pytest.mark.parametrize("blob", [b"", b"\x00", codecs.compress(b"abc")])
+@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize("counts", [(1, 0), (0, 1), (-1, -1)])
+@pytest.mark.parametrize("term", [b"boats", b"nowhere"])
+def test_vocabulary_delta_of_wrong_counts_is_found(
+    tmp_path: Path, term: bytes, counts: tuple[int, int], merged: bool
+) -> None:
+    with filled(tmp_path) as store:
+        if merged:
+            store.compact()
+    documents, total = (np.array([one], np.int64) for one in counts)
+    blob = codecs.pack_named_delta(term, np.array([0, len(term)]), documents, total)
+    found = after(tmp_path, ("INSERT INTO vocabulary_delta VALUES (9, 1, ?)", (blob,)))
+    assert kinds(found) == {"vocabulary"}
+    assert all(term.decode() in one.detail for one in found)
+
+
+@pytest.mark.parametrize(
+    "blob",
+    [
+        b"",
+        b"\x00",
+        b"\x01",
+        b"\x01" + codecs.compress(b"abc"),
+        b"\x01" + codecs.compress((2).to_bytes(8, "little") + bytes(24)),
+        codecs.pack_named_delta(b"a", np.arange(2), *np.ones((2, 1), np.int64))[:-3],
+        codecs.compress(b"abc"),
+    ],
+)
 def test_damaged_vocabulary_delta_is_found(tmp_path: Path, blob: bytes) -> None:
     filled(tmp_path).close()
     found = after(tmp_path, ("UPDATE vocabulary_delta SET delta = ?", (blob,)))
@@ -387,7 +414,8 @@ def test_fsck_shows_its_progress(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_reindex_or_refresh_mends_what_can_be_made_anew(tmp_path: Path, scheme: str) -> None:
-    filled(tmp_path, SCHEMES[scheme]).close()
+    with filled(tmp_path, SCHEMES[scheme]) as store:
+        store.compact()
     found = after(
         tmp_path,
         "UPDATE fingerprint_64 SET s0 = s0 + 1",

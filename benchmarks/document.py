@@ -1,0 +1,108 @@
+"""Assemble docs/benchmarks.md from the figures of the parts; standard library only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from paper import on_paper
+from results import Target, markdown_of, markdown_table, target_rows
+
+# Why a target is missed, by the beginning of its name.
+WHY: dict[str, str] = {}
+
+HEAD = """# Benchmarks
+
+Made by
+
+<!-- not run: it takes an hour -->
+```bash
+python benchmarks/run.py --big
+```
+
+which makes an environment of its own with the peers in it, runs each part in a process of its own,
+and assembles this page (`--only PART` renews one part, `--quick` tries all of it in minutes).
+Trust the ratios inside a table: a table is one run, on one machine, the methods timed in turn.
+Absolute figures are this machine's. Every answer was checked before it was timed."""
+
+
+def page(folder: Path, parts: Sequence[str]) -> str:
+    """Return the page.
+
+    Args:
+        folder: Where the parts' JSON files are; a part that has none is left out, and named.
+        parts: In the order of the page.
+    """
+    files = {part: folder / f"{part}.json" for part in parts}
+    records: dict[str, dict[str, Any]] = {
+        part: json.loads(file.read_text(encoding="utf-8"))
+        for part, file in files.items()
+        if file.is_file()
+    }
+    sections = [HEAD, _machines(records), _targets(records)]
+    sections += [markdown_of(record) for record in records.values()]
+    paper = on_paper(records)
+    if paper:
+        sections.append(paper)
+    absent = [part for part in parts if part not in records]
+    if absent:
+        sections.append(f"## Not measured yet\n\n{', '.join(absent)}.")
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _machines(records: dict[str, dict[str, Any]]) -> str:
+    """Return what each part ran on: the machine once, where all ran on the same."""
+    if not records:
+        return ""
+    machines = {
+        f"{m['processor']}, {m['cores']} cores, {m['memory_bytes'] / 2**30:.0f} GiB, {m['system']}"
+        for m in (record["machine"] for record in records.values())
+    }
+    versions: dict[str, set[str]] = {}
+    for record in records.values():
+        for name, version in record["versions"].items():
+            versions.setdefault(name, set()).add(version)
+    named = ", ".join(f"{name} {' and '.join(sorted(v))}" for name, v in versions.items())
+    rows = [
+        [
+            f"`{record['command']}`",
+            record["date"],
+            f"{record['seconds']:,} s",
+            f"{record['peak_bytes'] / 1e9:.1f} GB",
+            f"{record['machine']['load_15_minutes']:.1f}",
+        ]
+        for record in records.values()
+    ]
+    columns = ("command", "when", "took", "peak memory", "load")
+    return "\n\n".join(
+        [
+            f"Machine: {'; '.join(sorted(machines))}. {named}.",
+            markdown_table(columns, rows),
+            "*Load* is the average over the 15 minutes before the part's end: above the number of "
+            "cores, other work took part of them.",
+        ]
+    )
+
+
+def _targets(records: dict[str, dict[str, Any]]) -> str:
+    """Return the table of what was asked for and what was reached, and why not."""
+    targets = [Target(**given) for record in records.values() for given in record["targets"]]
+    if not targets:
+        return ""
+    sections = [
+        "## Asked for, and reached",
+        "One thread, 64 bits, radius 3, where it speaks of fingerprints; *vs* is times as fast as.",
+        markdown_table(("what", "asked", "reached", "met"), target_rows(targets)),
+    ]
+    missed = [target for target in targets if target.met is False]
+    reasons = [
+        f"- {target.what}: {reason}"
+        for target in missed
+        for start, reason in WHY.items()
+        if target.what.startswith(start)
+    ]
+    met = sum(target.met is True for target in targets)
+    sections.append(f"{met} of the {met + len(missed)} that were measured are met.")
+    return "\n\n".join([*sections, "\n".join(reasons)] if reasons else sections)

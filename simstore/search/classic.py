@@ -1,0 +1,253 @@
+"""The classic ways to search within a Hamming radius, on fingerprints in memory.
+
+They give the answer of any other plan, and show what it costs without the planner's freedom.
+
+References:
+    Manku, Jain, Das Sarma: Detecting near-duplicates for web crawling, WWW 2007, section 3: probing
+    every value near the query, storing every value near a stored one, and tables of permuted
+    fingerprints; 4 tables and 16 tables for 64 bits and radius 3 are its examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.search.hamming import verify
+from simstore.search.pages import sortable
+from simstore.search.plan import Plan
+from simstore.search.rotation import rotated, words_of
+from simstore.search.segments import probe_count
+from simstore.search.sorted_tables import SortedTables
+from simstore.search.table_lookup import expanded as expanded_ranges
+
+METHODS = ("auto", "scan", "probe", "expanded", "tables4", "tables16", "segments")
+# Those that are here; the others are the planner's own.
+CLASSIC_METHODS = ("probe", "expanded", "tables4", "tables16")
+_MOST_PROBES = 50_000
+_MOST_EXPANDED = 200_000_000
+_MOST_EXPANDED_RADIUS = 2
+# Stored fingerprints, with all that is near them, that are sorted at a time.
+_EXPANDED_BLOCK = 1 << 22
+# The tables are made for this case: a match has three different bits at most, and 4 > 3 parts.
+_TABLE_BITS = 64
+_TABLE_RADIUS = 3
+_FOUR_TABLES = Plan("segments", (0, 0, 0, 0), 0.0)
+
+
+class Answer(NamedTuple):
+    """Matches of many queries, and what it took to find them.
+
+    Attributes:
+        query_rows: Which query, ascending; int64, shape (matches,).
+        words: The fingerprints found, distinct for each query; uint64, shape (matches, words).
+        distances: In bits; int64, shape (matches,).
+        probe_counts: Look-ups of each query; int64, shape (queries,).
+        candidate_counts: Fingerprints compared with each query; int64, shape (queries,).
+    """
+
+    query_rows: NDArray[np.int64]
+    words: NDArray[np.uint64]
+    distances: NDArray[np.int64]
+    probe_counts: NDArray[np.int64]
+    candidate_counts: NDArray[np.int64]
+
+
+def check_method(method: str, bits: int, radius: int, fingerprint_count: int = 0) -> None:
+    """Raise InvalidParameter where a method cannot do what is asked; others always can.
+
+    Args:
+        method: One of :data:`METHODS`.
+        bits: M.
+        radius: Largest distance, in bits, inclusive.
+        fingerprint_count: Stored fingerprints.
+    """
+    if method in ("tables4", "tables16") and (bits != _TABLE_BITS or radius > _TABLE_RADIUS):
+        raise InvalidParameter(
+            f"plan {method} with {bits} bits and radius {radius}: it is for {_TABLE_BITS} bits and "
+            f"a radius of at most {_TABLE_RADIUS}; use auto"
+        )
+    if method == "probe" and probe_count(bits, radius) > _MOST_PROBES:
+        raise InvalidParameter(
+            f"plan probe with radius {radius}: {probe_count(bits, radius):,} values of {bits} bits "
+            f"to look up; at most {_MOST_PROBES:,}, so a radius of at most {_probed_radius(bits)} "
+            "here; use auto"
+        )
+    if method != "expanded":
+        return
+    if radius > _MOST_EXPANDED_RADIUS:
+        raise InvalidParameter(
+            f"plan expanded with radius {radius}: it is for a radius of at most "
+            f"{_MOST_EXPANDED_RADIUS}; use auto"
+        )
+    if fingerprint_count * probe_count(bits, radius) > _MOST_EXPANDED:
+        raise InvalidParameter(
+            f"plan expanded with radius {radius}: {fingerprint_count:,} fingerprints have "
+            f"{fingerprint_count * probe_count(bits, radius):,} values near them; at most "
+            f"{_MOST_EXPANDED:,}; use auto"
+        )
+
+
+def near_many_by(
+    method: str,
+    words: NDArray[np.uint64],
+    bits: int,
+    queries: NDArray[np.uint64],
+    radius: int,
+) -> Answer:
+    """Return the matches of many queries, found by one of :data:`CLASSIC_METHODS`.
+
+    Args:
+        method: The method.
+        words: All stored fingerprints, distinct, shape (n, ceil(M / 64)).
+        bits: M.
+        queries: Fingerprints, shape (m, ceil(M / 64)).
+        radius: Largest distance, in bits, inclusive.
+
+    Raises:
+        InvalidParameter: The method cannot do it.
+    """
+    check_method(method, bits, radius, len(words))
+    rows, positions, probes, candidates = _LOOK_UPS[method](words, bits, queries, radius)
+    # By several probes one fingerprint may be found several times.
+    codes = np.unique(rows * max(len(words), 1) + positions)
+    rows, positions = codes // max(len(words), 1), codes % max(len(words), 1)
+    kept, distances = verify(words[positions], queries[rows], radius)
+    return Answer(
+        rows[kept],
+        words[positions[kept]],
+        distances,
+        np.full(len(queries), probes),
+        candidates,
+    )
+
+
+# Rows of queries, positions of what may be near them, probes a query, candidates of each query.
+_Found = tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.int64]]
+
+
+def _probe(
+    words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
+) -> _Found:
+    """Flip up to ``radius`` bits of each query in every way, and look each value up."""
+    order, keys = _ordered(words)
+    masks = _masks(bits, radius)
+    rows, positions = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for row, query in enumerate(queries):
+        found = order[_places_of(keys, sortable(masks ^ query))[1]]
+        rows.append(np.full(len(found), row))
+        positions.append(found)
+    all_rows = np.concatenate(rows)
+    counts = np.bincount(all_rows, minlength=len(queries))
+    return all_rows, np.concatenate(positions), len(masks), counts
+
+
+def _expanded(
+    words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
+) -> _Found:
+    """Sort every value near a stored one, and look each query up among them."""
+    masks = _masks(bits, radius)
+    asked = sortable(queries)
+    rows, positions = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    step = max(_EXPANDED_BLOCK // len(masks), 1)
+    for begin in range(0, len(words), step):
+        some = words[begin : begin + step]
+        values = (some[:, None, :] ^ masks[None, :, :]).reshape(-1, words.shape[1])
+        order, keys = _ordered(values)
+        firsts = np.searchsorted(keys, asked, "left")
+        lasts = np.searchsorted(keys, asked, "right")
+        for turns, places in expanded_ranges(firsts, lasts - firsts):
+            rows.append(turns)
+            positions.append(begin + order[places] // len(masks))
+    all_rows = np.concatenate(rows)
+    counts = np.bincount(all_rows, minlength=len(queries))
+    return all_rows, np.concatenate(positions), 1, counts
+
+
+def _tables4(
+    words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
+) -> _Found:
+    """Look up four 16-bit prefixes in four rotated tables."""
+    tables = SortedTables(words, bits)
+    found = tables.near_many(queries, radius, plan=_FOUR_TABLES)
+    order, keys = _ordered(words)
+    counts = tables.candidate_counts(queries, _FOUR_TABLES)
+    return found.query_rows, order[_places_of(keys, sortable(found.words))[1]], 4, counts
+
+
+def _tables16(
+    words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
+) -> _Found:
+    """Look up sixteen 28-bit prefixes: one of four 16-bit blocks, one of four parts of the rest."""
+    rows, positions = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    counts = np.zeros(len(queries), np.int64)
+    for block in range(4):
+        stored, asked = (rotated(each, bits, 16 * block)[0] for each in (words, queries))
+        for part in range(4):
+            prefixes, wanted = (_prefixes28(each, part) for each in (stored, asked))
+            order = np.argsort(prefixes, kind="stable")
+            ordered = prefixes[order]
+            firsts = np.searchsorted(ordered, wanted, "left")
+            lasts = np.searchsorted(ordered, wanted, "right")
+            counts += lasts - firsts
+            for turns, places in expanded_ranges(firsts, lasts - firsts):
+                near, _ = verify(words[order[places]], queries[turns], radius)
+                rows.append(turns[near])
+                positions.append(order[places[near]])
+    return np.concatenate(rows), np.concatenate(positions), 16, counts
+
+
+def _prefixes28(turned: NDArray[np.uint64], part: int) -> NDArray[np.uint32]:
+    """Return the first 16 bits with one of the four 12-bit parts of the other 48."""
+    first = turned >> np.uint64(48) << np.uint64(12)
+    following = turned >> np.uint64(36 - 12 * part) & np.uint64(0xFFF)
+    return (first | following).astype(np.uint32)
+
+
+_LOOK_UPS: dict[str, Callable[..., _Found]] = {
+    "probe": _probe,
+    "expanded": _expanded,
+    "tables4": _tables4,
+    "tables16": _tables16,
+}
+
+
+def _ordered(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.generic]]:
+    keys = sortable(words)
+    order = np.argsort(keys, kind="stable")
+    return order, keys[order]
+
+
+def _places_of(
+    ordered: NDArray[np.generic], keys: NDArray[np.generic]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which of the keys are there, and where."""
+    places = np.searchsorted(ordered, keys)
+    there = np.flatnonzero(places < len(ordered))
+    there = there[ordered[places[there]] == keys[there]]
+    return there, places[there]
+
+
+@cache
+def _masks(bits: int, radius: int) -> NDArray[np.uint64]:
+    """Return all differences of up to ``radius`` bits, shape (differences, ceil(M / 64))."""
+    numbers = [
+        sum(1 << bit for bit in flipped)
+        for flips in range(radius + 1)
+        for flipped in combinations(range(bits), flips)
+    ]
+    return np.concatenate([words_of(number, bits) for number in numbers])
+
+
+def _probed_radius(bits: int) -> int:
+    """Return the largest radius that can be probed."""
+    radius = 0
+    while radius < bits and probe_count(bits, radius + 1) <= _MOST_PROBES:
+        radius += 1
+    return radius

@@ -1,0 +1,289 @@
+"""Segment pages: fingerprints packed by the value of one of their segments.
+
+Fingerprints of 64 or 128 bits are rotated so that a segment leads; those that share its value make
+a page. The value names the page, so a record holds the other bits only: 6 or 14 bytes, least
+significant first. A page is sorted by the rotated fingerprint, so longer prefixes are ranges of it.
+Every segment has pages of all fingerprints: the pages of one segment give all of them back.
+
+References:
+    Manku, Jain, Das Sarma: Detecting near-duplicates for web crawling, WWW 2007, section 3.2
+    (tables sorted by permuted fingerprints, without the leading bits in each entry).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.search.segments import SEGMENT_BITS
+
+PACKED_BITS = (64, 128)
+PAGES_PER_SEGMENT = 1 << SEGMENT_BITS
+
+_WORD = (1 << 64) - 1
+_VALUE_MASK = (1 << SEGMENT_BITS) - 1
+_SEGMENT_MASK = 7
+_LEADING_BITS = np.uint64(SEGMENT_BITS)
+_REST_BITS = np.uint64(64 - SEGMENT_BITS)
+_REST = np.uint64((1 << (64 - SEGMENT_BITS)) - 1)
+# Reading the last record as whole words looks two bytes beyond it.
+_PADDING = b"\0\0"
+_DAMAGED = "damaged page of fingerprints"
+
+
+def record_bytes(bits: int) -> int:
+    """Return the bytes of a record: what a segment leaves of M bits."""
+    return (bits - SEGMENT_BITS) // 8
+
+
+def rotated(words: NDArray[np.uint64], segment: int) -> NDArray[np.uint64]:
+    """Return fingerprints turned left until a segment leads; shape (n, words) stays."""
+    return _turned(words, SEGMENT_BITS * segment)
+
+
+def restored(words: NDArray[np.uint64], segment: int) -> NDArray[np.uint64]:
+    """Return what was turned to its first order; the inverse of :func:`rotated`."""
+    return _turned(words, 64 * words.shape[1] - SEGMENT_BITS * segment)
+
+
+def _turned(words: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+    """Return each fingerprint of 64 or 128 bits turned left."""
+    whole, rest = divmod(bits % (64 * words.shape[1]), 64)
+    turned = np.roll(words, -whole, axis=1)
+    if rest:
+        following = np.roll(turned, -1, axis=1)
+        turned = turned << np.uint64(rest) | following >> np.uint64(64 - rest)
+    return turned
+
+
+def sortable(words: NDArray[np.uint64]) -> NDArray[Any]:
+    """Return each fingerprint as one number or string of bytes, in the order of the numbers.
+
+    Args:
+        words: Shape (n, words).
+
+    Returns:
+        Shape (n,): uint64 for one word, 16 bytes for two.
+    """
+    if words.shape[1] == 1:
+        return words[:, 0]
+    return np.ascontiguousarray(words.astype(">u8")).view("S16").ravel()
+
+
+def from_sortable(keys: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return fingerprints as words; the inverse of :func:`sortable`."""
+    if keys.dtype.kind == "u":
+        return keys.astype(np.uint64, copy=False).reshape(-1, 1)
+    return np.ascontiguousarray(keys).view(">u8").astype(np.uint64).reshape(-1, 2)
+
+
+def distinct(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the fingerprints ascending, each once."""
+    keys = np.sort(sortable(words))
+    return from_sortable(keys[_firsts(keys)])
+
+
+def united(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the fingerprints of both, ascending, each once."""
+    return distinct(np.concatenate((one, other)))
+
+
+def without(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the fingerprints of the one that are not among the other, which ascends."""
+    return one[~among(one, other)]
+
+
+def among(words: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return whether each fingerprint is among others, which ascend; shape (n,)."""
+    if not len(others):
+        return np.zeros(len(words), bool)
+    keys, held = sortable(words), sortable(others)
+    places = np.minimum(np.searchsorted(held, keys), len(held) - 1)
+    found: NDArray[np.bool_] = held[places] == keys
+    return found
+
+
+def _firsts(keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which of the sorted keys differ from the one before."""
+    firsts = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=firsts[1:])
+    return firsts
+
+
+def leading_values(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the value of the segment that leads each rotated fingerprint, shape (n,)."""
+    return (words[:, 0] >> _REST_BITS).astype(np.int64)
+
+
+def pack(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], list[bytes]]:
+    """Return the pages of rotated fingerprints.
+
+    Args:
+        words: Rotated, ascending, distinct; shape (n, words).
+
+    Returns:
+        The segment value of each page, ascending, shape (pages,), and the pages.
+    """
+    values = leading_values(words)
+    starts = np.flatnonzero(np.diff(values, prepend=-1))
+    size = record_bytes(64 * words.shape[1])
+    data = _as_records(words)
+    bounds = (size * np.append(starts, len(words))).tolist()
+    return values[starts], [data[start:end] for start, end in pairwise(bounds)]
+
+
+def records_of(words: NDArray[np.uint64]) -> list[bytes]:
+    """Return the record of each rotated fingerprint."""
+    size = record_bytes(64 * words.shape[1])
+    data = _as_records(words)
+    return [data[place : place + size] for place in range(0, len(data), size)]
+
+
+def holds(page: bytes, record: bytes) -> bool:
+    """Return whether a record is in a page, without unpacking it."""
+    place = page.find(record)
+    while place % len(record) and place > 0:
+        place = page.find(record, place + 1)
+    return place >= 0
+
+
+def _as_records(words: NDArray[np.uint64]) -> bytes:
+    # Least significant word first, and of the leading word what the segment leaves.
+    as_bytes = np.ascontiguousarray(words[:, ::-1].astype("<u8")).view(np.uint8)
+    size = record_bytes(64 * words.shape[1])
+    return as_bytes.reshape(len(words), 8 * words.shape[1])[:, :size].tobytes()
+
+
+def unpack(
+    values: Sequence[int] | NDArray[np.int64], pages: Sequence[bytes], bits: int
+) -> NDArray[np.uint64]:
+    """Return the rotated fingerprints of pages, in their order; the inverse of :func:`pack`.
+
+    Args:
+        values: The segment value of each page.
+        pages: The pages.
+        bits: M, 64 or 128.
+
+    Returns:
+        uint64, shape (n, M / 64).
+
+    Raises:
+        ValueError: A page is damaged.
+    """
+    words = _records(pages, bits)
+    lead = np.repeat(np.asarray(values, np.uint64), page_lengths(pages, bits))
+    words[:, 0] = words[:, 0] & _REST | lead << _REST_BITS
+    return words
+
+
+def page_lengths(pages: Sequence[bytes], bits: int) -> NDArray[np.int64]:
+    """Return the number of records of each page.
+
+    Raises:
+        ValueError: A page is damaged.
+    """
+    size = record_bytes(bits)
+    sizes = np.fromiter(map(len, pages), np.int64, len(pages))
+    if (sizes % size).any():
+        raise ValueError(_DAMAGED)
+    return sizes // size
+
+
+def _records(pages: Sequence[bytes], bits: int) -> NDArray[np.uint64]:
+    """Return records as words whose 16 leading bits mean nothing, shape (n, M / 64)."""
+    size = record_bytes(bits)
+    data = b"".join((*pages, _PADDING))
+    shape, strides = ((len(data) - len(_PADDING)) // size,), (size,)
+    words = np.empty((*shape, bits // 64), np.uint64)
+    if not len(words):
+        return words
+    for number in range(bits // 64):
+        place = 8 * (bits // 64 - 1 - number)
+        words[:, number] = np.ndarray(shape, "<u8", data, place, strides)
+    return words
+
+
+def rotations(value: int, bits: int) -> list[int]:
+    """Return a fingerprint turned so that each of its segments leads, in their order."""
+    mask = (1 << bits) - 1
+    shifts = range(0, bits, SEGMENT_BITS)
+    return [(value << shift | value >> (bits - shift)) & mask for shift in shifts]
+
+
+def page_number(segment: int, value: int) -> int:
+    """Return the number of a page within a generation: 3 bits of segment, 16 of value."""
+    return segment << SEGMENT_BITS | value
+
+
+def near(
+    pages: Sequence[tuple[int, bytes]], turned: Sequence[int], bits: int, radius: int
+) -> tuple[list[int], int]:
+    """Return the fingerprints of pages that may be within a radius of one; no other is.
+
+    This is a filter: its survivors are still to be verified.
+
+    Args:
+        pages: (number, records); of the number the low 19 bits count, :func:`page_number`.
+        turned: The fingerprint by :func:`rotations`.
+        bits: M, 64 or 128.
+        radius: Largest distance, in bits, inclusive.
+
+    Returns:
+        Non-negative integers, of which one may come several times; and the number of records.
+
+    Raises:
+        ValueError: A page is damaged.
+    """
+    size = (bits - SEGMENT_BITS) >> 3
+    rest = bits - SEGMENT_BITS
+    records = [page for _, page in pages]
+    lengths = [len(page) // size for page in records]
+    leading = [turned[number >> SEGMENT_BITS & _SEGMENT_MASK] for number, _ in pages]
+    if bits == 64:
+        records.append(_PADDING)
+        data = b"".join(records)
+        total = (len(data) - 2) // size
+        if total != sum(lengths) or len(data) != size * total + 2:
+            raise ValueError(_DAMAGED)
+        held = np.ndarray((total,), "<u8", data, 0, (size,))
+        counts = np.bitwise_count(
+            (held ^ np.array(leading, np.uint64).repeat(lengths)) << _LEADING_BITS
+        )
+    else:
+        if size * sum(lengths) != sum(map(len, records)):
+            raise ValueError(_DAMAGED)
+        words = np.array([(one >> 64, one & _WORD) for one in leading], np.uint64)
+        different = _records(records, bits) ^ words.repeat(lengths, axis=0)
+        different[:, 0] &= _REST
+        counts = np.bitwise_count(different).sum(axis=1, dtype=np.uint8)
+    # What the page's own bits differ in is added to what the records differ in.
+    flips = [
+        (one >> rest ^ number & _VALUE_MASK).bit_count()
+        for one, (number, _) in zip(leading, pages, strict=True)
+    ]
+    if any(flips):
+        counts += np.array(flips, np.uint8).repeat(lengths)
+    places = (counts <= radius).nonzero()[0]
+    if not len(places):
+        return [], len(counts)
+    ends = np.cumsum(lengths)
+    return [
+        _record(pages[number], place - int(ends[number]) + lengths[number], bits)
+        for place, number in zip(
+            places.tolist(), np.searchsorted(ends, places, "right").tolist(), strict=True
+        )
+    ], len(counts)
+
+
+def _record(page: tuple[int, bytes], place: int, bits: int) -> int:
+    """Return the fingerprint of one record of a page."""
+    number, records = page
+    size = record_bytes(bits)
+    rest = int.from_bytes(records[size * place : size * (place + 1)], "little")
+    turned = (number & _VALUE_MASK) << (bits - SEGMENT_BITS) | rest
+    shift = SEGMENT_BITS * (number >> SEGMENT_BITS & _SEGMENT_MASK)
+    return (turned >> shift | turned << (bits - shift)) & ((1 << bits) - 1)

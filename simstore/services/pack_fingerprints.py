@@ -1,0 +1,122 @@
+"""Pack: fingerprints of the tail into segment pages, and back.
+
+Each batch is one transaction after which every fingerprint is in the tail or in pages, so a killed
+pack is gone on with by the next one, and answers are the same before, meanwhile and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simstore.errors import InvalidParameter
+from simstore.search.pages import PACKED_BITS
+from simstore.services.opened import OpenStore, State
+from simstore.storage import fingerprints, segment_pages
+from simstore.storage.engine import Connection
+from simstore.storage.generations import GenerationRow
+
+# Stores of fewer fingerprints are left unpacked, plain tables that any SQLite shell can query.
+WORTH_PACKING = 1_000_000
+# A tail is packed when it is longer than this, and than an eighth of what is packed.
+LONG_TAIL = 65_536
+_TAIL_SHARE = 8
+# Fingerprints a transaction; more where much is packed, as each batch rewrites most pages.
+BATCH_FINGERPRINTS = 1 << 20
+_BATCH_SHARE = 2
+UNPACK_FINGERPRINTS = 1 << 18
+
+Progress = Callable[[int, int], None]
+
+
+def pack_long_tail(opened: OpenStore) -> bool:
+    """Pack where the store is large and the tail long; return whether it was."""
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+    if state.generation is None or not is_long(state.generation, state.scheme.bits):
+        return False
+    pack(opened)
+    return True
+
+
+def is_long(row: GenerationRow, bits: int, more: int = 0, *, at_once: bool = False) -> bool:
+    """Return whether a tail is to be packed.
+
+    Args:
+        row: The generation.
+        bits: Fingerprint length M.
+        more: Fingerprints that are about to be added to it.
+        at_once: However small the store is.
+    """
+    tail = row.fingerprint_count - row.packed_count + more
+    return (
+        segment_pages.is_packable(bits)
+        and (at_once or row.fingerprint_count + more >= WORTH_PACKING)
+        and tail > max(LONG_TAIL, row.packed_count // _TAIL_SHARE)
+    )
+
+
+def pack(opened: OpenStore, on_progress: Progress | None = None) -> int:
+    """Put the fingerprints of the tail into pages; return how many.
+
+    Args:
+        opened: The store.
+        on_progress: Called with fingerprints packed and in all.
+
+    Raises:
+        InvalidParameter: Fingerprints of this length have no pages.
+    """
+    done = 0
+    while True:
+        with opened.write() as connection:
+            bits, row = _generation(opened, connection)
+            if row is None or row.fingerprint_count == row.packed_count:
+                return done
+            limit = max(BATCH_FINGERPRINTS, row.packed_count // _BATCH_SHARE)
+            moved = fingerprints.pack_some(connection, bits, row, limit)
+        if not moved:
+            return done
+        done += moved
+        if on_progress is not None:
+            on_progress(row.packed_count + moved, row.fingerprint_count)
+
+
+def unpack(opened: OpenStore, on_progress: Progress | None = None) -> int:
+    """Put the fingerprints of the pages back into the tail; return how many.
+
+    Args:
+        opened: The store.
+        on_progress: Called with fingerprints unpacked and in all.
+
+    Raises:
+        InvalidParameter: Fingerprints of this length have no pages.
+    """
+    done = 0
+    while True:
+        with opened.write() as connection:
+            bits, row = _generation(opened, connection)
+            if row is None or not row.packed_count:
+                return done
+            limit = max(UNPACK_FINGERPRINTS, row.packed_count // _BATCH_SHARE)
+            moved = fingerprints.unpack_some(connection, bits, row, limit)
+        if not moved:
+            return done
+        done += moved
+        if on_progress is not None:
+            left = row.packed_count - moved
+            on_progress(row.fingerprint_count - left, row.fingerprint_count)
+
+
+def check_packable(state: State) -> None:
+    """Raise InvalidParameter where fingerprints of the store's length have no pages."""
+    bits = state.scheme.bits
+    if not segment_pages.is_packable(bits):
+        raise InvalidParameter(
+            f"fingerprints of {bits} bits have no pages, only those of "
+            f"{' and '.join(map(str, PACKED_BITS))} bits; they are looked up unpacked"
+        )
+
+
+def _generation(opened: OpenStore, connection: Connection) -> tuple[int, GenerationRow | None]:
+    state = opened.state(connection)
+    check_packable(state)
+    return state.scheme.bits, state.generation

@@ -1,0 +1,123 @@
+"""What a query looks up: pages and rows of the tail, in one snapshot, by the driver's own cursor.
+
+SQLAlchemy takes longer for a look-up than SQLite does; only here, where a query spends its time,
+is it left out.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from simstore.storage import segment_pages, tail
+from simstore.storage.documents import chunks
+from simstore.storage.generations import GenerationRow
+from simstore.storage.schema import fingerprint_tables
+
+# Look-ups that a compound statement does faster than a list of keys.
+_FEW = 8
+# Compound statements for so many pages.
+_PAGES = [
+    " UNION ALL ".join(["SELECT page, records FROM fingerprint_page WHERE page = ?"] * count)
+    for count in range(_FEW + 1)
+]
+# Reading pages through the page cache of the system copies 8 KiB for a record of a few bytes.
+_MAPPED_BYTES = 1 << 40
+
+Probe = tuple[int, int]
+
+
+class Postings:
+    """The fingerprints of one generation in one snapshot, by segment and value.
+
+    Args:
+        connection: The snapshot.
+        bits: Fingerprint length M.
+        row: The generation.
+    """
+
+    def __init__(self, connection: Connection, bits: int, row: GenerationRow) -> None:
+        self._connection = connection
+        self._bits = bits
+        self._generation_id = row.generation_id
+        self._base = segment_pages.page_key(row.generation_id, 0, 0)
+        self._tail_name = fingerprint_tables(bits).tail.name
+        self.has_pages = row.packed_count > 0
+        self.has_tail = row.fingerprint_count > row.packed_count
+        driver = connection.connection.driver_connection
+        self._cursor = driver.cursor() if isinstance(driver, sqlite3.Connection) else None
+        if self._cursor is not None and self.has_pages:
+            self._cursor.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+
+    def pages(self, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Return the pages that are there, with their records.
+
+        Args:
+            numbers: :func:`simstore.search.pages.page_number` of each.
+
+        Returns:
+            (number of the page in the table, records); the low bits of the number are those given.
+        """
+        base = self._base
+        keys = [base | number for number in numbers]
+        if self._cursor is None:
+            return list(segment_pages.read(self._connection, keys).items())
+        if len(keys) <= _FEW:
+            return self._cursor.execute(_PAGES[len(keys)], keys).fetchall()
+        found: list[tuple[int, bytes]] = []
+        for part in chunks(keys):
+            found += self._cursor.execute(_page_list_text(len(part)), part).fetchall()
+        return found
+
+    def tail(self, probes: Sequence[Probe], limit: int = -1) -> NDArray[np.uint64]:
+        """Return the fingerprints of the tail with some (segment, value), once for each of them.
+
+        Args:
+            probes: What to look up.
+            limit: Where there are more of them than so many, some may be left out.
+
+        Returns:
+            uint64, shape (candidates, ceil(M / 64)); more than ``limit`` where some are left out.
+        """
+        if self._cursor is not None and len(probes) <= _FEW:
+            text = _tail_text(self._tail_name, tuple(segment for segment, _ in probes))
+            places = [part for _, value in probes for part in (self._generation_id, value)]
+            places.append(limit + 1 if limit >= 0 else -1)
+            rows = self._cursor.execute(text, places).fetchall()
+            return tail.words_of([row[0] for row in rows], self._bits)
+        grouped: dict[int, list[int]] = {}
+        for segment, value in probes:
+            grouped.setdefault(segment, []).append(value)
+        return tail.candidates(
+            self._connection, self._bits, self._generation_id, list(grouped.items())
+        )
+
+    def count(self, segment: int, values: Sequence[int]) -> int:
+        """Return how many fingerprints have one of these values in a segment."""
+        found = 0
+        where = (self._connection, self._bits, self._generation_id, segment, values)
+        if self.has_pages:
+            found += segment_pages.posting_count(*where)
+        if self.has_tail:
+            found += tail.posting_count(*where)
+        return found
+
+
+@cache
+def _page_list_text(count: int) -> str:
+    marks = ", ".join("?" * count)
+    return f"SELECT page, records FROM fingerprint_page WHERE page IN ({marks})"  # noqa: S608 - marks
+
+
+@cache
+def _tail_text(name: str, segments: tuple[int, ...]) -> str:
+    parts = " UNION ALL ".join(
+        f"SELECT value FROM {name} WHERE generation_id = ? AND s{segment} = ?"  # noqa: S608 - our own names
+        for segment in segments
+    )
+    return f"{parts} LIMIT ?"

@@ -1,0 +1,108 @@
+"""Statements by the driver's own cursor, one row or many.
+
+SQLAlchemy takes longer to bind a row than SQLite to write it. A statement takes many rows: the
+driver gives up the interpreter's lock once a statement, so that threads which prepare the next
+rows neither wait nor make the writer wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from sqlalchemy import Connection, Table
+
+# Parameters a statement: SQLite takes 32,766, PostgreSQL 65,535; more than this gains nothing.
+_PARAMETERS = 4_096
+# Values of a look-up in one statement; few sizes, so that statements are prepared once.
+_LOOKED_UP = (512, 64, 8, 1)
+
+
+def fetch(connection: Connection, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement, with ``?`` for parameters; values as the driver gives them.
+
+    SQLite's driver gives JSON as text and truth as 0 or 1.
+    """
+    rows: list[tuple[Any, ...]] = _run(connection, statement, parameters).fetchall()
+    return rows
+
+
+def execute(connection: Connection, statement: str, *parameters: Any) -> int:
+    """Run a statement, with ``?`` for parameters; return how many rows it changed."""
+    changed: int = _run(connection, statement, parameters).rowcount
+    return changed
+
+
+def _run(connection: Connection, statement: str, parameters: tuple[Any, ...]) -> Any:
+    if connection.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        return driver.execute(statement, parameters)
+    return connection.exec_driver_sql(_for_server(statement), parameters)
+
+
+def insert_rows(
+    connection: Connection,
+    table: Table,
+    columns: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    conflict: str = "",
+) -> int:
+    """Insert rows in their order.
+
+    Args:
+        connection: A writer.
+        table: The table.
+        columns: Its columns that the rows give values for.
+        rows: A value a column each, as the driver takes them (JSON as text).
+        conflict: What to do with a row whose key is there: an SQL clause ``ON CONFLICT ...``.
+
+    Returns:
+        How many rows were inserted or changed.
+    """
+    most = _PARAMETERS // len(columns)
+    changed = start = 0
+    for size in (most, most // 16, 8, 1):
+        statement = _insert(table.name, columns, conflict, size)
+        while len(rows) - start >= size:
+            values = chain.from_iterable(rows[start : start + size])
+            changed += execute(connection, statement, *values)
+            start += size
+    return changed
+
+
+def select_in(
+    connection: Connection, statement: str, values: Sequence[Any], *others: Any
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query for a list of values, however long.
+
+    Args:
+        connection: A snapshot.
+        statement: SQL with ``{}`` where the list stands, after every ``?`` of another parameter.
+        values: The values, each once.
+        others: The other parameters.
+    """
+    start = 0
+    for size in _LOOKED_UP:
+        while len(values) - start >= size:
+            asked = statement.format(_marks(size))
+            yield from fetch(connection, asked, *others, *values[start : start + size])
+            start += size
+
+
+@lru_cache(256)
+def _insert(table: str, columns: tuple[str, ...], conflict: str, rows: int) -> str:
+    names = ", ".join(f'"{name}"' for name in columns)
+    values = ", ".join([f"({_marks(len(columns))})"] * rows)
+    return f"INSERT INTO {table} ({names}) VALUES {values} {conflict}"  # noqa: S608 - ours
+
+
+@lru_cache(64)
+def _marks(count: int) -> str:
+    return ", ".join(["?"] * count)
+
+
+@lru_cache(256)
+def _for_server(statement: str) -> str:
+    return statement.replace("?", "%s")

@@ -1,0 +1,196 @@
+"""The tail: fingerprints that are in no page, one row each, with a column for each segment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, delete, func, select
+
+from simstore.search.segments import segment_columns
+from simstore.storage.documents import chunks, integers
+from simstore.storage.rows import insert_rows
+from simstore.storage.schema import fingerprint_tables
+
+# Rows that are held in memory at a time.
+_READ_ROWS = 262_144
+_SIGN = 1 << 63
+
+
+def to_stored(value: int, bits: int) -> int | bytes:
+    """Return a fingerprint as the tables hold it: signed 64-bit, or 16 bytes above 64 bits."""
+    if bits > 64:
+        return value.to_bytes(16, "big")
+    return value - (1 << 64) if value >= _SIGN else value
+
+
+def from_stored(stored: int | bytes) -> int:
+    """Return a fingerprint as a non-negative integer; the inverse of :func:`to_stored`."""
+    if isinstance(stored, bytes):
+        return int.from_bytes(stored, "big")
+    return stored + (1 << 64) if stored < 0 else stored
+
+
+def stored_values(words: NDArray[np.uint64]) -> list[Any]:
+    """Return fingerprints of shape (n, words) as the tables hold them."""
+    if words.shape[1] == 1:
+        signed: list[Any] = words[:, 0].view(np.int64).tolist()
+        return signed
+    data = words.astype(">u8").tobytes()
+    return [data[place : place + 16] for place in range(0, len(data), 16)]
+
+
+def words_of(stored: Sequence[Any], bits: int) -> NDArray[np.uint64]:
+    """Return stored values as words; the inverse of :func:`stored_values`."""
+    if bits > 64:
+        return np.frombuffer(b"".join(stored), ">u8").astype(np.uint64).reshape(-1, 2)
+    return np.array(stored, np.int64).view(np.uint64).reshape(-1, 1)
+
+
+def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
+    """Put fingerprints into the tail; return how many were not there. The caller counts them.
+
+    Args:
+        connection: A writer.
+        bits: Fingerprint length M.
+        generation_id: The generation.
+        words: Fingerprints, in no page; shape (n, ceil(M / 64)).
+    """
+    if not len(words):
+        return 0
+    # In the order of the keys: neighbours in the table are written together.
+    words = words[
+        np.argsort(words[:, 0].view(np.int64)) if words.shape[1] == 1 else np.lexsort(words.T[::-1])
+    ]
+    segments = segment_columns(words, bits)
+    return insert_rows(
+        connection,
+        fingerprint_tables(bits).tail,
+        ("generation_id", "value", *(f"s{number}" for number in range(segments.shape[1]))),
+        [
+            (generation_id, value, *row)
+            for value, row in zip(stored_values(words), segments.tolist(), strict=True)
+        ],
+        "ON CONFLICT DO NOTHING",
+    )
+
+
+def remove(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
+    """Take fingerprints out of the tail; return how many were there. The caller counts them."""
+    if not len(words):
+        return 0
+    name = fingerprint_tables(bits).tail.name
+    result = connection.exec_driver_sql(
+        f"DELETE FROM {name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - our own
+        f"AND value = {_mark(connection)}",
+        [(value,) for value in stored_values(words)],
+    )
+    return result.rowcount
+
+
+def remove_up_to(
+    connection: Connection, bits: int, generation_id: int, last: NDArray[np.uint64]
+) -> None:
+    """Take the fingerprints out of the tail whose keys are not above that of the last.
+
+    Args:
+        connection: A writer.
+        bits: Fingerprint length M.
+        generation_id: The generation.
+        last: A fingerprint that :func:`scan` yielded, shape (1, ceil(M / 64)).
+    """
+    tail = fingerprint_tables(bits).tail
+    connection.execute(
+        delete(tail).where(
+            tail.c.generation_id == generation_id, tail.c.value <= stored_values(last)[0]
+        )
+    )
+
+
+def clear(connection: Connection, bits: int, generation_id: int) -> None:
+    """Take all fingerprints of a generation out of the tail."""
+    tail = fingerprint_tables(bits).tail
+    others = connection.execute(
+        select(func.count()).select_from(
+            select(tail.c.generation_id)
+            .where(tail.c.generation_id != generation_id)
+            .limit(1)
+            .subquery()
+        )
+    ).scalar_one()
+    # Without a condition SQLite frees the whole table, instead of each row in five trees.
+    condition = f" WHERE generation_id = {int(generation_id)}" if others else ""
+    connection.exec_driver_sql(f"DELETE FROM {tail.name}{condition}")  # noqa: S608 - our own
+
+
+def scan(
+    connection: Connection, bits: int, generation_id: int, limit: int | None = None
+) -> Iterator[NDArray[np.uint64]]:
+    """Yield the fingerprints of the tail, in the order of their keys, in arrays of bounded size."""
+    tail = fingerprint_tables(bits).tail
+    statement = select(tail.c.value).where(tail.c.generation_id == generation_id)
+    if limit is not None:
+        statement = statement.order_by(tail.c.value).limit(limit)
+    result = connection.execute(statement, execution_options={"yield_per": _READ_ROWS})
+    for part in result.scalars().partitions(_READ_ROWS):
+        yield words_of(part, bits)
+
+
+def count(connection: Connection, bits: int, generation_id: int) -> int:
+    """Count the fingerprints of the tail."""
+    tail = fingerprint_tables(bits).tail
+    statement = select(func.count()).select_from(tail).where(tail.c.generation_id == generation_id)
+    return connection.execute(statement).scalar_one()
+
+
+def posting_count(
+    connection: Connection, bits: int, generation_id: int, segment: int, values: Sequence[int]
+) -> int:
+    """Return how many fingerprints of the tail have one of these values in a segment."""
+    name = fingerprint_tables(bits).tail.name
+    total = 0
+    for part in chunks(values):
+        total += connection.exec_driver_sql(
+            f"SELECT count(*) FROM {name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - integers
+            f"AND s{int(segment)} IN ({integers(part)})"
+        ).scalar_one()
+    return total
+
+
+def candidates(
+    connection: Connection,
+    bits: int,
+    generation_id: int,
+    probes: Sequence[tuple[int, Sequence[int]]],
+) -> NDArray[np.uint64]:
+    """Return the fingerprints of the tail that share a probe, once for each that they share.
+
+    Args:
+        connection: A snapshot.
+        bits: Fingerprint length M.
+        generation_id: The generation.
+        probes: (segment, values to look up in it).
+
+    Returns:
+        uint64, shape (candidates, ceil(M / 64)), in no order.
+    """
+    name = fingerprint_tables(bits).tail.name
+    statements = [
+        f"SELECT value FROM {name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - integers
+        f"AND s{int(segment)} IN ({integers(part)})"
+        for segment, values in probes
+        for part in chunks(values)
+    ]
+    rows: list[Any] = []
+    # SQLite takes at most 500 terms in a compound statement.
+    for some in chunks(statements, 400):
+        result = connection.exec_driver_sql(" UNION ALL ".join(some))
+        rows += [row[0] for row in result.fetchall()]
+    return words_of(rows, bits)
+
+
+def _mark(connection: Connection) -> str:
+    """Return how a parameter is written for the driver."""
+    return "?" if connection.dialect.name == "sqlite" else "%s"

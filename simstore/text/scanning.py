@@ -1,0 +1,236 @@
+"""The scanner of texts: bytes to numbered terms, compiled (the Numba twin of words and shingles).
+
+Three cuts of a text, by flags: words of ASCII letters (the course tool's), terms (words, and pairs
+of the characters of scripts without blanks) and tokens (words, and those characters alone).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.text.forms import NO_TABLES, FormTables, form_tables
+from simstore.text.normalization import Normalization
+from simstore.text.scan_kernels import (
+    DEPENDS,
+    IS_INDEXED,
+    SCAN,
+    STATE_SIZE,
+    TERMS,
+    USED_CHUNKS,
+)
+
+# Bytes after the last text that the scanner may read.
+PADDING = 16
+# Bytes of text for each slot of the table of terms, at first; it grows.
+_BYTES_A_SLOT = 64
+_LEAST_BITS, _MOST_BITS = 12, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """The terms of a batch of texts, numbered by their first occurrence.
+
+    Attributes:
+        numbers: The term at each place of each text, in order; int32, shape (places,).
+        offsets: Text d has the places ``offsets[d]:offsets[d + 1]``; int64, shape (texts + 1,).
+        chunks: The bytes of the terms, each begun at a new chunk and filled up with zeros; uint64.
+        starts: First chunk of each term; int64, shape (terms,).
+        lengths: Bytes of each term; int64, shape (terms,).
+    """
+
+    numbers: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    chunks: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How the scanner cuts.
+
+    Attributes:
+        digits: Digits are of words.
+        case: Upper and lower case of ASCII letters are one.
+        scripts: Bytes from 128 on are UTF-8, of which the tables tell; else they separate.
+        pairs: Characters of scripts without blanks come in overlapping pairs; else alone.
+    """
+
+    digits: bool = True
+    case: bool = True
+    scripts: bool = True
+    pairs: bool = True
+
+
+def windows_of(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return the eight bytes from each place on as a number, the first byte lowest.
+
+    Args:
+        data: The bytes, with PADDING bytes after the last that matters.
+    """
+    found: NDArray[np.uint64] = np.ndarray((len(data) - 7,), np.uint64, data, strides=(1,))
+    found.flags.writeable = False
+    return found
+
+
+def scan(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    formed: NDArray[np.bool_],
+    tables: FormTables,
+    cut: Cut,
+) -> Scanned:
+    """Cut texts into terms.
+
+    Args:
+        data: The bytes of all texts, with PADDING more; after each text a byte that separates.
+        starts: First byte of each text.
+        ends: The byte after each text.
+        formed: Whether a text is in its form already, and the tables are not for it.
+        tables: Form of each code point; -2 must not occur.
+        cut: How to cut.
+    """
+    size = int((ends - starts).sum())
+    slots = 1 << min(max((size // _BYTES_A_SLOT).bit_length(), _LEAST_BITS), _MOST_BITS)
+    table = np.zeros(2 * slots, np.uint64)
+    chunks = np.empty(slots, np.uint64)
+    firsts, lengths = np.empty(slots // 2, np.int64), np.empty(slots // 2, np.int64)
+    # Untouched memory costs nothing; no ASCII text has more terms.
+    numbers = np.empty(size // 2 + len(starts) + 1, np.int32)
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    state = np.zeros(STATE_SIZE, np.int64)
+    windows = windows_of(data)
+    text = 0
+    while True:
+        text = SCAN(
+            windows, starts, ends, formed, tables.kinds,
+            tables.forms, tables.offsets, tables.points,
+            cut.digits, cut.case, cut.scripts, cut.pairs,
+            text, table, chunks, firsts, lengths, numbers, offsets, state,
+        )  # fmt: skip
+        if text == len(starts):
+            break
+        # An array is full; the text is begun anew, and finds the terms that it has added.
+        if 2 * int(state[TERMS]) + 4 >= slots:
+            slots *= 2
+            table = np.zeros(2 * slots, np.uint64)
+            firsts, lengths = _grown(firsts, slots // 2), _grown(lengths, slots // 2)
+            state[IS_INDEXED] = 0
+        else:
+            chunks = _grown(chunks, 2 * len(chunks))
+            numbers = _grown(numbers, 2 * len(numbers))
+    terms = int(state[TERMS])
+    return Scanned(
+        numbers[: offsets[-1]],
+        offsets,
+        chunks[: state[USED_CHUNKS]],
+        firsts[:terms],
+        lengths[:terms],
+    )
+
+
+def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
+    longer = np.empty(size, array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def depends_on_neighbours(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    forms: NDArray[np.int32],
+) -> NDArray[np.bool_]:
+    """Return which texts have a code point whose form depends on its neighbours."""
+    found: NDArray[np.bool_] = DEPENDS(windows_of(data), starts, ends, forms)
+    return found
+
+
+def scan_texts(texts: Sequence[str], normalization: Normalization, cut: Cut) -> Scanned:
+    """Cut texts of any language into terms; a text of none has no places.
+
+    Args:
+        texts: The texts.
+        normalization: Their form.
+        cut: How to cut, but that ``case`` and ``scripts`` are the normalization's.
+    """
+    # Chinese scripts are folded by phrases: such texts are brought into their form before.
+    tables = form_tables(replace(normalization, han="keep"))
+    cut = replace(cut, case=normalization.case == "fold", scripts=True)
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    formed = np.array([not text.isascii() for text in texts], bool)
+    if normalization.han == "keep" and formed.any():
+        formed &= depends_on_neighbours(*joined(encoded), tables.forms)
+    for place in np.flatnonzero(formed).tolist():
+        encoded[place] = normalization.apply(texts[place]).encode("utf-8", "surrogatepass")
+    return scan(*joined(encoded), formed, tables, cut)
+
+
+def scan_letters(texts: Sequence[bytes]) -> Scanned:
+    """Cut texts into the course tool's words: runs of ASCII letters, lower-cased."""
+    return scan_letters_at(*joined(texts))
+
+
+def scan_letters_at(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> Scanned:
+    """Cut texts within bytes into the course tool's words; arguments as of :func:`scan`."""
+    formed = np.ones(len(starts), bool)
+    return scan(data, starts, ends, formed, NO_TABLES, Cut(digits=False, scripts=False))
+
+
+def joined(
+    texts: Sequence[bytes],
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """Return texts as one array with what the scanner wants between and after them.
+
+    Returns:
+        The bytes, the first place of each text, and the place after it.
+    """
+    data = np.frombuffer(b"\n".join((*texts, bytes(PADDING))), np.uint8)
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    ends = np.cumsum(lengths + 1) - 1
+    return data, ends - lengths, ends
+
+
+def with_terms(scanned: Scanned, others: Mapping[int, Sequence[bytes]]) -> Scanned:
+    """Return what was scanned with terms for texts in which the scanner found none.
+
+    Args:
+        scanned: What the scanner found.
+        others: By text the terms it has instead; none of them is one that the scanner found.
+    """
+    if not any(others.values()):
+        return scanned
+    known: dict[bytes, int] = {}
+    count = len(scanned.starts)
+    made: dict[int, NDArray[np.int32]] = {
+        text: np.array([known.setdefault(term, count + len(known)) for term in terms], np.int32)
+        for text, terms in others.items()
+    }
+    counts = np.diff(scanned.offsets)
+    for text, numbers in made.items():
+        counts[text] = len(numbers)
+    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    pieces: list[NDArray[np.int32]] = []
+    done = 0
+    for text in sorted(made):
+        place = int(scanned.offsets[text])
+        pieces += [scanned.numbers[done:place], made[text]]
+        done = place
+    sizes = np.array([-(-len(term) // 8) for term in known], np.int64)
+    padded = b"".join(term.ljust(8 * int(n), b"\0") for term, n in zip(known, sizes, strict=True))
+    firsts = len(scanned.chunks) + np.cumsum(sizes) - sizes
+    return Scanned(
+        np.concatenate((*pieces, scanned.numbers[done:])),
+        offsets,
+        np.concatenate((scanned.chunks, np.frombuffer(padded, np.uint64))),
+        np.concatenate((scanned.starts, firsts)),
+        np.concatenate((scanned.lengths, np.array([len(term) for term in known], np.int64))),
+    )

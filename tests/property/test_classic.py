@@ -1,0 +1,123 @@
+"""The classic methods find what a look at everything finds, or say what they cannot do."""
+
+from __future__ import annotations
+
+import random
+
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.simhash import to_integers, to_words
+from simstore.search import classic
+from simstore.search.classic import CLASSIC_METHODS, METHODS, check_method, near_many_by
+
+from .kernels import kernels
+from .strategies import bits, fingerprints_of, flipped
+
+Answers = list[list[tuple[int, int]]]
+
+
+def answers(method: str, stored: list[int], width: int, queries: list[int], radius: int) -> Answers:
+    """Return (fingerprint, distance) of each query, ascending."""
+    found = near_many_by(method, to_words(stored, width), width, to_words(queries, width), radius)
+    result: Answers = [[] for _ in queries]
+    for row, value, far in zip(
+        found.query_rows.tolist(), to_integers(found.words), found.distances.tolist(), strict=True
+    ):
+        result[row].append((value, far))
+    assert found.probe_counts.shape == found.candidate_counts.shape == (len(queries),)
+    assert all(
+        len(one) <= candidates
+        for one, candidates in zip(result, found.candidate_counts.tolist(), strict=True)
+    )
+    return [sorted(one) for one in result]
+
+
+def expected(stored: list[int], queries: list[int], radius: int) -> Answers:
+    return [
+        sorted((stored[place], far) for place, far in oracle.within(stored, query, radius))
+        for query in queries
+    ]
+
+
+@given(bits, st.integers(0, 2), st.booleans(), st.data())
+def test_methods_for_small_radii_equal_the_oracle(
+    width: int, radius: int, compiled_too: bool, data: st.DataObject
+) -> None:
+    radius = min(radius, width)
+    queries = data.draw(st.lists(fingerprints_of(width), min_size=1, max_size=3))
+    stored = set(data.draw(st.lists(fingerprints_of(width), max_size=12)))
+    for query in queries:
+        stored.add(data.draw(flipped(query, width, radius)))
+        if radius < width:
+            stored.add(data.draw(flipped(query, width, radius + 1)))
+    right = expected(sorted(stored), queries, radius)
+    with pytest.MonkeyPatch.context() as patch, kernels(compiled_too):
+        patch.setattr(classic, "_EXPANDED_BLOCK", data.draw(st.sampled_from([1, 1 << 22])))
+        for method in ("probe", "expanded"):
+            assert answers(method, sorted(stored), width, queries, radius) == right, method
+
+
+@given(st.integers(0, 3), st.booleans(), st.data())
+def test_tables_equal_the_oracle(radius: int, compiled_too: bool, data: st.DataObject) -> None:
+    queries = data.draw(st.lists(fingerprints_of(64), min_size=1, max_size=3))
+    stored = set(data.draw(st.lists(fingerprints_of(64), max_size=12)))
+    for query in queries:
+        for distance in (radius, radius + 1):
+            stored.add(data.draw(flipped(query, 64, distance)))
+    right = expected(sorted(stored), queries, radius)
+    with kernels(compiled_too):
+        for method in ("tables4", "tables16"):
+            assert answers(method, sorted(stored), 64, queries, radius) == right, method
+
+
+@pytest.mark.parametrize("method", CLASSIC_METHODS)
+def test_empty_and_equal_sets(method: str) -> None:
+    assert answers(method, [], 64, [1, 2], 2) == [[], []]
+    assert answers(method, [1], 64, [1, 1], 2) == [[(1, 0)], [(1, 0)]]
+    assert answers(method, [1], 64, [], 2) == []
+
+
+@pytest.mark.parametrize("place", range(64))
+def test_tables_of_longer_prefixes_find_differences_anywhere(place: int) -> None:
+    source = random.Random(place)
+    stored = source.getrandbits(64)
+    others = [n for n in range(64) if n != place]
+    queries = [
+        stored ^ 1 << place ^ 1 << first ^ 1 << second
+        for first, second in (source.sample(others, 2) for _ in range(40))
+    ]
+    for method in ("tables4", "tables16"):
+        assert answers(method, [stored], 64, queries, 3) == [[(stored, 3)]] * 40
+
+
+@pytest.mark.parametrize(
+    ("method", "width", "radius", "count", "says"),
+    [
+        ("probe", 64, 4, 1, "radius of at most 3"),
+        ("probe", 128, 3, 1, "radius of at most 2"),
+        ("expanded", 64, 3, 1, "radius of at most 2"),
+        ("expanded", 64, 2, 1_000_000, "at most 200,000,000"),
+        ("tables4", 100, 3, 1, "for 64 bits"),
+        ("tables16", 64, 4, 1, "radius of at most 3"),
+    ],
+)
+def test_what_a_method_cannot_do_is_one_line(
+    method: str, width: int, radius: int, count: int, says: str
+) -> None:
+    with pytest.raises(InvalidParameter, match=says) as caught:
+        check_method(method, width, radius, count)
+    assert "\n" not in str(caught.value)
+    assert f"plan {method}" in str(caught.value)
+    assert "use auto" in str(caught.value)
+
+
+@given(bits, st.data())
+def test_other_methods_are_never_refused(width: int, data: st.DataObject) -> None:
+    radius = data.draw(st.integers(0, width))
+    for method in set(METHODS) - set(CLASSIC_METHODS):
+        check_method(method, width, radius, 10**9)
+    check_method("probe", width, min(radius, 1), 10**9)

@@ -1,0 +1,262 @@
+"""Packing changes where fingerprints are looked up, and no answer."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import oracle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simstore.errors import InvalidParameter
+from simstore.model import QueryOptions
+from simstore.services import ingest, lookup, pack_fingerprints
+from simstore.storage import fingerprints, segment_pages
+from simstore.store import Store
+
+from .hexadecimal import create_hexadecimal, hexadecimal_stores
+from .state import assert_sound
+
+PACKED = st.sampled_from([64, 128])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _hexadecimal() -> Iterator[None]:
+    with hexadecimal_stores():
+        yield
+
+
+def flip(source: random.Random, value: int, width: int, count: int) -> int:
+    return value ^ sum(1 << place for place in source.sample(range(width), count))
+
+
+def found(store: Store, samples: list[int], radius: int, plan: str) -> list[list[tuple[int, int]]]:
+    options = QueryOptions(radius=radius, plan=plan)  # type: ignore[arg-type]
+    results = store.query_many([("", f"{sample:x}") for sample in samples], options)
+    return [[(int(match.key), match.distance) for match in one.matches] for one in results]
+
+
+def pack_some(store: Store, limit: int) -> int:
+    """Pack one batch, as a pack that was killed after it."""
+    opened = store._opened
+    with opened.write() as connection:
+        state = opened.state(connection)
+        assert state.generation is not None
+        return fingerprints.pack_some(connection, state.scheme.bits, state.generation, limit)
+
+
+def unpack_some(store: Store, limit: int) -> int:
+    opened = store._opened
+    with opened.write() as connection:
+        state = opened.state(connection)
+        assert state.generation is not None
+        return fingerprints.unpack_some(connection, state.scheme.bits, state.generation, limit)
+
+
+@settings(max_examples=max(settings.default.max_examples // 3, 5))
+@given(PACKED, st.integers(0, 6), st.integers(0, 2**32), st.data())
+def test_answers_are_the_same_before_during_and_after(
+    width: int, radius: int, seed: int, data: st.DataObject
+) -> None:
+    """Any sequence of packing, unpacking, adding, changing and removing equals the oracle."""
+    source = random.Random(seed)
+    samples = [source.getrandbits(width), 0, (1 << width) - 1]
+    held: dict[int, int] = {}
+
+    def value() -> int:
+        drawn = source.choice([*samples, *held.values(), source.getrandbits(width)])
+        return flip(source, drawn, width, source.randint(0, radius + 2))
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        create_hexadecimal(Path(folder) / "s.db", width, []) as store,
+    ):
+        steps = data.draw(
+            st.lists(
+                st.sampled_from(["add", "add", "change", "remove", "pack", "some", "back", "few"]),
+                min_size=3,
+                max_size=9,
+            )
+        )
+        store.add_many([(str(n), f"{held.setdefault(n, value()):x}") for n in range(12)], threads=1)
+        for step in steps:
+            if step == "add":
+                new = range(len(held) + 100, len(held) + 106)
+                store.add_many(
+                    [(str(n), f"{held.setdefault(n, value()):x}") for n in new], threads=1
+                )
+            elif step == "change":
+                changed = source.sample(sorted(held), min(3, len(held)))
+                held |= {number: value() for number in changed}
+                store.add_many([(str(n), f"{held[n]:x}") for n in changed], threads=1)
+            elif step == "remove":
+                gone = source.sample(sorted(held), min(4, len(held)))
+                store.remove(*map(str, gone))
+                held = {number: kept for number, kept in held.items() if number not in gone}
+            elif step == "pack":
+                store.pack(sketches=False)
+            elif step == "some":
+                pack_some(store, source.randint(1, 8))
+            elif step == "back":
+                store.unpack()
+            else:
+                unpack_some(store, source.randint(1, 8))
+            numbers = [int(one.key) for one in store.documents()]
+            assert sorted(numbers) == sorted(held)
+            expected = [
+                [(numbers[place], distance) for place, distance in
+                 oracle.within([held[n] for n in numbers], sample, radius)]
+                for sample in samples
+            ]  # fmt: skip
+            plans = ["auto", "scan", *(["segments"] if radius <= 4 else [])]
+            for plan in plans:
+                assert found(store, samples, radius, plan) == expected, (step, plan)
+            statistics = store.statistics()
+            assert statistics.distinct_fingerprints == len(set(held.values()))
+            if step == "pack":
+                assert statistics.packed_fingerprints == statistics.distinct_fingerprints
+            elif step == "back":
+                assert statistics.packed_fingerprints == 0
+        assert_sound(store)
+
+
+@pytest.mark.parametrize("width", [64, 128])
+def test_first_stops_at_a_page_and_at_a_row(tmp_path: Path, width: int) -> None:
+    stored = [1 << (width - 1), 1]
+    with create_hexadecimal(tmp_path / "s.db", width, stored[:1]) as store:
+        store.pack(sketches=False)
+        store.add("1", f"{stored[1]:x}")
+        options = QueryOptions(radius=3, first=True, plan="segments")
+        (result,) = store.query_many([("", "0")], options)
+        assert result.matches
+        assert found(store, [0], 3, "segments") == [[(0, 1), (1, 1)]]
+
+
+@pytest.mark.parametrize("width", [64, 128])
+@pytest.mark.parametrize("radius", [0, 2, 3, 5])
+def test_crowded_page_is_left_for_rarer_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, radius: int
+) -> None:
+    source = random.Random(radius)
+    sample = source.getrandbits(width)
+    low = (1 << (width - 16)) - 1
+    stored = [sample & ~low | source.getrandbits(width - 16) for _ in range(60)]
+    stored += [flip(source, sample, width, distance) for distance in range(radius + 2)]
+    monkeypatch.setattr(lookup, "_SKEWED", 10)
+    monkeypatch.setattr(lookup, "_CROWDED_PAGE_BYTES", 60)
+    with create_hexadecimal(tmp_path / "s.db", width, stored) as store:
+        store.pack(sketches=False)
+        options = QueryOptions(radius=radius, plan="segments")
+        (result,) = store.query_many([("", f"{sample:x}")], options)
+        right = oracle.within(stored, sample, radius)
+        assert [(int(match.key), match.distance) for match in result.matches] == right
+        assert result.explanation is not None
+        thresholds = result.explanation.thresholds
+        assert sum(threshold + 1 for threshold in thresholds) == radius + 1
+        if radius + 1 < width // 16:
+            assert thresholds[0] == -1
+            assert result.explanation.candidate_count < 60
+
+
+def test_packing_in_batches_moves_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack_fingerprints, "BATCH_FINGERPRINTS", 7)
+    monkeypatch.setattr(pack_fingerprints, "UNPACK_FINGERPRINTS", 5)
+    stored = [random.Random(n).getrandbits(64) for n in range(40)]
+    said: list[tuple[int, int]] = []
+    with create_hexadecimal(tmp_path / "s.db", 64, stored) as store:
+        assert store.pack(sketches=False, on_progress=lambda *now: said.append(now)) == 40
+        assert said[0] == (7, 40)
+        assert said[-1] == (40, 40)
+        assert len(said) > 3
+        assert store.pack(sketches=False) == 0
+        assert_sound(store)
+        assert store.unpack() == 40
+        assert store.unpack() == 0
+        assert_sound(store)
+
+
+def test_long_tail_is_packed_when_the_store_is_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack_fingerprints, "WORTH_PACKING", 30)
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 5)
+    monkeypatch.setattr(ingest, "_LOOKED_AT", 1)
+    stored = [random.Random(n).getrandbits(64) for n in range(60)]
+
+    def add(first: int, end: int) -> int:
+        store.add_many([(str(n), f"{stored[n]:x}") for n in range(first, end)], threads=1)
+        return store.statistics().packed_fingerprints
+
+    with create_hexadecimal(tmp_path / "s.db", 64, []) as store:
+        assert add(0, 29) == 0
+        assert add(29, 30) == 30
+        assert add(30, 35) == 30
+        assert add(35, 36) == 36
+        assert found(store, stored, 0, "segments") == [[(n, 0)] for n in range(60)][:36] + [[]] * 24
+
+
+def test_other_lengths_have_no_pages(tmp_path: Path) -> None:
+    with create_hexadecimal(tmp_path / "s.db", 32, [1, 2]) as store:
+        assert store.pack() == 0
+        with pytest.raises(InvalidParameter, match="32 bits have no pages"):
+            store.pack(sketches=False)
+        with pytest.raises(InvalidParameter, match="32 bits have no pages"):
+            store.unpack()
+
+
+def test_every_broken_page_is_told(tmp_path: Path) -> None:
+    stored = [random.Random(n).getrandbits(64) for n in range(30)]
+    with create_hexadecimal(tmp_path / "whole.db", 64, stored) as store:
+        store.pack(sketches=False)
+        row = store._opened
+        with row.database.read() as connection:
+            generation = row.state(connection).generation
+        assert generation is not None
+    key = segment_pages.page_key(generation.generation_id, 2, stored[3] >> 16 & 0xFFFF)
+    other = segment_pages.page_key(generation.generation_id + 1, 0, 0)
+    for told, statement, place in (
+        ("other fingerprints", "DELETE FROM fingerprint_page WHERE page = ?", (key,)),
+        ("damaged", "UPDATE fingerprint_page SET records = x'01' WHERE page = ?", (key,)),
+        (
+            "out of order",
+            "UPDATE fingerprint_page SET records = CAST(records || records AS BLOB) WHERE page = ?",
+            (key,),
+        ),
+        ("no generation", "INSERT INTO fingerprint_page VALUES (?, x'010203040506')", (other,)),
+        ("31 counted", "UPDATE generation SET fingerprint_count = 31", ()),
+        (
+            "29 counted",
+            "UPDATE generation SET fingerprint_count = 29, packed_count = 29",
+            (),
+        ),
+        (
+            "none is counted",
+            "UPDATE generation SET packed_count = 0, fingerprint_count = 0",
+            (),
+        ),
+        (
+            "without a document",
+            "DELETE FROM document_fingerprint_64 WHERE value = "
+            "(SELECT min(value) FROM document_fingerprint_64)",
+            (),
+        ),
+        (
+            "tail too",
+            "INSERT INTO fingerprint_64 (generation_id, value, s0, s1, s2, s3) "
+            "SELECT generation_id, value, 0, 0, 0, 0 FROM document_fingerprint_64 LIMIT 1",
+            (),
+        ),
+    ):
+        path = tmp_path / "s.db"
+        path.write_bytes((tmp_path / "whole.db").read_bytes())
+        with Store.open(path, synchronous="normal") as store:
+            with store._opened.write() as connection:
+                connection.exec_driver_sql(statement, place)
+            details = [finding.detail for finding in store.fsck()]
+        assert any(told in detail for detail in details), (told, details)

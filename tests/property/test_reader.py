@@ -1,0 +1,294 @@
+"""A reader and a store of fingerprints alone answer as a look at everything does."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simstore import Store
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.simhash import to_integers, to_words
+from simstore.services import given as given_service
+from simstore.services import pack_fingerprints
+from simstore.services import reader as reader_service
+from simstore.services.reader import Reader
+
+from .hexadecimal import create_hexadecimal, hexadecimal_stores
+from .strategies import bits_and_radius
+
+FEW = max(settings.default.max_examples // 3, 5)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _hexadecimal() -> Iterator[None]:
+    with hexadecimal_stores():
+        yield
+
+
+def flip(source: random.Random, value: int, width: int, count: int) -> int:
+    return value ^ sum(1 << place for place in source.sample(range(width), count))
+
+
+def drawn(width: int, radius: int, seed: int) -> tuple[list[int], list[int]]:
+    """Return distinct fingerprints and samples, some of them at radius and radius + 1."""
+    source = random.Random(seed)
+    samples = [source.getrandbits(width), 0, (1 << width) - 1]
+    stored = {source.getrandbits(width) for _ in range(20)}
+    for sample in samples:
+        stored |= {
+            flip(source, sample, width, min(distance, width))
+            for distance in (0, radius, radius, radius + 1)
+        }
+    return sorted(stored), samples
+
+
+def near(stored: list[int], sample: int, radius: int) -> list[tuple[int, int]]:
+    return [(stored[place], distance) for place, distance in oracle.within(stored, sample, radius)]
+
+
+def assert_answers(reader: Reader, stored: list[int], samples: list[int], radius: int) -> None:
+    """Every form of the question gives the oracle's answer."""
+    assert reader.count == len(stored)
+    right = [near(stored, sample, radius) for sample in samples]
+    assert [reader.near(sample, radius) for sample in samples] == right
+    for queries in (samples, to_words(samples, reader.bits)):
+        rows, words, distances = reader.near_many(queries, radius)
+        found: list[list[tuple[int, int]]] = [[] for _ in samples]
+        for row, value, distance in zip(
+            rows.tolist(), to_integers(words), distances.tolist(), strict=True
+        ):
+            found[row].append((value, distance))
+        assert found == right
+    pairs = [
+        (one, other, distance)
+        for left, right, distances in reader.near_pairs(radius)
+        for one, other, distance in zip(
+            to_integers(left), to_integers(right), distances.tolist(), strict=True
+        )
+    ]
+    assert sorted(pairs) == [
+        (one, other, oracle.distance(one, other))
+        for place, one in enumerate(stored)
+        for other in stored[place + 1 :]
+        if oracle.distance(one, other) <= radius
+    ]
+    held = [value for part in reader.fingerprints() for value in to_integers(part)]
+    assert sorted(held) == stored
+
+
+@settings(max_examples=FEW)
+@given(bits_and_radius(), st.integers(0, 2**32), st.booleans())
+def test_reader_equals_the_oracle(shape: tuple[int, int], seed: int, resident: bool) -> None:
+    width, radius = shape[0], min(shape[1], 5)
+    stored, samples = drawn(width, radius, seed)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(Path(folder) / "s.db", fingerprints_only=True, bits=width) as store,
+    ):
+        source = random.Random(seed)
+        early = source.sample(stored, len(stored) // 2)
+        assert store.add_fingerprints(early) == len(early)
+        if width in (64, 128) and source.random() < 0.7:
+            store.pack()
+        assert store.add_fingerprints([*stored, *stored[:3]]) == len(stored) - len(early)
+        with store.reader(resident=resident) as reader:
+            assert_answers(reader, stored, samples, radius)
+        assert store.fsck() == []
+
+
+@pytest.mark.parametrize("width", [64, 128])
+@pytest.mark.parametrize("resident", [False, True])
+def test_what_comes_and_goes_is_seen_by_the_next_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, resident: bool
+) -> None:
+    """Whether values are added to the tail or to pages, one by one or many at once."""
+    monkeypatch.setattr(pack_fingerprints, "WORTH_PACKING", 30)
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 8)
+    monkeypatch.setattr(given_service, "CHUNK_FINGERPRINTS", 25)
+    path = tmp_path / "s.db"
+    Store.create(path, fingerprints_only=True, bits=width, synchronous="normal").close()
+    source = random.Random(width)
+    held: set[int] = set()
+    packed = set()
+    with Store.open(path, resident=resident, synchronous="normal") as store:
+        for step in range(14):
+            new = [source.getrandbits(width) for _ in range(source.choice([1, 3, 12, 60]))]
+            new += source.sample(sorted(held), min(3, len(held)))
+            added = store.add_fingerprints(to_words(new, width))
+            assert added == len({*new} - held)
+            held |= {*new}
+            gone = [*source.sample(sorted(held), len(held) // 5), source.getrandbits(width)]
+            assert store.remove_fingerprints(gone) == len({*gone} & held)
+            held -= {*gone}
+            if step % 5 == 3:
+                store.unpack()
+            statistics = store.statistics()
+            packed.add(statistics.packed_fingerprints)
+            assert statistics.distinct_fingerprints == len(held)
+            stored = sorted(held)
+            samples = [flip(source, source.choice(stored), width, n) for n in range(4)]
+            with store.reader() as reader:
+                assert_answers(reader, stored, samples, 3)
+        assert store.fsck() == []
+    assert len(packed) > 4
+
+
+@pytest.mark.parametrize("width", [16, 64, 128])
+@pytest.mark.parametrize("radius", [0, 3, 5])
+def test_many_queries_at_once_are_answered_as_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, radius: int
+) -> None:
+    """Whether pages are read once for all, the tail is sorted, everything is, or nothing."""
+    stored, samples = drawn(width, radius, width + radius)
+    right = [near(stored, sample, radius) for sample in samples]
+    with Store.create(tmp_path / "s.db", fingerprints_only=True, bits=width) as store:
+        store.add_fingerprints(stored[::2])
+        if width > 16:
+            store.pack()
+        store.add_fingerprints(stored)
+        ways = set()
+        for batch, sorting in ((1, 1e9), (1, 0.0), (100, 1e9), (100, 0.0)):
+            monkeypatch.setattr(reader_service, "_BATCH", batch)
+            monkeypatch.setattr(reader_service, "_SORT_COST", sorting)
+            with store.reader() as reader:
+                lookup = reader._lookup
+                assert lookup is not None
+                plan = lookup.plan(radius, method="segments")
+                ways.add((reader._is_batch(3), reader._is_worth_sorting(3, plan)))
+                rows, words, distances = reader.near_many(samples, radius)
+            found: list[list[tuple[int, int]]] = [[] for _ in samples]
+            for row, value, distance in zip(
+                rows.tolist(), to_integers(words), distances.tolist(), strict=True
+            ):
+                found[row].append((value, distance))
+            assert found == right
+        assert len(ways) == 4
+
+
+def test_resident_index_is_read_anew_only_when_something_changed(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    Store.create(path, fingerprints_only=True).close()
+    with Store.open(path, resident=True) as store, Store.open(path) as other:
+        other.add_fingerprints([1, 2, 3])
+        with store.reader() as reader:
+            assert len(reader.near(0, 64)) == 3
+            first = reader._tables
+        other.pack()
+        with store.reader() as reader:
+            assert reader._tables is first
+            other.add_fingerprints([4])
+            # Its snapshot is of before.
+            assert len(reader.near(0, 64)) == 3
+        with store.reader() as reader:
+            assert len(reader.near(0, 64)) == 4
+            other.remove_fingerprints([1, 2])
+        with store.reader() as reader:
+            assert [value for value, _ in reader.near(0, 64)] == [4, 3]
+
+
+def test_reader_knows_the_documents_of_a_fingerprint(tmp_path: Path) -> None:
+    stored = [5, 9, 5, 1]
+    with create_hexadecimal(tmp_path / "s.db", 64, stored) as store:
+        for pack in (lambda: 0, store.pack):
+            pack()
+            with store.reader() as reader:
+                assert reader.near(5, 1) == [(5, 0), (1, 1)]
+                assert reader.documents_with([5, 1, 7]) == [(5, "0"), (5, "2"), (1, "3")]
+                assert reader.near(0) == [(1, 1), (5, 2), (9, 2)]
+
+
+def test_queries_by_a_resident_index_are_those_of_the_file(tmp_path: Path) -> None:
+    source = random.Random(4)
+    stored = [source.getrandbits(64) for _ in range(40)]
+    samples = [("", f"{flip(source, source.choice(stored), 64, n % 5):x}") for n in range(20)]
+    create_hexadecimal(tmp_path / "s.db", 64, stored).close()
+    with (
+        Store.open(tmp_path / "s.db") as plain,
+        Store.open(tmp_path / "s.db", resident=True) as resident,
+    ):
+        for _ in range(2):
+            expected = [one.matches for one in plain.query_many(samples)]
+            assert any(expected)
+            assert [one.matches for one in resident.query_many(samples)] == expected
+            plain.remove(expected[0][0].key) if expected[0] else plain.remove("1")
+
+
+def test_store_without_fingerprints_answers_nothing(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db", channels=("minhash",)) as store:
+        store.add("a", "some text of no fingerprint")
+        with store.reader() as reader:
+            assert reader.near(5) == []
+            assert [len(part) for part in reader.near_many([5, 6])] == [0, 0, 0]
+            assert list(reader.near_pairs()) == []
+            assert reader.documents_with([5]) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([1 << 64], "from 0 to"),
+        ([-1], "from 0 to"),
+        ([1.5], "not float"),
+        ([True], "not bool"),
+        (np.array([1.0]), "float64"),
+        (np.array([1]), "int64"),
+        (np.zeros((2, 2), np.uint64), "shape"),
+    ],
+)
+def test_what_is_no_fingerprint_is_refused(tmp_path: Path, values: Any, reason: str) -> None:
+    with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
+        for change in (store.add_fingerprints, store.remove_fingerprints):
+            with pytest.raises(InvalidParameter, match=reason):
+                change(values)
+        with store.reader() as reader:
+            with pytest.raises(InvalidParameter, match=reason):
+                reader.near_many(values)
+            with pytest.raises(InvalidParameter, match="radius 65"):
+                reader.near(0, 65)
+            with pytest.raises(InvalidParameter, match="radius -1"):
+                reader.near_many([0], -1)
+            with pytest.raises(InvalidParameter, match="from 0 to"):
+                reader.near(1 << 64)
+
+
+def test_array_of_too_many_bits_is_refused(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db", fingerprints_only=True, bits=70) as store:
+        assert store.add_fingerprints(np.array([[63, 5]], np.uint64)) == 1
+        with pytest.raises(InvalidParameter, match="more than 70 bits"):
+            store.add_fingerprints(np.array([[64, 5]], np.uint64))
+
+
+def test_documents_and_fingerprints_do_not_mix(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    calls: list[Callable[[Store], Any]] = [
+        lambda store: store.add("a", "text"),
+        lambda store: store.ingest([str(tmp_path / "a.txt")]),
+        lambda store: store.query("text"),
+        lambda store: store.query_sources([str(tmp_path / "a.txt")]),
+        lambda store: store.reindex("web"),
+        lambda store: store.clusters(),
+    ]
+    with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
+        for call in calls:
+            with pytest.raises(InvalidParameter, match="takes no documents"):
+                call(store)
+        assert (len(store), store.ingest_runs(), store.fsck()) == (0, [], [])
+    with (
+        Store.create(tmp_path / "d.db") as store,
+        pytest.raises(InvalidParameter, match="--fingerprints-only"),
+    ):
+        store.add_fingerprints([1])
+    with pytest.raises(InvalidParameter, match="no scheme"):
+        Store.create(tmp_path / "n.db", fingerprints_only=True, scheme="web")
+    with pytest.raises(InvalidParameter, match="SchemeChoice"):
+        Store.create(tmp_path / "n.db", bits=32)
+    assert not (tmp_path / "n.db").exists()

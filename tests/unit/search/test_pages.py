@@ -1,0 +1,123 @@
+"""Pages give back what was packed, and their filter keeps what is within the radius."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import oracle
+import pytest
+
+from simstore.fingerprint.simhash import to_integers, to_words
+from simstore.search import pages
+from simstore.search.segments import segment_columns, segment_values
+
+BOTH = pytest.mark.parametrize("bits", [64, 128])
+
+
+def drawn(bits: int, count: int, seed: int = 1) -> list[int]:
+    source = random.Random(seed)
+    few = [1 << source.randrange(bits) for _ in range(5)]
+    return sorted({0, (1 << bits) - 1, *few, *(source.getrandbits(bits) for _ in range(count))})
+
+
+@BOTH
+def test_rotation_brings_a_segment_to_the_front_and_back(bits: int) -> None:
+    values = drawn(bits, 50)
+    words = to_words(values, bits)
+    for segment in range(bits // 16):
+        turned = pages.rotated(words, segment)
+        leads = [segment_values(value, bits)[segment] for value in values]
+        assert pages.leading_values(turned).tolist() == leads
+        assert to_integers(turned) == [pages.rotations(v, bits)[segment] for v in values]
+        assert to_integers(pages.restored(turned, segment)) == values
+
+
+@BOTH
+def test_pages_give_back_what_was_packed_in_its_order(bits: int) -> None:
+    for segment in range(bits // 16):
+        turned = pages.distinct(pages.rotated(to_words(drawn(bits, 3_000), bits), segment))
+        values, packed = pages.pack(turned)
+        assert (np.diff(values) > 0).all()
+        assert all(len(page) % pages.record_bytes(bits) == 0 and page for page in packed)
+        assert to_integers(pages.unpack(values, packed, bits)) == to_integers(turned)
+        lengths = pages.page_lengths(packed, bits).tolist()
+        leads = pages.leading_values(turned).tolist()
+        assert lengths == [leads.count(value) for value in values.tolist()]
+
+
+@BOTH
+def test_page_holds_its_records_and_no_others(bits: int) -> None:
+    # Few distinct bytes, so that records occur across the bounds of others.
+    source = random.Random(bits)
+    lead = 7 << (bits - 16)
+    values = {
+        lead | int.from_bytes(source.choices([0, 1], k=bits // 8 - 2), "big") for _ in range(400)
+    }
+    stored, others = sorted(values)[::2], sorted(values)[1::2]
+    _, (page,) = pages.pack(to_words(stored, bits))
+    assert all(pages.holds(page, record) for record in pages.records_of(to_words(stored, bits)))
+    apart = pages.records_of(to_words(others, bits))
+    assert any(record in page for record in apart)
+    assert not any(pages.holds(page, record) for record in apart)
+
+
+@BOTH
+def test_nothing_is_packed_into_no_page(bits: int) -> None:
+    values, packed = pages.pack(to_words([], bits))
+    assert (len(values), packed) == (0, [])
+    assert pages.unpack(values, packed, bits).shape == (0, bits // 64)
+
+
+@BOTH
+def test_damaged_page_is_told(bits: int) -> None:
+    values, packed = pages.pack(to_words([5], bits))
+    with pytest.raises(ValueError, match="damaged"):
+        pages.unpack(values, [packed[0] + b"x"], bits)
+    with pytest.raises(ValueError, match="damaged"):
+        pages.near([(0, packed[0][:-1])], pages.rotations(5, bits), bits, 3)
+
+
+@BOTH
+def test_sets_of_fingerprints_are_those_of_integers(bits: int) -> None:
+    one, other = drawn(bits, 200, 1), drawn(bits, 200, 2) + drawn(bits, 40, 1)
+    source = random.Random(3)
+    shuffled = [*other, *other[:9]]
+    source.shuffle(shuffled)
+    others = pages.distinct(to_words(shuffled, bits))
+    assert to_integers(others) == sorted(set(other))
+    words = to_words(one, bits)
+    assert pages.among(words, others).tolist() == [value in set(other) for value in one]
+    assert to_integers(pages.united(words, others)) == sorted({*one, *other})
+    assert to_integers(pages.without(words, others)) == sorted({*one} - {*other})
+    assert to_integers(pages.from_sortable(pages.sortable(words))) == one
+    assert (np.sort(pages.sortable(others)) == pages.sortable(others)).all()
+
+
+@BOTH
+@pytest.mark.parametrize("radius", [0, 1, 3, 7])
+def test_filter_keeps_exactly_what_is_within_the_radius(bits: int, radius: int) -> None:
+    source = random.Random(radius)
+    query = source.getrandbits(bits)
+    stored = [source.getrandbits(bits) for _ in range(500)]
+    stored += [
+        query ^ sum(1 << n for n in source.sample(range(bits), distance))
+        for distance in (radius, radius + 1) * 20
+    ]
+    words = to_words(sorted(set(stored)), bits)
+    near = {value for value in stored if oracle.distance(value, query) <= radius}
+    for segment in range(bits // 16):
+        turned = pages.distinct(pages.rotated(words, segment))
+        values, packed = pages.pack(turned)
+        numbers = [pages.page_number(segment, value) for value in values.tolist()]
+        held = list(zip(numbers, packed, strict=True))
+        found, compared = pages.near(held, pages.rotations(query, bits), bits, radius)
+        assert sorted(found) == sorted(near)
+        assert compared == len(words)
+
+
+@pytest.mark.parametrize("bits", [1, 15, 16, 17, 40, 63, 64, 65, 100, 127, 128])
+def test_segment_columns_are_the_segments_of_each(bits: int) -> None:
+    values = [value & ((1 << bits) - 1) for value in drawn(128, 100)]
+    columns = segment_columns(to_words(values, bits), bits)
+    assert [tuple(row) for row in columns.tolist()] == [segment_values(v, bits) for v in values]

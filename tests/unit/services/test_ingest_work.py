@@ -1,0 +1,159 @@
+"""How much an ingest asks of the database: transactions and statements, not seconds."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simstore.model import IngestProgress
+from simstore.services import ingest
+from simstore.services.choose import SchemeChoice
+from simstore.services.ingest import IngestOptions, Observer
+from simstore.storage.engine import Database
+from simstore.store import Store
+
+WORDS = ["river", "stone", "lamp", "harbour", "bridge", "boat", "field", "cloud", "letter", "hill"]
+Heard = list[str]
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
+    """Return the statements that all connections run from now on."""
+    statements: Heard = []
+    connect: Callable[..., sqlite3.Connection] = Database._connect
+
+    def traced(database: Database, uri: str) -> sqlite3.Connection:
+        connection = connect(database, uri)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    monkeypatch.setattr(Database, "_connect", traced)
+    return statements
+
+
+def text(number: int) -> str:
+    return " ".join(f"{WORDS[(number * k) % 10]}{number % (k + 5)}" for k in range(1, 30))
+
+
+def begun(statements: Heard, kind: str) -> int:
+    return sum(one.strip() == kind for one in statements)
+
+
+def changes(statements: Heard) -> Heard:
+    return [one for one in statements if one.startswith(("INSERT", "UPDATE", "DELETE"))]
+
+
+def test_one_new_document_is_one_transaction_of_few_statements(
+    tmp_path: Path, heard: Heard
+) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add("first", text(0))
+        heard.clear()
+        store.add("second", text(1))
+    assert begun(heard, "BEGIN IMMEDIATE") == 1
+    assert begun(heard, "BEGIN") == 0
+    assert len(heard) < 30
+    assert len(changes(heard)) <= 12
+
+
+def test_one_known_document_changes_nothing_but_the_run_and_its_last_sight(
+    tmp_path: Path, heard: Heard
+) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add("first", text(0))
+        heard.clear()
+        store.add("first", text(0))
+    assert begun(heard, "BEGIN IMMEDIATE") == 1
+    assert {one.split()[1 if one.startswith("UPDATE") else 2] for one in changes(heard)} <= {
+        "ingest_run",
+        "document",
+    }
+
+
+def test_bulk_takes_a_transaction_for_thousands_and_a_statement_for_tens(
+    tmp_path: Path, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "_COMMIT_SECONDS", math.inf)
+    count = 9_000
+    progress: list[IngestProgress] = []
+    with Store.create(tmp_path / "s.db", synchronous="normal") as store:
+        heard.clear()
+        summary = store.add_many(
+            ((f"k{number}", text(number)) for number in range(count)),
+            observer=Observer(on_progress=progress.append),
+        )
+        assert summary.added == count
+        assert begun(heard, "BEGIN IMMEDIATE") == 2
+        assert len(heard) < count / 10
+    assert [one.document_count for one in progress] == [8_000, 9_000]
+    # A store that keeps its texts and asks nothing of the corpus does without the table of terms.
+    assert not any("feature" in one for one in heard)
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1, 6), (2, 3), (4, 2), (6, 1), (100, 1)])
+def test_no_transaction_holds_more_documents_than_asked_for(
+    tmp_path: Path, heard: Heard, monkeypatch: pytest.MonkeyPatch, most: int, expected: int
+) -> None:
+    monkeypatch.setattr(ingest, "_COMMIT_SECONDS", math.inf)
+    monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", 2)
+    with Store.create(tmp_path / "s.db") as store:
+        heard.clear()
+        documents = [(f"k{number}", text(number)) for number in range(6)]
+        store.add_many(documents, batch_documents=most, threads=2)
+        assert begun(heard, "BEGIN IMMEDIATE") == expected
+        assert len(store) == 6
+
+
+def test_slow_documents_are_committed_as_they_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", 1)
+    progress: list[int] = []
+    observer = Observer(on_progress=lambda one: progress.append(one.document_count))
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(str(n), text(n)) for n in range(5)], observer=observer)
+    assert progress == [1, 2, 3, 4, 5]
+
+
+def test_strict_ingest_commits_what_came_before_the_rejected_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "_COMMIT_SECONDS", math.inf)
+    monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", 2)
+    lines = [f'{{"key": "{n}", "text": "{text(n)}"}}' for n in range(12)]
+    lines[7] = "no JSON"
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(lines), "utf-8")
+    with Store.create(tmp_path / "s.db") as store:
+        with pytest.raises(ValueError, match="JSON"):
+            store.ingest([str(path)], options=IngestOptions(strict=True))
+        assert [one.key for one in store] == [str(n) for n in range(7)]
+        assert store.fsck() == []
+
+
+@pytest.mark.parametrize("scheme", ["web", "simtool"])
+def test_documents_prepared_for_another_scheme_are_prepared_anew(
+    tmp_path: Path, scheme: str
+) -> None:
+    """Another process has changed the scheme since this one looked."""
+
+    def of(store: Store) -> list[Any]:
+        return [(one.key, one.fingerprint) for one in store]
+
+    other: Any = SchemeChoice("web", bits=100) if scheme == "web" else SchemeChoice("web")
+    with Store.create(tmp_path / "s.db", scheme=scheme) as store:
+        store.add("a", text(0))
+        with Store.open(tmp_path / "s.db") as second:
+            second.reindex(other)
+        store.add("b", text(1))
+        found = of(store)
+        assert store.fsck() == []
+    with Store.create(tmp_path / "t.db", scheme=other) as expected:
+        expected.add_many([("a", text(0)), ("b", text(1))])
+        assert of(expected) == found

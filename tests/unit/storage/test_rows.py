@@ -1,0 +1,82 @@
+"""Rows written and looked up in statements of many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import (
+    Column,
+    Connection,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    create_engine,
+)
+
+from simstore.storage.rows import insert_rows, select_in
+
+THINGS = Table(
+    "thing",
+    MetaData(),
+    Column("number", Integer, primary_key=True),
+    Column("name", LargeBinary, unique=True),
+    Column("amount", Integer),
+)
+COUNTS = [0, 1, 2, 31, 32, 33, 84, 85, 86, 1_364, 1_365, 1_366, 1_451, 3_000]
+
+
+@pytest.fixture
+def connection() -> Iterator[Connection]:
+    engine = create_engine("sqlite://")
+    with engine.begin() as connection:
+        THINGS.metadata.create_all(connection)
+        yield connection
+    engine.dispose()
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_rows_of_any_number_are_inserted_in_order(connection: Connection, count: int) -> None:
+    rows = [(b"%d" % -n, n * n) for n in range(count)]
+    assert insert_rows(connection, THINGS, ("name", "amount"), rows) == count
+    found = connection.exec_driver_sql("SELECT name, amount FROM thing ORDER BY number")
+    assert [tuple(row) for row in found] == rows
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_rows_whose_key_is_there_are_left_out_and_not_counted(
+    connection: Connection, count: int
+) -> None:
+    columns = ("number", "name", "amount")
+    rows = [(n, b"%d" % n, 1) for n in range(count)]
+    skip = "ON CONFLICT DO NOTHING"
+    assert insert_rows(connection, THINGS, columns, rows[::3], skip) == len(rows[::3])
+    others = [(n, name, 2) for n, name, _ in rows]
+    assert insert_rows(connection, THINGS, columns, others, skip) == count - len(rows[::3])
+    found = connection.exec_driver_sql("SELECT number, amount FROM thing ORDER BY number")
+    assert [tuple(row) for row in found] == [(n, 2 if n % 3 else 1) for n in range(count)]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_look_up_finds_each_value_of_a_list(connection: Connection, count: int) -> None:
+    rows = [(n, b"%d" % n, n % 2) for n in range(0, 4_000, 2)]
+    insert_rows(connection, THINGS, ("number", "name", "amount"), rows)
+    asked = [b"%d" % n for n in range(count)]
+    statement = "SELECT number FROM thing WHERE amount = ? AND name IN ({})"
+    found = [row[0] for row in select_in(connection, statement, asked, 0)]
+    assert sorted(found) == list(range(0, count, 2))
+    assert not list(select_in(connection, statement, asked, 1))
+
+
+def test_bulk_takes_few_statements(connection: Connection) -> None:
+    said: list[str] = []
+    driver: Any = connection.connection.driver_connection
+    driver.set_trace_callback(said.append)
+    rows = [(b"%d" % n, n) for n in range(20_000)]
+    insert_rows(connection, THINGS, ("name", "amount"), rows)
+    assert 0 < len(said) < 40
+    said.clear()
+    list(select_in(connection, "SELECT number FROM thing WHERE name IN ({})", [r[0] for r in rows]))
+    assert 0 < len(said) < 60

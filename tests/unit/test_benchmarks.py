@@ -1,0 +1,156 @@
+"""The benchmarks' own checks fail on wrong answers, and their page says what was measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Import a file of the benchmarks, and forget all of them afterwards."""
+    names = {path.stem for path in BENCHMARKS.glob("*.py")}
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+
+    def load(name: str) -> ModuleType:
+        return __import__(name)
+
+    yield load
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def test_planted_fingerprints_are_different_and_have_neighbours(part: Any) -> None:
+    data = part("fingerprints")
+    words = data.planted(5_000)
+    assert len(np.unique(words)) == 5_000
+    assert (words == data.planted(5_000)).all()
+    near = [len(answer) - 1 for answer in data.brute_force(words, words[:500])]
+    assert 100 < sum(count > 0 for count in near) < 400
+
+
+def test_flipped_differs_in_exactly_the_distance(part: Any) -> None:
+    data = part("fingerprints")
+    rng = np.random.default_rng(1)
+    words = rng.integers(0, 1 << 64, 4_000, dtype=np.uint64)
+    distances = rng.integers(0, 4, 4_000)
+    made = data.flipped(words, distances, rng)
+    assert (np.bitwise_count(words ^ made) == distances).all()
+
+
+def test_brute_force_finds_each_within_the_radius_in_order(part: Any) -> None:
+    data = part("fingerprints")
+    words = np.array([0b1111, 0b0111, 0b0001, 0b1000, 0], np.uint64)
+    (answer,) = data.brute_force(words, np.array([0], np.uint64), 3)
+    assert answer == [(0, 0), (1, 1), (8, 1), (7, 3)]
+
+
+@pytest.mark.parametrize("wrong", ["missing", "too far", "twice", "itself"])
+def test_check_of_pairs_fails_on_a_wrong_join(part: Any, wrong: str) -> None:
+    data = part("fingerprints")
+    words = data.planted(2_000)
+    near = np.bitwise_count(words[:, None] ^ words[None, :]) <= 3
+    left, right = np.nonzero(np.triu(near, 1))
+    pairs = words[left], words[right]
+    data.check_pairs(words, *pairs, sample_count=4_000)
+    broken = {
+        "missing": (pairs[0][1:], pairs[1][1:]),
+        "too far": (pairs[0], pairs[1] ^ np.uint64(0xF0F0)),
+        "twice": (np.append(pairs[0], pairs[1][:1]), np.append(pairs[1], pairs[0][:1])),
+        "itself": (np.append(pairs[0], words[:1]), np.append(pairs[1], words[:1])),
+    }
+    with pytest.raises(AssertionError):
+        data.check_pairs(words, *broken[wrong], sample_count=4_000)
+
+
+def test_peers_that_need_no_package_equal_brute_force(part: Any, tmp_path: Path) -> None:
+    data, peers = part("fingerprints"), part("peers")
+    words = data.planted(3_000)
+    samples = data.queries_for(words, 200)
+    truth = data.brute_force(words, samples)
+    assert any(truth)
+    covering = peers.Covering(words, tmp_path / "covering.db")
+    for index in (covering, peers.NumpyScan(words)):
+        assert index.answers(samples) == truth
+        more = np.array([samples[0] ^ np.uint64(1)], np.uint64)
+        index.insert(more)
+        assert (int(more[0]), 1) in index.answer(int(samples[0]))
+        index.close()
+
+
+def test_check_of_answers_fails_on_one_that_is_missing(part: Any) -> None:
+    data, peers, neighbours = part("fingerprints"), part("peers"), part("neighbours")
+    words = data.planted(2_000)
+    samples = data.queries_for(words, 100)
+    truth = data.brute_force(words, samples)
+    whole = peers.NumpyScan(words)
+    neighbours.check({"whole": whole}, samples, truth)
+    found = next(answer[0][0] for answer in truth if answer)
+    part_of_it = peers.NumpyScan(words[words != np.uint64(found)])
+    with pytest.raises(AssertionError, match="a single answer"):
+        neighbours.check({"part": part_of_it}, samples, truth)
+
+
+def test_targets_say_what_was_asked_and_whether_it_is_met(part: Any) -> None:
+    results = part("results")
+    rows = results.target_rows(
+        [
+            results.Target("faster", 8, 9.5, unit="×"),
+            results.Target("smaller", 50, 50.5, at_most=True, unit=" B"),
+            results.Target("absent", 1, None, note="no disk"),
+        ]
+    )
+    assert rows == [
+        ["faster", "≥ 8.00×", "9.50×", "yes"],
+        ["smaller", "≤ 50.0 B", "50.5 B", "**no**"],
+        ["absent", "≥ 1.00", "not measured", " (no disk)"],
+    ]
+
+
+def test_page_holds_each_part_and_names_those_that_are_missing(
+    part: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results, document = part("results"), part("document")
+    report = results.Report("ingest", "Bulk ingest", "How.")
+    report.table("Rates", ("what", "documents/s")).add("simstore", results.figure(6123.4))
+    report.target("documents/s", 6000, 6123.4, unit=" documents/s")
+    report.finish(tmp_path)
+    assert "| simstore | 6,123 |" in capsys.readouterr().out
+    page = document.page(tmp_path, ["ingest", "big"])
+    assert "## Bulk ingest" in page
+    assert "| documents/s | ≥ 6,000 documents/s | 6,123 documents/s | yes |" in page
+    assert "## Not measured yet\n\nbig." in page
+    assert str(tmp_path) not in page
+
+
+def test_command_of_a_part_names_no_place(
+    part: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = part("results")
+    monkeypatch.setattr(sys, "argv", ["x", "--results", str(tmp_path), "--documents", "7"])
+    results.Report("ingest", "Bulk ingest").finish(tmp_path)
+    made = json.loads((tmp_path / "ingest.json").read_text())
+    assert made["command"] == "python benchmarks/ingest.py --documents 7"
+
+
+def test_costs_on_paper_are_those_of_the_measured_line(part: Any) -> None:
+    paper = part("paper")
+    lookup, candidate = 2.0, 0.01
+    points = [
+        (n, 4 * lookup + n * paper.PLAIN.candidate_share * candidate) for n in (10**6, 10**7, 10**8)
+    ]
+    costs = paper.fitted(points)
+    assert costs.lookup == pytest.approx(lookup)
+    assert costs.candidate == pytest.approx(candidate)
+    for layout in paper.LAYOUTS[1:]:
+        start = paper.breaks_even(layout, costs)
+        same = layout.microseconds(start, costs)
+        assert same == pytest.approx(paper.PLAIN.microseconds(start, costs))

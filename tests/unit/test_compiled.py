@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simstore import compiled
+from simstore.compiled import Kernel
+
+needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _default() -> Iterator[None]:
+    yield
+    compiled.enable()
+
+
+def twice(number: int) -> int:
+    return 2 * number
+
+
+def sum_of_twice(numbers: list[int]) -> int:
+    total = 0
+    for number in numbers:
+        total += twice(number)
+    return total
+
+
+@needs_numba
+def test_kernel_calls_its_parts_and_leaves_the_plain_functions() -> None:
+    kernel = Kernel(sum_of_twice, ["int64(int64[::1])"], parts=[twice])
+    assert kernel(np.array([1, 2, 3])) == 12
+    assert sum_of_twice([1, 2, 3]) == 12
+    assert type(twice).__name__ == "function"
+
+
+@needs_numba
+def test_compiled_forms_pay_when_asked_for_and_never_when_disabled() -> None:
+    compiled.enable(0)
+    assert compiled.pays(0)
+    compiled.disable()
+    assert not compiled.pays(1e9)
+
+
+def test_compiled_forms_do_not_pay_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_is_usable", lambda: False)
+    compiled.enable(0)
+    assert not compiled.pays(1e9)
+
+
+@needs_numba
+def test_small_works_pay_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "numba"]:
+        monkeypatch.delitem(sys.modules, name)
+    compiled.enable(1)
+    assert [compiled.pays(0.4) for _ in range(4)] == [False, False, True, True]
+
+
+@needs_numba
+def test_kernels_work_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    module = tmp_path / "added.py"
+    module.write_text(
+        "from simstore.compiled import Kernel\n"
+        "def added(a, b):\n    return a + b\n"
+        "print(Kernel(added, ['int64(int64, int64)'])(20, 22))\n"
+    )
+    # No folder beside the module and none in the user's home: files stand in their places.
+    (tmp_path / "__pycache__").write_text("")
+    home = tmp_path / "home"
+    home.write_text("")
+    done = subprocess.run(
+        [sys.executable, str(module)],
+        env={
+            **{k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG"))},
+            "HOME": str(home),
+            "PYTHONPATH": str(Path(compiled.__file__).parent.parent),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout == "42\n"

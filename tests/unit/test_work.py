@@ -1,0 +1,141 @@
+"""How much work a query does and how much room a store takes: counted, so that noise cannot tell.
+
+The ceilings are a little above what was counted when they were written. A change that goes beyond
+one costs every user that much more: raise it only knowingly.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import accumulate
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from simstore import compiled
+from simstore.model import QueryOptions, SampleResult
+from simstore.search import table_lookup
+from simstore.search.sorted_tables import SortedTables
+from simstore.store import Store
+
+DOCUMENTS = 1_500
+SAMPLES = 60
+
+
+def texts() -> Iterator[str]:
+    """Yield texts of 60 to 120 words, rare words rarer as in a language; each tenth is an edit."""
+    chance = random.Random(20_07)
+    words = [f"{first}{second}{third}" for first in "bdfgklmnprst" for second in "aeiou"
+             for third in ("", "n", "r", "st", "lin", "mer", "tak", "ung")]  # fmt: skip
+    weights = list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
+    made: list[list[str]] = []
+    for number in range(DOCUMENTS):
+        if number % 10 == 9:
+            text = list(made[number - 5])
+            for place in chance.sample(range(len(text)), 2):
+                text[place] = chance.choice(words)
+        else:
+            text = chance.choices(words, cum_weights=weights, k=chance.randrange(60, 120))
+        made.append(text)
+        yield " ".join(text)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.create(tmp_path_factory.mktemp("work") / "s.db") as store:
+        store.add_many([(f"{n}", text) for n, text in enumerate(texts())])
+        yield store
+
+
+def answers(store: Store, plan: str, radius: int) -> list[SampleResult]:
+    options = QueryOptions(radius=radius, plan=plan, channels=("simhash",), verify=False)  # type: ignore[arg-type]
+    some = list(texts())[:: DOCUMENTS // SAMPLES]
+    return store.query_many([("", text) for text in some], options)
+
+
+def counted(found: list[SampleResult]) -> tuple[float, float]:
+    """Return probes and candidates of a sample, the mean."""
+    known = [one.explanation for one in found if one.explanation]
+    return fmean(k.probe_count for k in known), fmean(k.candidate_count for k in known)
+
+
+@pytest.mark.parametrize(
+    ("radius", "most_probes", "most_candidates"), [(1, 2, 30), (3, 4, 38), (6, 52, 210)]
+)
+def test_look_ups_of_a_query_of_documents(
+    filled: Store, radius: int, most_probes: float, most_candidates: float
+) -> None:
+    found = answers(filled, "segments", radius)
+    probes, candidates = counted(found)
+    assert probes <= most_probes
+    assert candidates <= most_candidates
+    assert sum(len(one.matches) for one in found) >= len(found)
+
+
+def test_packed_and_plain_fingerprints_are_compared_as_often(filled: Store) -> None:
+    plain = counted(answers(filled, "segments", 3))
+    filled.pack()
+    packed = counted(answers(filled, "segments", 3))
+    filled.unpack()
+    assert packed == plain
+
+
+def test_bytes_of_a_document(filled: Store, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    filled.backup(copy)
+    with Store.open(copy) as store:
+        store.compact()
+    # With text, sketch, vocabulary and both indexes; the texts have 380 characters.
+    assert copy.stat().st_size / DOCUMENTS < 1_350
+
+
+def test_bytes_of_a_fingerprint(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    values = np.random.default_rng(5).integers(0, 2**64, 100_000, dtype=np.uint64)
+    with Store.create(path, fingerprints_only=True, bits=64) as store:
+        store.add_fingerprints(values)
+        store.unpack()
+        store.compact()
+        assert path.stat().st_size / len(values) < 115
+        store.pack()
+        store.compact()
+        assert path.stat().st_size / len(values) < 50
+
+
+@pytest.mark.parametrize(
+    ("radius", "most_probes", "most_candidates"),
+    [(0, 1, 4.8), (1, 2, 9.3), (2, 3, 13.5), (3, 4, 18), (4, 20, 70), (5, 36, 122), (6, 52, 174)],
+)
+def test_candidates_of_tables_in_memory(
+    radius: int, most_probes: int, most_candidates: float
+) -> None:
+    values = np.random.default_rng(6).integers(0, 2**64, 200_000, dtype=np.uint64)
+    tables = SortedTables(values.reshape(-1, 1), 64)
+    known = [tables.explain(int(value), radius) for value in values[:100]]
+    assert fmean(probes for _, probes, _ in known) <= most_probes
+    assert fmean(candidates for _, _, candidates in known) <= most_candidates
+
+
+def test_pairs_that_a_join_compares(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(8).integers(0, 2**64, 20_000, dtype=np.uint64)
+    lengths: list[int] = []
+    expanded = table_lookup.expanded
+
+    def counting(begins: NDArray[np.int64], sizes: NDArray[np.int64]) -> Iterator[Any]:
+        lengths.append(int(sizes.sum()))
+        return expanded(begins, sizes)
+
+    monkeypatch.setattr(table_lookup, "expanded", counting)
+    compiled.disable()
+    try:
+        found = list(SortedTables(values.reshape(-1, 1), 64).near_pairs(3))
+    finally:
+        compiled.enable()
+    assert sum(len(pairs.distances) for pairs in found) == 0
+    # Of 2e8 pairs, an even spread has 12,200 that share one of four segments.
+    assert 11_000 < sum(lengths) < 13_500
