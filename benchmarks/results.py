@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).resolve().parent / "results"
+# Options that say where files lie.
+PLACES = ("--results", "--folder", "--corpus", "--yardstick")
 PEERS = ("datasketch", "duckdb", "faiss-cpu", "gaoya", "numba", "numpy", "rensa", "simhash")
 
 
@@ -216,9 +218,14 @@ def versions() -> dict[str, str]:
 
 def _options(arguments: Sequence[str]) -> list[str]:
     """Return the options that change what is measured, not where files lie."""
-    places = {number for number, a in enumerate(arguments) if a in ("--results", "--folder")}
-    dropped = places | {number + 1 for number in places}
-    return [argument for number, argument in enumerate(arguments) if number not in dropped]
+    kept: list[str] = []
+    is_place = False
+    for argument in arguments:
+        if argument.startswith("--"):
+            is_place = argument in PLACES
+        if not is_place:
+            kept.append(argument)
+    return kept
 
 
 def _processor() -> str:

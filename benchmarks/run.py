@@ -1,7 +1,7 @@
 """Measure simstore beside what a user could take instead, and write docs/benchmarks.md.
 
-Usage: python benchmarks/run.py [--quick] [--documents N] [--fingerprints N ...] [--only PART ...]
-                                [--big] [--work FOLDER] [--here]
+Usage: python benchmarks/run.py [--quick] [--documents N ...] [--fingerprints N ...]
+                                [--only PART ...] [--big] [--page-only] [--here] [--work FOLDER]
 
 One command for all of it. It needs Python 3.11 and a package index: it makes an environment of its
 own, with simstore and the peers (the extra ``benchmark``), and runs each part in a process of its
@@ -34,6 +34,7 @@ PARTS = (
     "fingerprinting",
     "ingest",
     "document_store",
+    "startup",
     "neighbours",
     "plans",
     "widths",
@@ -42,7 +43,7 @@ PARTS = (
 )
 # Minutes of the machine and gigabytes of disk: only when asked for.
 BY_OPTION = ("big",)
-TAKES_DOCUMENTS = ("ingest", "document_store")
+TAKES_DOCUMENTS = ("ingest",)
 TAKES_FINGERPRINTS = ("neighbours", "growth")
 # One thread for the peers too, whatever they are built with.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -70,7 +71,7 @@ def command_of(part: str, python: Path, given: argparse.Namespace, results: Path
     if given.quick:
         made.append("--quick")
     if given.documents is not None and part in TAKES_DOCUMENTS:
-        made += ["--documents", str(given.documents)]
+        made += ["--documents", *map(str, given.documents)]
     if given.fingerprints is not None and part in TAKES_FINGERPRINTS:
         made += ["--fingerprints", *map(str, given.fingerprints)]
     return made
@@ -81,7 +82,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, to try it")
-    parser.add_argument("--documents", type=int, help="documents of the parts that ingest")
+    parser.add_argument("--documents", type=int, nargs="+", help="sizes of ingest")
     parser.add_argument(
         "--fingerprints", type=int, nargs="+", help="sizes of neighbours and growth"
     )

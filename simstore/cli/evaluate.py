@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from simstore.search.evaluation import Evaluation
 
 _NAMED_KEYS = 3
+# What `simstore clusters` is asked for to join what a method finds.
+_COMMANDS = {
+    "verified": " --min-resemblance {least}",
+    "likeness": " --min-likeness {least} --min-cosine {cosine}",
+    "either": " --min-resemblance {sure} --min-likeness {least} --min-cosine {cosine}",
+    "exact": " --min-resemblance {least} --exact-join",
+    "exact-either": " --min-resemblance {sure} --min-likeness {least} --min-cosine 0 --exact-join",
+}
 
 
 @click.command(
@@ -42,7 +50,8 @@ _NAMED_KEYS = 3
     "--min-resemblance",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="SHARE",
-    help="Least resemblance of the exact join.  [default: 0.5 with --exact, else 0.3]",
+    help="Least resemblance, and least likeness, of the exact joins.  [default: 0.5 with --exact, "
+    "else 0.3]",
 )
 @click.option(
     "--radius",
@@ -116,6 +125,7 @@ def evaluate(
     if output is not None:
         _write(found, Path(output))
     _print(found, output_format)
+    _advise(found)
 
 
 def _exact(least: float, output_format: str) -> None:
@@ -164,6 +174,26 @@ def _tell(found: Evaluation) -> None:
             "%s labelled pairs are left aside: their documents are not of one set and part",
             f"{found.outside_count:,}",
         )
+
+
+def _advise(found: Evaluation) -> None:
+    """Tell which threshold would find these labels most steadily, as a command."""
+    from simstore.search.likeness import LEAST_COSINE, SURE_RESEMBLANCE
+
+    chosen = found.steadiest(found.summary_set, [m for m in found.methods if m in _COMMANDS])
+    if chosen is None or not found.pair_count:
+        return
+    point, mean = chosen
+    command = _COMMANDS[point.method].format(
+        least=f"{point.threshold:g}", sure=SURE_RESEMBLANCE, cosine=LEAST_COSINE
+    )
+    log.info(
+        "steadiest by these labels: `simstore clusters%s`; F1 of its pairs %.3f, and %.3f on "
+        "average over the thresholds around it",
+        command,
+        point.f1,
+        mean,
+    )
 
 
 def _write(found: Evaluation, folder: Path) -> None:

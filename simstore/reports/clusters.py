@@ -5,23 +5,32 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from simstore.errors import printable
-from simstore.model import Cluster, ClusterMember
 from simstore.reports.lines import key_bytes, key_text, rounded, to_json
 
-COLUMNS = ("cluster", "key", "resemblance", "distance")
-CSV_COLUMNS = ("cluster", "key", "document_id", "resemblance", "distance", "basis")
+if TYPE_CHECKING:
+    from simstore.model import Cluster, ClusterMember
+
+CSV_COLUMNS = ("cluster", "key", "document_id", "resemblance", "distance", "basis", "likeness")
 
 
-def table_rows(clusters: Iterable[Cluster]) -> Iterator[tuple[str, str, str, int | None]]:
+def table_columns(*, likeness: bool) -> tuple[str, ...]:
+    """Return the columns of a table, with or without likeness."""
+    return ("cluster", "key", "resemblance", *(["likeness"] * likeness), "distance")
+
+
+def table_rows(clusters: Iterable[Cluster], *, likeness: bool) -> Iterator[tuple[Any, ...]]:
     """Yield a row a document; the cluster stands in the first of its rows.
 
     Estimates of resemblance are marked with a tilde.
     """
     for cluster in clusters:
         for place, member in enumerate(cluster.members):
-            yield ("" if place else cluster.key, member.key, _share(member), member.distance)
+            alike = [f"{member.likeness or 0:.3f}"] * likeness
+            head = "" if place else cluster.key
+            yield head, member.key, _share(member), *alike, member.distance
 
 
 def render_jsonl(clusters: Iterable[Cluster]) -> Iterator[bytes]:
@@ -37,6 +46,7 @@ def render_jsonl(clusters: Iterable[Cluster]) -> Iterator[bytes]:
                 "resemblance": rounded(member.resemblance),
                 "distance": member.distance,
                 "basis": member.basis,
+                "likeness": rounded(member.likeness),
             }
             yield to_json(record).encode() + b"\n"
 
@@ -56,6 +66,7 @@ def render_csv(clusters: Iterable[Cluster]) -> Iterator[bytes]:
                     rounded(member.resemblance),
                     member.distance,
                     member.basis,
+                    rounded(member.likeness),
                 )
             )
         yield buffer.getvalue().encode()

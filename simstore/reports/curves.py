@@ -18,6 +18,7 @@ _STYLES = {
     "minhash": ("MinHash, by estimate", "#E69F00", "s", (8, 8)),
     "verified": ("verified, by resemblance", "#009E73", "^", (-26, -12)),
     "likeness": ("verified, by likeness", "#D55E00", "D", (10, 4)),
+    "either": ("verified, by either", "#CC79A7", "v", (10, -10)),
 }
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from simstore.search.agreement import Agreement, adjusted_rand_index, agreement, exact_sets
 from simstore.search.likeness import LEAST_LIKENESS
-from simstore.search.scored_pairs import ScoredPairs, found_by
+from simstore.search.scored_pairs import BY_LIKENESS, JOINED, ScoredPairs, found_by
 from simstore.search.stars import star_clusters
+from simstore.search.steadiness import RADIUS_WIDTH, SHARE_WIDTH, highest, steadied
 
 ALL_SETS, MEAN, LABELS = "all", "mean", "labels"
 RESEMBLANCE = 0.5
@@ -102,7 +103,8 @@ class Thresholds:
         default_radius: The store's default radius.
         candidate_radius: Radius of channel 1 where another method verifies what it finds.
         methods: Which methods there is something for.
-        floor: The exact join found all pairs of this resemblance; None: there was none.
+        floor: The exact joins found all pairs of this resemblance and of this likeness; None:
+            there were none.
     """
 
     radii: Sequence[int]
@@ -116,9 +118,9 @@ class Thresholds:
         if method == "simhash":
             return [float(radius) for radius in self.radii]
         steps: list[float] = _STEPS.tolist()
-        if method == "likeness":
-            return sorted({*steps, LEAST_LIKENESS})
-        if method == "exact":
+        if method in BY_LIKENESS:
+            steps = sorted({*steps, LEAST_LIKENESS})
+        if method in JOINED:
             return [step for step in steps if self.floor is not None and step >= self.floor]
         return steps
 
@@ -126,7 +128,7 @@ class Thresholds:
         """Return the default threshold of a method."""
         if method == "simhash":
             return float(self.default_radius)
-        return LEAST_LIKENESS if method == "likeness" else RESEMBLANCE
+        return LEAST_LIKENESS if method in BY_LIKENESS else RESEMBLANCE
 
 
 def curves(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> list[CurvePoint]:
@@ -155,7 +157,7 @@ def against_resemblance(
     without_clusters = replace(judged, clusters=None)
     points: list[CurvePoint] = []
     for method in thresholds.methods:
-        if method in ("likeness", "exact"):
+        if method == "exact" or method in BY_LIKENESS:
             continue
         for threshold in thresholds.of("simhash") if method == "simhash" else [least]:
             found = found_by(pairs, method, threshold, thresholds.candidate_radius)
@@ -218,7 +220,7 @@ def band_recalls(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> 
     if "minhash" in thresholds.methods:
         ways["bands"] = pairs.in_band
         ways["both"] = pairs.in_band | (pairs.distance <= radius)
-    for method in ("verified", "likeness"):
+    for method in ("verified", "likeness", "either"):
         if method in thresholds.methods:
             threshold = thresholds.default(method)
             ways[f"{method} {threshold}"] = found_by(pairs, method, threshold, radius)
@@ -274,3 +276,24 @@ class Evaluation:
             for point in self.points
             if (point.set_name, point.method, point.against) == (set_name, method, LABELS)
         ]
+
+    def steadiest(
+        self, set_name: str, methods: Sequence[str] | None = None
+    ) -> tuple[CurvePoint, float] | None:
+        """Return the point whose F1, averaged over the thresholds around it, is the highest.
+
+        Args:
+            set_name: The set.
+            methods: Of these methods; None: of all.
+
+        Returns:
+            The point and that average; None where there is no curve.
+        """
+        chosen: tuple[CurvePoint, float] | None = None
+        for method in self.methods if methods is None else methods:
+            curve = self.curve(set_name, method)
+            width = RADIUS_WIDTH if method == "simhash" else SHARE_WIDTH
+            means = steadied([p.threshold for p in curve], [p.f1 for p in curve], width)
+            if len(means) and (chosen is None or means.max() > chosen[1]):
+                chosen = curve[highest(means)], float(means.max())
+        return chosen

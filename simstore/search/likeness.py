@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # document reach both.
 LEAST_LIKENESS = 0.58
 LEAST_COSINE = 0.68
+# Where many documents share most of their words, hardly a word is rare, and likeness says little
+# of two that are nearly equal. This resemblance is enough without it (chosen as the others).
+SURE_RESEMBLANCE = 0.65
 
 _ROUNDING = 1e-9
 # Entries of rows that are gathered at a time.
@@ -45,6 +48,13 @@ class TermVectors:
     columns: NDArray[np.int64]
     weights: NDArray[np.float64]
     width: int
+
+    def take(self, rows: NDArray[np.int64]) -> TermVectors:
+        """Return the vectors of some rows, in the order given."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        places = np.arange(int(offsets[-1])) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return TermVectors(offsets, self.columns[places], self.weights[places], self.width)
 
 
 def term_vectors(

@@ -174,8 +174,9 @@ def unpack(
     Raises:
         ValueError: A page is damaged.
     """
-    words = _records(pages, bits)
-    lead = np.repeat(np.asarray(values, np.uint64), page_lengths(pages, bits))
+    lengths = page_lengths(pages, bits)
+    words = _words_of(b"".join((*pages, _PADDING)), int(lengths.sum()), bits)
+    lead = np.repeat(np.asarray(values, np.uint64), lengths)
     words[:, 0] = words[:, 0] & _REST | lead << _REST_BITS
     return words
 
@@ -193,25 +194,21 @@ def page_lengths(pages: Sequence[bytes], bits: int) -> NDArray[np.int64]:
     return sizes // size
 
 
-def _records(pages: Sequence[bytes], bits: int) -> NDArray[np.uint64]:
-    """Return records as words whose 16 leading bits mean nothing, shape (n, M / 64)."""
-    size = record_bytes(bits)
-    data = b"".join((*pages, _PADDING))
-    shape, strides = ((len(data) - len(_PADDING)) // size,), (size,)
-    words = np.empty((*shape, bits // 64), np.uint64)
-    if not len(words):
-        return words
-    for number in range(bits // 64):
-        place = 8 * (bits // 64 - 1 - number)
-        words[:, number] = np.ndarray(shape, "<u8", data, place, strides)
+def _words_of(data: bytes, count: int, bits: int) -> NDArray[np.uint64]:
+    """Return padded records as words whose 16 leading bits mean nothing, shape (n, M / 64)."""
+    words = np.empty((count, bits // 64), np.uint64)
+    if count:
+        for number in range(bits // 64):
+            place = 8 * (bits // 64 - 1 - number)
+            words[:, number] = np.ndarray(count, "<u8", data, place, record_bytes(bits))
     return words
 
 
 def rotations(value: int, bits: int) -> list[int]:
     """Return a fingerprint turned so that each of its segments leads, in their order."""
     mask = (1 << bits) - 1
-    shifts = range(0, bits, SEGMENT_BITS)
-    return [(value << shift | value >> (bits - shift)) & mask for shift in shifts]
+    twice = value << bits | value
+    return [twice >> shift & mask for shift in range(bits, 0, -SEGMENT_BITS)]
 
 
 def page_number(segment: int, value: int) -> int:
@@ -220,7 +217,13 @@ def page_number(segment: int, value: int) -> int:
 
 
 def near(
-    pages: Sequence[tuple[int, bytes]], turned: Sequence[int], bits: int, radius: int
+    pages: Sequence[tuple[int, bytes]],
+    turned: Sequence[int],
+    bits: int,
+    radius: int,
+    *,
+    exact: bool = False,
+    most_bytes: int = -1,
 ) -> tuple[list[int], int]:
     """Return the fingerprints of pages that may be within a radius of one; no other is.
 
@@ -231,52 +234,55 @@ def near(
         turned: The fingerprint by :func:`rotations`.
         bits: M, 64 or 128.
         radius: Largest distance, in bits, inclusive.
+        exact: The pages are those of the fingerprint's own segment values.
+        most_bytes: Do not look at more than so many bytes of records; -1: at any.
 
     Returns:
-        Non-negative integers, of which one may come several times; and the number of records.
+        Non-negative integers, of which one may come several times; and the number of records, -1
+        where they are too many to look at.
 
     Raises:
         ValueError: A page is damaged.
     """
     size = (bits - SEGMENT_BITS) >> 3
-    rest = bits - SEGMENT_BITS
     records = [page for _, page in pages]
-    lengths = [len(page) // size for page in records]
+    records.append(_PADDING)
+    data = b"".join(records)
+    if 0 <= most_bytes < len(data):
+        return [], -1
+    lengths = [len(page) // size for _, page in pages]
     leading = [turned[number >> SEGMENT_BITS & _SEGMENT_MASK] for number, _ in pages]
+    total = sum(lengths)
+    if len(data) != size * total + 2:
+        raise ValueError(_DAMAGED)
     if bits == 64:
-        records.append(_PADDING)
-        data = b"".join(records)
-        total = (len(data) - 2) // size
-        if total != sum(lengths) or len(data) != size * total + 2:
-            raise ValueError(_DAMAGED)
-        held = np.ndarray((total,), "<u8", data, 0, (size,))
+        held = np.ndarray(total, "<u8", data, 0, size)
         counts = np.bitwise_count(
             (held ^ np.array(leading, np.uint64).repeat(lengths)) << _LEADING_BITS
         )
     else:
-        if size * sum(lengths) != sum(map(len, records)):
-            raise ValueError(_DAMAGED)
         words = np.array([(one >> 64, one & _WORD) for one in leading], np.uint64)
-        different = _records(records, bits) ^ words.repeat(lengths, axis=0)
+        different = _words_of(data, total, bits) ^ words.reshape(-1, 2).repeat(lengths, axis=0)
         different[:, 0] &= _REST
         counts = np.bitwise_count(different).sum(axis=1, dtype=np.uint8)
-    # What the page's own bits differ in is added to what the records differ in.
-    flips = [
-        (one >> rest ^ number & _VALUE_MASK).bit_count()
-        for one, (number, _) in zip(leading, pages, strict=True)
-    ]
-    if any(flips):
-        counts += np.array(flips, np.uint8).repeat(lengths)
+    if not exact:
+        # What the page's own bits differ in is added to what the records differ in.
+        flips = [
+            (one >> (bits - SEGMENT_BITS) ^ number & _VALUE_MASK).bit_count()
+            for one, (number, _) in zip(leading, pages, strict=True)
+        ]
+        if any(flips):
+            counts += np.array(flips, np.uint8).repeat(lengths)
     places = (counts <= radius).nonzero()[0]
     if not len(places):
-        return [], len(counts)
+        return [], total
     ends = np.cumsum(lengths)
     return [
         _record(pages[number], place - int(ends[number]) + lengths[number], bits)
         for place, number in zip(
-            places.tolist(), np.searchsorted(ends, places, "right").tolist(), strict=True
+            places.tolist(), ends.searchsorted(places, "right").tolist(), strict=True
         )
-    ], len(counts)
+    ], total
 
 
 def _record(page: tuple[int, bytes], place: int, bits: int) -> int:

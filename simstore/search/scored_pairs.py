@@ -1,9 +1,12 @@
 """Scored pairs, and which of them each method finds.
 
-Five methods share the same pairs: ``simhash`` (distance at most the radius), ``minhash`` (the
+Seven methods share the same pairs: ``simhash`` (distance at most the radius), ``minhash`` (the
 sketches agree in a band and their estimate reaches the threshold), ``verified`` (found by one of
 the two channels, and the resemblance reaches the threshold), ``likeness`` (found by one of the
-two, and alike in what is rare), ``exact`` (the resemblance reaches the threshold, found or not).
+two, and alike in what is rare), ``either`` (found by one of the two, and alike in what is rare or
+of a resemblance that leaves no doubt), ``exact`` (the resemblance reaches the threshold, found or
+not), ``exact-either`` (the likeness reaches the threshold or the resemblance leaves no doubt, found
+or not).
 """
 
 from __future__ import annotations
@@ -13,9 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.likeness import LEAST_COSINE
+from simstore.search.likeness import LEAST_COSINE, SURE_RESEMBLANCE
 
-METHODS = ("simhash", "minhash", "verified", "likeness", "exact")
+METHODS = ("simhash", "minhash", "verified", "likeness", "either", "exact", "exact-either")
+# Those whose threshold is a likeness.
+BY_LIKENESS = ("likeness", "either", "exact-either")
+# Those that find what no channel does.
+JOINED = ("exact", "exact-either")
 NO_DISTANCE = 1 << 10
 
 
@@ -64,10 +71,15 @@ def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> 
         found = pairs.in_band & (pairs.estimate >= threshold)
     elif method == "exact":
         found = pairs.resemblance >= threshold
+    elif method == "exact-either":
+        found = (pairs.likeness >= threshold) | (pairs.resemblance >= SURE_RESEMBLANCE)
     else:
         found = (pairs.distance <= radius) | pairs.in_band
         if method == "verified":
             found &= pairs.resemblance >= threshold
         else:
-            found &= (pairs.likeness >= threshold) & (pairs.cosine >= LEAST_COSINE)
+            alike = (pairs.likeness >= threshold) & (pairs.cosine >= LEAST_COSINE)
+            found &= (
+                alike if method == "likeness" else alike | (pairs.resemblance >= SURE_RESEMBLANCE)
+            )
     return found

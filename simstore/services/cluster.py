@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
-from simstore.model import CanonicalPolicy, Cluster, Clustering, ClusterMember
+from simstore.model import CanonicalPolicy, Cluster, Clustering, ClusterMember, LeastShares
 from simstore.search.hamming import distances
+from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.stars import star_clusters
 from simstore.services.contents import Contents, Progress, read_contents
@@ -22,15 +23,23 @@ from simstore.services.query import stale_reason
 from simstore.services.verified_edges import EdgeFinder, Edges
 
 POLICIES = ("first", "longest")
+# Least resemblance where it alone decides.
+RESEMBLANCE_ALONE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
     """How to cluster.
 
+    A member has to reach one of the two thresholds that are given. Where none is, that is a
+    resemblance of 0.65, or a likeness of 0.58 with a cosine of 0.68; in a store without texts or
+    without a vocabulary a resemblance of 0.5.
+
     Attributes:
         min_resemblance: Least resemblance of a member to its canonical document, above 0, at most
             1, inclusive.
+        min_likeness: Least likeness of a member to its canonical document, in the same range.
+        min_cosine: Least cosine that goes with the likeness, 0 to 1; None: 0.68.
         radius: Radius of channel 1, bits, inclusive; None: min(3, M).
         exact_join: Compare by the exact join, which finds every edge, not by the channels.
         policy: Which document is canonical. ``first``: the first of the order of ingest;
@@ -39,12 +48,14 @@ class ClusterOptions:
         collection: Only documents of this collection.
     """
 
-    min_resemblance: float = 0.5
+    min_resemblance: float | None = None
     radius: int | None = None
     exact_join: bool = False
     policy: CanonicalPolicy = "first"
     min_size: int = 2
     collection: str | None = None
+    min_likeness: float | None = None
+    min_cosine: float | None = None
 
 
 def cluster_documents(
@@ -72,20 +83,19 @@ def cluster_documents(
         state = opened.state(connection)
         radius = _radius(state, options)
         basis = _basis(state, options)
+        least = _least(state, options)
         held = read_contents(
             opened, connection, state, collection=options.collection, on_progress=on_progress
         )
-        finder = EdgeFinder(
-            opened, connection, state, held, options.min_resemblance, on_progress=on_progress
-        )
+        finder = EdgeFinder(opened, connection, state, held, least, on_progress)
         stale = stale_reason(connection, state)
         if options.exact_join:
-            sets = finder.all_shingles()
+            texts = finder.all_texts()
         else:
             edges = finder.by_channels(radius)
     if options.exact_join:
         # It may take long: no snapshot is held meanwhile.
-        edges = finder.by_exact_join(sets)
+        edges = finder.by_exact_join(texts)
     short = held.feature_counts[held.texts] < state.scheme.least_features
     return Clustering(
         tuple(_clusters(held, edges, options, basis)),
@@ -94,14 +104,19 @@ def cluster_documents(
         radius,
         basis,
         stale,
+        least,
     )
 
 
 def _check(options: ClusterOptions) -> None:
-    if not 0 < options.min_resemblance <= 1:
-        raise InvalidParameter(
-            f"min resemblance {options.min_resemblance}: it must be above 0 and at most 1"
-        )
+    given = {"resemblance": options.min_resemblance, "likeness": options.min_likeness}
+    for name, least in given.items():
+        if least is not None and not 0 < least <= 1:
+            raise InvalidParameter(f"min {name} {least}: it must be above 0 and at most 1")
+    if options.min_cosine is not None and options.min_likeness is None:
+        raise InvalidParameter("a least cosine goes with a least likeness: give that too")
+    if options.min_cosine is not None and not 0 <= options.min_cosine <= 1:
+        raise InvalidParameter(f"min cosine {options.min_cosine}: it must be 0 to 1")
     if options.policy not in POLICIES:
         raise InvalidParameter(f"policy {options.policy!r}: choose one of {', '.join(POLICIES)}")
     if options.min_size < 1:
@@ -125,6 +140,25 @@ def _radius(state: State, options: ClusterOptions) -> int | None:
     radius = default_radius(state.scheme.bits) if options.radius is None else options.radius
     check_radius(radius, state.scheme.bits)
     return radius
+
+
+def _least(state: State, options: ClusterOptions) -> LeastShares:
+    """Return what a member has to reach."""
+    tells_likeness = state.settings.text_kept and state.records_vocabulary
+    if options.min_likeness is not None:
+        if not tells_likeness:
+            made = "--no-vocabulary" if state.settings.text_kept else "--no-text"
+            raise InvalidParameter(
+                f"likeness needs the texts and the vocabulary of a store; this one was made with "
+                f"{made}: give a least resemblance instead"
+            )
+        cosine = LEAST_COSINE if options.min_cosine is None else options.min_cosine
+        return LeastShares(options.min_resemblance, options.min_likeness, cosine)
+    if options.min_resemblance is not None:
+        return LeastShares(options.min_resemblance)
+    if tells_likeness:
+        return LeastShares(SURE_RESEMBLANCE, LEAST_LIKENESS, LEAST_COSINE)
+    return LeastShares(RESEMBLANCE_ALONE)
 
 
 def _basis(state: State, options: ClusterOptions) -> Literal["text", "sketch"]:
@@ -153,7 +187,8 @@ def _clusters(
     # Copies of a text have its edges and one to each other, so they follow their first document.
     order = _order(held.firsts, held.byte_counts, by_length=by_length)
     centre_texts = star_clusters(edges.first, edges.second, order)
-    resemblance = _to_centre(centre_texts, edges)
+    resemblance = _to_centre(centre_texts, edges, edges.resemblance)
+    likeness = None if edges.likeness is None else _to_centre(centre_texts, edges, edges.likeness)
     centres = held.firsts[centre_texts[held.texts]]
     rows = np.arange(len(held.keys))
     ordered = _order(rows, held.byte_counts[held.texts], by_length=by_length)
@@ -180,6 +215,7 @@ def _clusters(
                             float(resemblance[held.texts[row]]),
                             int(away[row]) if measured[row] else None,
                             "same" if same[row] else basis,
+                            None if likeness is None else float(likeness[held.texts[row]]),
                         )
                         for row in of_cluster
                     ),
@@ -197,13 +233,15 @@ def _order(
     return np.argsort(firsts, kind="stable")
 
 
-def _to_centre(centres: NDArray[np.int64], edges: Edges) -> NDArray[np.float64]:
-    """Return the resemblance of each text to its canonical one; 1 to itself."""
+def _to_centre(
+    centres: NDArray[np.int64], edges: Edges, shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share of the edge of each text to its canonical one; 1 to itself."""
     total = max(len(centres), 1)
     rows = np.arange(len(centres))
     codes = np.minimum(rows, centres) * total + np.maximum(rows, centres)
     members = np.flatnonzero(rows != centres)
     result = np.ones(len(centres), np.float64)
     known = edges.first * total + edges.second
-    result[members] = edges.resemblance[np.searchsorted(known, codes[members])]
+    result[members] = shares[np.searchsorted(known, codes[members])]
     return result

@@ -46,7 +46,7 @@ class EvaluateOptions:
     Attributes:
         radii: First and last radius of the curve of ``simhash``, bits, inclusive; None: 0 to 12,
             or to the fingerprint's bits.
-        floor: Least resemblance of the exact join's pairs.
+        floor: Least resemblance and least likeness of the exact joins' pairs.
         set_by: Metadata field, or ``collection``, by which documents are judged apart: no pair
             of documents of two sets is.
         candidate_radius: Radius of channel 1 where resemblance or likeness verifies what it finds;
@@ -172,14 +172,8 @@ def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
     candidate = default if options.candidate_radius is None else options.candidate_radius
     for radius in (low, high, candidate):
         check_radius(radius, state.scheme.bits)
-    there = {
-        "simhash": state.channels.simhash,
-        "minhash": state.channels.minhash,
-        "verified": state.settings.text_kept,
-        "likeness": state.settings.text_kept,
-        "exact": state.settings.text_kept,
-    }
-    methods = [method for method in METHODS if there[method]]
+    there = {"simhash": state.channels.simhash, "minhash": state.channels.minhash}
+    methods = [method for method in METHODS if there.get(method, state.settings.text_kept)]
     return Thresholds(range(low, high + 1), default, candidate, methods, options.floor)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +16,19 @@ from simstore.fingerprint.simhash import word_count
 from simstore.search.agreement import pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs
-from simstore.search.likeness import likenesses, plain_vectors, term_vectors
+from simstore.search.likeness import (
+    SURE_RESEMBLANCE,
+    likenesses,
+    plain_vectors,
+    term_vectors,
+)
+from simstore.search.likeness_join import alike_pairs
 from simstore.search.near_pairs import near_pairs
 from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs
 from simstore.services import counting
 from simstore.services.contents import Progress, fingerprint_words, pages, sketch_matrix
 from simstore.services.opened import OpenStore, State
+from simstore.services.term_rows import CountsOfPages
 from simstore.storage import documents
 from simstore.storage.engine import Connection
 
@@ -67,8 +72,7 @@ class _Reading:
     keys: list[str] = field(default_factory=list)
     fields: dict[str, list[str | None]] = field(default_factory=dict)
     shingles: list[NDArray[np.uint64]] = field(default_factory=list)
-    terms: defaultdict[bytes, int] = field(default_factory=lambda: defaultdict(count().__next__))
-    rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=list)
+    counts: CountsOfPages = field(default_factory=CountsOfPages)
     words: list[NDArray[np.uint64]] = field(default_factory=list)
     fingerprinted: list[NDArray[np.bool_]] = field(default_factory=list)
     sketches: list[NDArray[np.uint16]] = field(default_factory=list)
@@ -108,7 +112,7 @@ def read_documents(
             sets = state.channels.sketching.sets(texts.values())
             reading.shingles += [sets.row(place) for place in range(len(sets))]
             if not shingles_only:
-                _add_counts(reading, counting.count_stored(connection, state.scheme, texts))
+                reading.counts.add(counting.count_stored(connection, state.scheme, texts))
         if not shingles_only:
             words, fingerprinted = fingerprint_words(connection, state, ids)
             reading.words.append(words)
@@ -121,26 +125,12 @@ def read_documents(
     return _whole(reading, state, shingles_only=shingles_only)
 
 
-def _add_counts(reading: _Reading, counts: FeatureCounts) -> None:
-    numbers = np.fromiter(map(reading.terms.__getitem__, counts.terms), np.int64, len(counts.terms))
-    for place in range(len(counts)):
-        columns, occurrences = counts.row(place)
-        reading.rows.append((numbers[columns], occurrences))
-
-
 def _whole(reading: _Reading, state: State, *, shingles_only: bool) -> StoredDocuments:
     width = word_count(state.scheme.bits)
     no_flags = np.empty(0, np.bool_)
     counts = None
     if state.settings.text_kept and not shingles_only:
-        lengths = [len(columns) for columns, _ in reading.rows]
-        none = np.empty(0, np.int64)
-        counts = FeatureCounts(
-            tuple(reading.terms),
-            np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64),
-            np.concatenate([none, *(columns for columns, _ in reading.rows)]),
-            np.concatenate([none, *(occurrences for _, occurrences in reading.rows)]),
-        )
+        counts = reading.counts.whole()
     return StoredDocuments(
         reading.keys,
         reading.fields,
@@ -168,7 +158,7 @@ class Scope:
         truth: Codes of the labelled pairs, of :func:`~simstore.search.agreement.pair_codes`.
         only: Codes of the only pairs that are judged; None: all pairs inside a set.
         radius: Largest distance that any method looks at.
-        floor: Least resemblance of the pairs of the exact join.
+        floor: Least resemblance, and least likeness, of the pairs of the exact joins.
     """
 
     set_of: NDArray[np.int64]
@@ -183,6 +173,7 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
     total = len(held)
     banded = [scope.truth[:0]]
     found = [scope.truth]
+    vectors = None if held.counts is None else term_vectors(held.counts)
     for number in range(int(scope.set_of.max(initial=-1)) + 1):
         rows = np.flatnonzero(scope.set_of == number)
         known = rows[held.fingerprinted[rows]]
@@ -193,20 +184,23 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
             bands = band_values(held.sketches[sketched], state.channels.layout)
             agreeing = sketched[colliding_pairs(bands)]
             banded.append(pair_codes(agreeing[:, 0], agreeing[:, 1], total))
-        if held.counts is not None:
+        if vectors is not None:
             similar = all_pairs(
-                from_rows([held.shingles.row(row) for row in rows.tolist()]), scope.floor
+                from_rows([held.shingles.row(row) for row in rows.tolist()]),
+                min(scope.floor, SURE_RESEMBLANCE),
             )
             found.append(pair_codes(rows[similar.first], rows[similar.second], total))
+            alike = alike_pairs(vectors.take(rows), scope.floor)
+            found.append(pair_codes(rows[alike.first], rows[alike.second], total))
     in_band = np.unique(np.concatenate(banded))
     codes = np.unique(np.concatenate([*found, in_band]))
     if scope.only is not None:
         codes = np.intersect1d(codes, scope.only, assume_unique=True)
     first, second = codes // max(total, 1), codes % max(total, 1)
     resemblance, likeness, cosine = np.full((3, len(codes)), np.nan)
-    if held.counts is not None:
+    if held.counts is not None and vectors is not None:
         resemblance = resemblances(held.shingles, first, second)
-        likeness = likenesses(term_vectors(held.counts), first, second)
+        likeness = likenesses(vectors, first, second)
         cosine = likenesses(plain_vectors(held.counts), first, second)
     return ScoredPairs(
         first,

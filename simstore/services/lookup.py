@@ -74,6 +74,7 @@ class Lookup:
         self._is_packed = self._postings.has_pages and not self._postings.has_tail
         self._uniform: dict[int, list[list[float]]] = {}
         self._plans: dict[int, Plan] = {}
+        self._exact: set[int] = set()
         self._rates = PAGE_RATES if 2 * row.packed_count > row.fingerprint_count else TAIL_RATES
 
     def plan(self, radius: int, *, query_count: int = 1, method: str = "auto") -> Plan:
@@ -100,17 +101,27 @@ class Lookup:
         Raises:
             CorruptStore: A page is damaged.
         """
-        plan = self._plans.get(radius)
-        if plan is None:
-            plan = self._plans[radius] = self.plan(radius, method="segments")
-        if self._is_packed and not any(plan.thresholds):
-            turned = pages.rotations(value, self.bits)
-            shift = self.bits - SEGMENT_BITS
+        if radius in self._exact:
+            bits = self.bits
+            turned = pages.rotations(value, bits)
+            shift = bits - SEGMENT_BITS
             held = self._postings.pages(
                 [place << SEGMENT_BITS | one >> shift for place, one in enumerate(turned)]
             )
-            if sum([len(page[1]) for page in held]) <= _CROWDED_PAGE_BYTES:
-                return self._compare(value, radius, held, None)[0]
+            try:
+                survivors, compared = pages.near(
+                    held, turned, bits, radius, exact=True, most_bytes=_CROWDED_PAGE_BYTES
+                )
+            except ValueError as error:
+                raise CorruptStore(self._label, str(error)) from error
+            if compared >= 0:
+                return verify_values(survivors, value, radius) if survivors else []
+        plan = self._plans.get(radius)
+        if plan is None:
+            plan = self._plans[radius] = self.plan(radius, method="segments")
+            if self._is_packed and not any(plan.thresholds):
+                # Most asked, and quickest: each segment's own value, in pages alone.
+                self._exact.add(radius)
         return self.search(value, radius, plan).found
 
     def search(self, value: int, radius: int, plan: Plan, *, first: bool = False) -> Answer:

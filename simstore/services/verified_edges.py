@@ -1,4 +1,4 @@
-"""Verified edges: which distinct texts of a store resemble each other enough."""
+"""Verified edges: which distinct texts of a store are alike enough."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import band_values
 from simstore.fingerprint.shingle_sets import ShingleSets
+from simstore.model import LeastShares
 from simstore.search.agreement import pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs
+from simstore.search.likeness import TermVectors, likenesses
+from simstore.search.likeness_join import alike_pairs
 from simstore.search.near_pairs import near_pairs
 from simstore.services.contents import Contents, Progress, read_shingles
 from simstore.services.opened import OpenStore, State
+from simstore.services.term_rows import read_vectors
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
 
@@ -24,17 +28,36 @@ _BLOCK_PAIRS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Pairs of texts that resemble each other enough.
+    """Pairs of texts that are alike enough.
 
     Attributes:
         first: The one text of each, int64, shape (edges,).
         second: The other, larger; pairs ascend by (first, second).
         resemblance: Their resemblance, float64, shape (edges,).
+        likeness: Their likeness, float64, shape (edges,); None where it was not asked for.
     """
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     resemblance: NDArray[np.float64]
+    likeness: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTexts:
+    """What some texts are compared by.
+
+    Attributes:
+        texts: Which they are, ascending, int64, shape (texts,).
+        sets: Their shingle sets.
+        rare: Their vectors of likeness; None where it was not asked for.
+        plain: Their vectors of cosine; None as before.
+    """
+
+    texts: NDArray[np.int64]
+    sets: ShingleSets
+    rare: TermVectors | None
+    plain: TermVectors | None
 
 
 class EdgeFinder:
@@ -45,7 +68,8 @@ class EdgeFinder:
         connection: The snapshot.
         state: What stands in it.
         held: Its documents.
-        least: Least resemblance of an edge, above 0, at most 1, inclusive.
+        least: What the two texts of an edge have to reach; a likeness only where the store keeps
+            texts and a vocabulary.
         on_progress: Called with texts read and in all.
     """
 
@@ -55,7 +79,7 @@ class EdgeFinder:
         connection: Connection,
         state: State,
         held: Contents,
-        least: float,
+        least: LeastShares,
         on_progress: Progress | None = None,
     ) -> None:
         self._opened = opened
@@ -65,14 +89,21 @@ class EdgeFinder:
         self._least = least
         self._on_progress = on_progress
 
-    def all_shingles(self) -> ShingleSets:
-        """Return the shingle sets of all texts; 8 bytes a shingle."""
-        return self._shingles(np.arange(len(self._held.firsts)))
+    def all_texts(self) -> ReadTexts:
+        """Return all texts; 8 bytes a shingle, and what vectors take where they are asked for."""
+        return self._read(np.arange(len(self._held.firsts)))
 
-    def by_exact_join(self, sets: ShingleSets) -> Edges:
-        """Return all edges between these sets, one a text; none is missed. Needs no snapshot."""
-        found = all_pairs(sets, self._least)
-        return self._judged(Edges(found.first, found.second, found.resemblance), sets.sizes())
+    def by_exact_join(self, read: ReadTexts) -> Edges:
+        """Return all edges between all texts; none is missed. Needs no snapshot."""
+        total = len(read.texts)
+        codes = [np.empty(0, np.int64)]
+        if self._least.resemblance is not None:
+            similar = all_pairs(read.sets, self._least.resemblance)
+            codes.append(pair_codes(similar.first, similar.second, total))
+        if self._least.likeness is not None and read.rare is not None:
+            alike = alike_pairs(read.rare, self._least.likeness)
+            codes.append(pair_codes(alike.first, alike.second, total))
+        return self._compared(read, np.unique(np.concatenate(codes)))
 
     def by_channels(self, radius: int | None) -> Edges:
         """Return the edges among what the channels find.
@@ -80,7 +111,7 @@ class EdgeFinder:
         Args:
             radius: Radius of channel 1, in bits; None: not by it.
         """
-        held = self._held
+        held, least = self._held, self._least
         total = len(held.firsts)
         codes = [np.empty(0, np.int64)]
         if radius is not None:
@@ -89,28 +120,43 @@ class EdgeFinder:
             codes.append(self._agreeing())
         found = np.unique(np.concatenate(codes))
         first, second = found // max(total, 1), found % max(total, 1)
-        if self._state.channels.minhash:
+        if self._state.channels.minhash and least.likeness is None:
             # The size alone tells that sets of very different sizes cannot resemble each other.
             share = _size_ratio(held.shingle_counts, first, second)
-            first, second = first[share >= self._least], second[share >= self._least]
-        if not self._state.settings.text_kept:
-            return self._judged(
-                Edges(first, second, self._estimates(first, second)), held.shingle_counts
-            )
-        wanted = np.unique(np.concatenate((first, second)))
-        sets = self._shingles(wanted)
-        resemblance = resemblances(
-            sets, np.searchsorted(wanted, first), np.searchsorted(wanted, second)
+            found = found[share >= (least.resemblance or 0.0)]
+        if self._state.settings.text_kept:
+            first, second = found // max(total, 1), found % max(total, 1)
+            return self._compared(self._read(np.unique(np.concatenate((first, second)))), found)
+        first, second = found // max(total, 1), found % max(total, 1)
+        return self._judged(
+            Edges(first, second, self._estimates(first, second), None), None, held.shingle_counts
         )
-        sizes = np.zeros(total, np.int64)
-        sizes[wanted] = sets.sizes()
-        return self._judged(Edges(first, second, resemblance), sizes)
 
-    def _shingles(self, texts: NDArray[np.int64]) -> ShingleSets:
+    def _read(self, texts: NDArray[np.int64]) -> ReadTexts:
+        source = (self._opened, self._connection, self._state)
         numbers = self._held.document_ids[self._held.firsts[texts]].tolist()
-        return read_shingles(
-            self._opened, self._connection, self._state, numbers, self._on_progress
-        )
+        sets = read_shingles(*source, numbers, self._on_progress)
+        if self._least.likeness is None:
+            return ReadTexts(texts, sets, None, None)
+        return ReadTexts(texts, sets, *read_vectors(*source, numbers, self._on_progress))
+
+    def _compared(self, read: ReadTexts, codes: NDArray[np.int64]) -> Edges:
+        """Return those of the pairs that hold.
+
+        Args:
+            read: All texts of the pairs.
+            codes: The pairs, of :func:`~simstore.search.agreement.pair_codes`, ascending.
+        """
+        total = len(self._held.firsts)
+        first, second = codes // max(total, 1), codes % max(total, 1)
+        rows = np.searchsorted(read.texts, first), np.searchsorted(read.texts, second)
+        likeness = cosine = None
+        if read.rare is not None and read.plain is not None:
+            likeness, cosine = likenesses(read.rare, *rows), likenesses(read.plain, *rows)
+        sizes = np.zeros(total, np.int64)
+        sizes[read.texts] = read.sets.sizes()
+        edges = Edges(first, second, resemblances(read.sets, *rows), likeness)
+        return self._judged(edges, cosine, sizes)
 
     def _near(self, radius: int) -> NDArray[np.int64]:
         """Return the codes of the pairs of texts with fingerprints within the radius."""
@@ -143,23 +189,34 @@ class EdgeFinder:
             result[part] = (made[first[part]] == made[second[part]]).mean(axis=1)
         return result
 
-    def _judged(self, edges: Edges, sizes: NDArray[np.int64]) -> Edges:
+    def _judged(
+        self, edges: Edges, cosine: NDArray[np.float64] | None, sizes: NDArray[np.int64]
+    ) -> Edges:
         """Return the edges that hold: those of too short texts where one wholly contains the other.
 
         Of two sets, the smaller lies within the larger where their resemblance is the ratio of
         their sizes; an estimate may be above it.
 
         Args:
-            edges: Pairs and their resemblance.
+            edges: Pairs and their shares.
+            cosine: Their cosine, where likeness was asked for.
             sizes: Distinct shingles of each text.
         """
-        features = self._held.feature_counts
+        least, features = self._least, self._held.feature_counts
         fewest = np.minimum(features[edges.first], features[edges.second])
+        kept = np.zeros(len(edges.first), np.bool_)
+        if least.resemblance is not None:
+            kept |= edges.resemblance >= least.resemblance
+        if least.likeness is not None and edges.likeness is not None and cosine is not None:
+            kept |= (edges.likeness >= least.likeness) & (cosine >= least.cosine)
         contained = edges.resemblance >= _size_ratio(sizes, edges.first, edges.second)
-        kept = (edges.resemblance >= self._least) & (
-            (fewest >= self._state.scheme.least_features) | contained
+        kept &= (fewest >= self._state.scheme.least_features) | contained
+        return Edges(
+            edges.first[kept],
+            edges.second[kept],
+            edges.resemblance[kept],
+            None if edges.likeness is None else edges.likeness[kept],
         )
-        return Edges(edges.first[kept], edges.second[kept], edges.resemblance[kept])
 
 
 def _size_ratio(

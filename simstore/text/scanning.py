@@ -26,9 +26,10 @@ from simstore.text.scan_kernels import (
 
 # Bytes after the last text that the scanner may read.
 PADDING = 16
-# Bytes of text for each slot of the table of terms, at first; it grows.
+# Text for each slot of the table of terms, at first; it grows. Pairs of characters are many.
 _BYTES_A_SLOT = 64
-_LEAST_BITS, _MOST_BITS = 12, 16
+_WIDE_CHARACTERS_A_SLOT = 2
+_LEAST_BITS, _MOST_BITS = 12, 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ def scan(
     formed: NDArray[np.bool_],
     tables: FormTables,
     cut: Cut,
+    wide_characters: int = 0,
 ) -> Scanned:
     """Cut texts into terms.
 
@@ -95,9 +97,11 @@ def scan(
         formed: Whether a text is in its form already, and the tables are not for it.
         tables: Form of each code point; -2 must not occur.
         cut: How to cut.
+        wide_characters: About how many characters of several bytes there are.
     """
     size = int((ends - starts).sum())
-    slots = 1 << min(max((size // _BYTES_A_SLOT).bit_length(), _LEAST_BITS), _MOST_BITS)
+    expected = size // _BYTES_A_SLOT + wide_characters // _WIDE_CHARACTERS_A_SLOT
+    slots = 1 << min(max(expected.bit_length(), _LEAST_BITS), _MOST_BITS)
     table = np.zeros(2 * slots, np.uint64)
     chunks = np.empty(slots, np.uint64)
     firsts, lengths = np.empty(slots // 2, np.int64), np.empty(slots // 2, np.int64)
@@ -169,7 +173,8 @@ def scan_texts(texts: Sequence[str], normalization: Normalization, cut: Cut) -> 
         formed &= depends_on_neighbours(*joined(encoded), tables.forms)
     for place in np.flatnonzero(formed).tolist():
         encoded[place] = normalization.apply(texts[place]).encode("utf-8", "surrogatepass")
-    return scan(*joined(encoded), formed, tables, cut)
+    wide = (sum(map(len, encoded)) - sum(map(len, texts))) // 2 if cut.pairs else 0
+    return scan(*joined(encoded), formed, tables, cut, wide)
 
 
 def scan_letters(texts: Sequence[bytes]) -> Scanned:

@@ -95,7 +95,8 @@ def test_channels_and_exact_join_agree_from_08_on(many: Shell) -> None:
 @pytest.mark.parametrize("policy", ["first", "longest"])
 def test_nothing_chains(many: Shell, policy: str) -> None:
     documents = pages()
-    found = groups(many, "--exact-join", "--policy", policy, "--min-size", "1")
+    words = ("--exact-join", "--min-resemblance", "0.5", "--policy", policy, "--min-size", "1")
+    found = groups(many, *words)
     for head, members in found.items():
         for member in members:
             same = documents[head] == documents[member]
@@ -116,15 +117,19 @@ def test_table_jsonl_and_messages(nursery: Nursery, tmp_path: Path) -> None:
     article = texts.LIGHTHOUSE
     documents = {"a": article, "b": article.replace("seven", "nine"), "c": article, "d": "short"}
     shell = shell_with(nursery, tmp_path, documents)
+    asked = shell("query", "--likeness", "--format", "csv", "documents.jsonl").text
+    rows = csv.DictReader(io.StringIO(asked))
+    (alike,) = [float(r["likeness"]) for r in rows if (r["sample"], r["key"]) == ("a", "b")]
     done = shell("clusters")
     assert [line.split() for line in done.text.splitlines()] == [
-        ["cluster", "key", "resemblance", "distance"],
-        ["a", "a", "1.000", "0"],
-        ["b", "0.992", "3"],
-        ["c", "1.000", "0"],
+        ["cluster", "key", "resemblance", "likeness", "distance"],
+        ["a", "a", "1.000", "1.000", "0"],
+        ["b", "0.992", f"{alike:.3f}", "3"],
+        ["c", "1.000", "1.000", "0"],
     ]
     assert done.error_lines == [
         "4 documents: 3 are in 1 clusters of 2 or more",
+        "a member reaches a resemblance of 0.65 or a likeness of 0.58 with a cosine of 0.68",
         "1 are too short to judge: they join only where one wholly contains the other",
     ]
     rows = shell.json_lines("clusters", "--format", "jsonl")
@@ -135,6 +140,7 @@ def test_table_jsonl_and_messages(nursery: Nursery, tmp_path: Path) -> None:
         "resemblance": round(resemblance(article, documents["b"]), 4),
         "distance": 3,
         "basis": "text",
+        "likeness": alike,
     }
     assert [row["basis"] for row in rows] == ["same", "text", "same"]
     assert len(groups(shell, "--min-size", "1")) == 2
@@ -170,6 +176,7 @@ def test_radius_of_all_bits_finds_what_the_exact_join_finds(kinds: Shell) -> Non
         (["--min-resemblance", "0"], "--min-resemblance"),
         (["--policy", "newest"], "--policy"),
         (["--min-size", "0"], "--min-size"),
+        (["--min-cosine", "0.5"], "least likeness"),
         (["surplus"], "surplus"),
     ],
 )

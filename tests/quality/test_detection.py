@@ -124,6 +124,33 @@ def test_labelled_pairs_that_resemble_are_candidates(found: Evaluation) -> None:
     assert recalled / total >= 0.98
 
 
+# The same of the rule that `clusters` goes by where nothing is asked for, from the candidates of
+# the default radius, and of all pairs.
+DEFAULT_FLOORS = {
+    "libreoffice-help": (0.63, 0.64),
+    "django-docs-txt": (0.99, 0.99),
+    "scancode-licenses": (0.52, 0.51),
+    "spdx-scancode-cross": (0.91, 0.88),
+    "manpages": (0.97, 0.99),
+    "peps-history": (0.98, 0.98),
+    "bible-parallel": (0.83, 0.95),
+    "zh-classics": (0.99, 0.99),
+    "mean": (0.857, 0.871),
+}
+
+
+@pytest.mark.parametrize("set_name", DEFAULT_FLOORS)
+def test_default_rule_finds_versions_and_copies(found: Evaluation, set_name: str) -> None:
+    for method, floor in zip(("either", "exact-either"), DEFAULT_FLOORS[set_name], strict=True):
+        (one,) = [p for p in found.curve(set_name, method) if p.is_default]
+        assert one.f1 >= floor
+
+
+def test_default_rule_is_above_resemblance_alone_at_any_threshold(found: Evaluation) -> None:
+    (one,) = [p for p in found.curve("mean", "either") if p.is_default]
+    assert one.f1 > max(p.f1 for p in found.curve("mean", "verified"))
+
+
 @pytest.mark.parametrize("set_name", FLOORS)
 def test_likeness_finds_versions_and_copies(wide: Evaluation, set_name: str) -> None:
     (one,) = [p for p in wide.curve(set_name, "likeness") if p.is_default]

@@ -24,7 +24,7 @@ ROWS = [
     (4, 5, True, NO_DISTANCE, True, 0.5, 0.5, 0.58, 0.68),
     (4, 6, False, 2, True, 0.7, 0.8, 0.9, 0.6),
 ]
-METHODS = ("simhash", "minhash", "verified", "likeness", "exact")
+METHODS = ("simhash", "minhash", "verified", "likeness", "either", "exact", "exact-either")
 
 
 def scored() -> ScoredPairs:
@@ -57,6 +57,11 @@ def places(found: NDArray[np.bool_]) -> list[int]:
         ("verified", 0.5, 3, [0, 4, 5]),
         ("likeness", 0.58, 3, [0, 1, 4]),
         ("likeness", 0.58, 20, [0, 1, 2, 4]),
+        # The last pair's cosine is too low, and its resemblance leaves no doubt.
+        ("either", 0.58, 3, [0, 1, 4, 5]),
+        ("either", 0.58, 20, [0, 1, 2, 4, 5]),
+        ("exact-either", 0.58, 0, [0, 1, 2, 4, 5]),
+        ("exact-either", 0.61, 0, [0, 5]),
         ("exact", 0.4, 0, [0, 1, 2, 4, 5]),
     ],
 )
@@ -159,4 +164,5 @@ def test_recall_by_band_of_resemblance() -> None:
         "both": 0.5,
         "verified 0.5": 0,
         "likeness 0.58": 0.5,
+        "either 0.58": 0.5,
     }

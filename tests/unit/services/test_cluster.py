@@ -11,7 +11,7 @@ import pytest
 import texts
 
 from simstore.errors import CorruptStore, InvalidParameter, NotFound
-from simstore.model import Clustering, Document
+from simstore.model import Clustering, Document, LeastShares
 from simstore.search.near_pairs import near_pairs
 from simstore.services import verified_edges
 from simstore.services.choose import SchemeChoice
@@ -235,7 +235,8 @@ def test_threshold_is_inclusive(tmp_path: Path, exact_join: bool) -> None:
     assert plain_resemblance(*documents.values()) == 0.5
     with filled(tmp_path, documents) as store:
         radius = None if exact_join else 64
-        assert clusters(store, exact_join=exact_join, radius=radius) == [["whole", "half"]]
+        at = {"exact_join": exact_join, "radius": radius, "min_resemblance": 0.5}
+        assert clusters(store, **at) == [["whole", "half"]]
         above = ClusterOptions(0.501, radius, exact_join)
         assert store.clusters(above).clusters == ()
 
@@ -319,7 +320,8 @@ def test_copies_cost_one_comparison_not_one_a_pair(
 
 def test_empty_store_and_removed_documents(tmp_path: Path) -> None:
     with create(tmp_path) as store:
-        assert store.clusters() == Clustering((), 0, 0, 3, "text", None)
+        least = LeastShares(0.65, 0.58, 0.68)
+        assert store.clusters() == Clustering((), 0, 0, 3, "text", None, least)
         assert store.clusters(ClusterOptions(exact_join=True)).clusters == ()
         store.add_many({"gone": A, **CHAIN}.items())
         assert clusters(store, min_resemblance=0.6)[0] == ["gone", "a", "b"]

@@ -65,7 +65,9 @@ def test_labels_of_a_metadata_field(tmp_path: Path) -> None:
         found = store.evaluate(FIELD)
     assert found.document_count == 6
     assert found.pair_count == 4
-    assert found.methods == ("simhash", "minhash", "verified", "likeness", "exact")
+    assert found.methods == (
+        "simhash", "minhash", "verified", "likeness", "either", "exact", "exact-either",
+    )  # fmt: skip
     assert f1(found, "verified", 0.4) == 1
     assert f1(found, "exact", 0.4) == 1
     # Only the two equal texts are at distance 0.
