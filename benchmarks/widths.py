@@ -32,6 +32,9 @@ SINGLE = 2_000
 BATCH = 10_000
 CHECKED = 100
 COLOURS = ("#56B4E9", "#0072B2", "#D55E00")
+CANDIDATES, BYTES, LATENCY = (
+    "candidates of a query", "bytes a fingerprint", "microseconds a query",
+)  # fmt: skip
 NO_LIMIT = 1 << 62
 
 
@@ -167,31 +170,30 @@ def draw(lines: dict[int, list[tuple[int, float, float, float]]], path: Path) ->
         path: The picture.
     """
     picture = Figure(figsize=(10, 3.8), layout="constrained")
-    for number, title in enumerate(
-        ("candidates of a query", "bytes a fingerprint", "microseconds a query"), start=1
-    ):
+    for number, title in enumerate((CANDIDATES, BYTES, LATENCY), start=1):
         axes = picture.add_subplot(1, 3, number)
         for (count, line), colour in zip(lines.items(), COLOURS, strict=False):
             widths = [row[0] for row in line]
             # Nothing to compare is drawn at the foot.
             values = [max(row[number], 0.1) for row in line]
             axes.plot(widths, values, "o-", color=colour, linewidth=1.8, markersize=4)
-            axes.annotate(
-                f"{count:.0e}".replace("e+0", "e"),
-                (widths[-1], values[-1]),
-                xytext=(6, 0),
-                textcoords="offset points",
-                color=colour,
-                fontsize=9,
-                va="center",
-            )
-        axes.set(xscale="log", yscale="log", xlabel="bits of a segment")
+            # Latency tells the lines apart at their ends; in the other panels they meet.
+            if title == LATENCY:
+                axes.annotate(
+                    f"{count:,}", (widths[-1], values[-1]), xytext=(6, 0),
+                    textcoords="offset points", color=colour, fontsize=9, va="center",
+                )  # fmt: skip
+        axes.set(xscale="log", xlabel="bits of a segment")
+        if title == BYTES:
+            axes.set_ylim(0)
+        else:
+            axes.set_yscale("log")
         axes.set_xticks(WIDTHS, [str(width) for width in WIDTHS])
         axes.minorticks_off()
         axes.set_title(title, loc="left", fontsize=10)
         axes.grid(color="#e4e4e4", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.set_xlim(3.5, 50)
+        axes.set_xlim(3.5, 150 if title == LATENCY else 37)
     picture.savefig(path, dpi=130, metadata={"Software": None})
 
 

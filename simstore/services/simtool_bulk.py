@@ -61,7 +61,7 @@ def fingerprint_files(
     """
     numbers: dict[bytes, int] = {}
     with ThreadPoolExecutor(_cores()) as threads:
-        pages = read_pages(articles)
+        pages = read_pages(articles, threads)
         parts = _scan(pages, threads, numbers)
         totals = np.zeros(len(numbers), np.int64)
         for part, counted in zip(parts, threads.map(_totals, parts), strict=True):
@@ -69,7 +69,7 @@ def fingerprint_files(
         ranks = _ranks(numbers, totals, scheme)
         words = _fingerprints(parts, ranks, scheme, threads)
         del parts
-        sample_pages = read_pages(samples)
+        sample_pages = read_pages(samples, threads)
         sample_parts = _scan(sample_pages, threads, numbers)
         unranked = np.full(len(numbers) - len(ranks), -1, np.int64)
         ranks = np.concatenate((ranks, unranked))

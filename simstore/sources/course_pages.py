@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import Kernel
-from simstore.sources.streams import ByteStream
+from simstore.sources.streams import ByteStream, is_compressed
 from simstore.text.scanning import PADDING
 
 _FORM_FEED = np.uint8(0x0C)
@@ -40,36 +44,61 @@ class CoursePages:
         return self.data[first:end].tobytes().decode("utf-8", "surrogateescape")
 
 
-def read_pages(path: Path) -> CoursePages:
+def read_pages(path: Path, threads: ThreadPoolExecutor) -> CoursePages:
     """Read a whole article file.
+
+    Args:
+        path: The file.
+        threads: Read it, a piece each.
 
     Raises:
         SourceNotFound: There is no such file.
         UnreadableSource: It cannot be read, or breaks off.
     """
-    data, size = _read(path)
-    feeds = [
-        start + np.flatnonzero(data[start : min(start + _PIECE, size)] == _FORM_FEED)
-        for start in range(0, size, _PIECE)
-    ]
+    stream = ByteStream(str(path))
+    with stream.open() as opened:
+        if is_compressed(opened.peek(4)) or not path.is_file():
+            data, size = _unpacked(opened)
+            feeds = [_form_feeds(data, start, size) for start in range(0, size, _PIECE)]
+        else:
+            size = stream.total_bytes or 0
+            data = np.empty(size + PADDING, np.uint8)
+            with path.open("rb", buffering=0) as file:
+                fill = partial(_filled, file.fileno(), data, size)
+                feeds = list(threads.map(fill, range(0, size, _PIECE)))
+    data[size:] = _FORM_FEED
     ends = np.concatenate((*feeds, [size])).astype(np.int64)
     keys, bodies = _PAGES(data, ends)
     return CoursePages(data, keys, bodies)
 
 
-def _read(path: Path) -> tuple[NDArray[np.uint8], int]:
-    """Return the bytes of a file, decompressed, with PADDING more; and how many are the file's."""
-    stream = ByteStream(str(path))
-    with stream.open() as opened:
-        data = np.empty((stream.total_bytes or 0) + PADDING + 1, np.uint8)
-        size = 0
-        while count := opened.readinto(data[size : len(data) - PADDING].data):
-            size += count
-            if size == len(data) - PADDING:
-                longer = np.empty(2 * len(data), np.uint8)
-                longer[:size] = data[:size]
-                data = longer
-    data[size : size + PADDING] = _FORM_FEED
+def _filled(file: int, data: NDArray[np.uint8], size: int, start: int) -> NDArray[np.int64]:
+    """Read a piece of a file to its place; return the form feeds in it."""
+    place, end = start, min(start + _PIECE, size)
+    while place < end:
+        count = os.preadv(file, [data[place:end].data], place)
+        if not count:
+            # It has become shorter since; what is gone separates pages.
+            data[place:end] = _FORM_FEED
+            break
+        place += count
+    return _form_feeds(data, start, size)
+
+
+def _form_feeds(data: NDArray[np.uint8], start: int, size: int) -> NDArray[np.int64]:
+    return start + np.flatnonzero(data[start : min(start + _PIECE, size)] == _FORM_FEED)
+
+
+def _unpacked(opened: BufferedReader) -> tuple[NDArray[np.uint8], int]:
+    """Return all bytes of a stream, with PADDING more; and how many are the stream's."""
+    data = np.empty(_PIECE, np.uint8)
+    size = 0
+    while count := opened.readinto(data[size : len(data) - PADDING].data):
+        size += count
+        if size == len(data) - PADDING:
+            longer = np.empty(2 * len(data), np.uint8)
+            longer[:size] = data[:size]
+            data = longer
     return data[: size + PADDING], size
 
 

@@ -27,6 +27,11 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
+def is_compressed(head: bytes) -> bool:
+    """Return whether the first bytes of a file are those of one that ByteStream decompresses."""
+    return head[:2] == _GZIP_MAGIC or head[:4] == _ZSTD_MAGIC
+
+
 class DamagedStream(UnreadableSource):
     """A stream breaks off or is damaged after some of it was read."""
 

@@ -28,7 +28,7 @@ _BLOCK_PAGES = 8_192
 # Bytes of pages for each fingerprint that is looked for, from which they are not unpacked for it.
 _RECORDS_EACH = 64
 # A block is read whole where at least this share of it is wanted.
-_WHOLE_SHARE = 8
+_WHOLE_SHARE = 3
 
 Change = Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.uint64]]
 
@@ -136,10 +136,12 @@ def read(connection: Connection, keys: Sequence[int]) -> dict[int, bytes]:
     """Return the pages with these numbers that are there."""
     found: dict[int, bytes] = {}
     for part in chunks(keys):
-        rows = connection.exec_driver_sql(
-            f"SELECT page, records FROM fingerprint_page WHERE page IN ({integers(part)})"  # noqa: S608 - integers
+        found.update(
+            _rows(
+                connection,
+                f"SELECT page, records FROM fingerprint_page WHERE page IN ({integers(part)})",  # noqa: S608 - integers
+            )
         )
-        found.update((page, bytes(records)) for page, records in rows.fetchall())
     return found
 
 
@@ -270,10 +272,14 @@ def _unpacked(
 
 
 def _between(connection: Connection, first: int, end: int) -> list[tuple[int, bytes]]:
-    statement = (
+    return _rows(
+        connection,
         f"SELECT page, records FROM fingerprint_page "  # noqa: S608 - integers
-        f"WHERE page >= {first} AND page < {end} ORDER BY page"
+        f"WHERE page >= {first} AND page < {end} ORDER BY page",
     )
+
+
+def _rows(connection: Connection, statement: str) -> list[tuple[int, bytes]]:
     driver = connection.connection.driver_connection
     if isinstance(driver, sqlite3.Connection):
         # Without SQLAlchemy's rows: there are many.

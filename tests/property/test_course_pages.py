@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -18,6 +19,7 @@ from simstore.errors import MalformedRecord
 from simstore.model import Document
 from simstore.services import simtool, simtool_bulk
 from simstore.services.simtool import run
+from simstore.sources import course_pages
 from simstore.sources.articles import read_articles
 from simstore.sources.course_pages import read_pages
 
@@ -45,7 +47,9 @@ def test_pages_are_those_of_the_reader(data: bytes, packed: bool) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "article.txt"
         path.write_bytes(gzip.compress(data) if packed else data)
-        pages = read_pages(path)
+        with ThreadPoolExecutor(2) as threads, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(course_pages, "_PIECE", 64)
+            pages = read_pages(path, threads)
     plain = list(read_articles(BufferedReader(BytesIO(data)), "-", max_document_bytes=None))
     assert all(isinstance(page, Document) for page in plain)
     made = [

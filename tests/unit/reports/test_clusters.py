@@ -5,7 +5,7 @@ import io
 import json
 
 from simstore.model import Cluster, ClusterMember
-from simstore.reports.clusters import render_csv, render_jsonl, table_rows
+from simstore.reports.clusters import render_csv, render_jsonl, table_columns, table_rows
 
 ODD = "caf\udce9"
 CLUSTERS = [
@@ -13,7 +13,7 @@ CLUSTERS = [
         "one",
         (
             ClusterMember("one", 1, 1.0, 0, "same"),
-            ClusterMember(ODD, 4, 0.912_345, 3, "text"),
+            ClusterMember(ODD, 4, 0.912_345, 3, "text", 0.812_345),
             ClusterMember("far", 5, 0.5, None, "sketch"),
         ),
     ),
@@ -22,12 +22,19 @@ CLUSTERS = [
 
 
 def test_table_names_a_cluster_once_and_marks_estimates() -> None:
-    assert list(table_rows(CLUSTERS)) == [
+    assert list(table_rows(CLUSTERS, likeness=False)) == [
         ("one", "one", "1.000", 0),
         ("", ODD, "0.912", 3),
         ("", "far", "~0.500", None),
         (ODD, ODD, "1.000", 0),
     ]
+
+
+def test_table_tells_the_likeness_where_it_is_asked_for() -> None:
+    assert "likeness" in table_columns(likeness=True)
+    rows = list(table_rows(CLUSTERS, likeness=True))
+    assert rows[1] == ("", ODD, "0.912", "0.812", 3)
+    assert all(len(row) == len(table_columns(likeness=True)) for row in rows)
 
 
 def test_jsonl_has_a_line_a_document_and_the_bytes_of_odd_keys() -> None:
@@ -40,6 +47,7 @@ def test_jsonl_has_a_line_a_document_and_the_bytes_of_odd_keys() -> None:
         "resemblance": 0.9123,
         "distance": 3,
         "basis": "text",
+        "likeness": 0.8123,
     }
     assert (lines[2]["distance"], lines[2]["basis"]) == (None, "sketch")
     assert lines[3]["cluster_base64"] == "Y2Fm6Q=="
@@ -53,4 +61,4 @@ def test_csv_has_a_row_a_document_and_a_header_in_any_case() -> None:
         ("one", "far", ""),
         ("caf\\xe9", "caf\\xe9", "0"),
     ]
-    assert b"".join(render_csv([])) == b"cluster,key,document_id,resemblance,distance,basis\n"
+    assert b"".join(render_csv([])) == b"cluster,key,document_id,resemblance,distance,basis,likeness\n"
