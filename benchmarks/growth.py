@@ -3,7 +3,7 @@
 Usage: python benchmarks/growth.py [--quick] [--fingerprints N ...] [--draw]
 
 Draws docs/images/growth-latency.png, growth-ingest.png and growth-bytes.png; with ``--draw`` from
-the figures of the last run. Documents a second are read from the results of ``ingest``.
+the figures of the last run. What concerns documents is read from the results of ``ingest``.
 """
 
 from __future__ import annotations
@@ -68,15 +68,27 @@ def measure(report: Report, count: int, folder: Path, lines: dict[str, Lines]) -
             "" if size is None else f"{size:,}",
         )
         index.close()
+    if count == TAIL_LARGEST:
+        (size,) = (size for n, size in lines["bytes"][TAIL] if n == count)
+        report.target(
+            f"file, not packed, all included, {count:,}",
+            115,
+            size / count,
+            at_most=True,
+            unit=" B a fingerprint",
+        )
 
 
-def with_documents(rates: Lines, results: Path) -> Lines:
-    """Return the rates and those of documents, as the part ``ingest`` found them."""
+def of_documents(results: Path) -> dict[str, Lines]:
+    """Return rates and bytes of documents, as the part ``ingest`` found them."""
     path = results / "ingest.json"
     if not path.is_file():
-        return rates
-    found = json.loads(path.read_text(encoding="utf-8"))["values"].get("documents_per_second", {})
-    return {**rates, **{f"{name}: documents of 3.5 kB": line for name, line in found.items()}}
+        return {}
+    values = json.loads(path.read_text(encoding="utf-8"))["values"]
+    return {
+        "ingest": values.get("documents_per_second", {}),
+        "bytes": values.get("bytes_per_document", {}),
+    }
 
 
 def main() -> None:
@@ -87,7 +99,7 @@ def main() -> None:
     images = options.results if options.quick else IMAGES
     if options.draw:
         values: dict[str, Any] = json.loads((options.results / "growth.json").read_text())["values"]
-        draw(values, with_documents(values["ingest"], options.results), images)
+        draw(values, of_documents(options.results), images)
         return
     bind_to_one_processor()
     # A process that asks so much has Numba imported; few fingerprints would not repay it.
@@ -101,7 +113,7 @@ def main() -> None:
     report.values |= lines
     options.results.mkdir(parents=True, exist_ok=True)
     images.mkdir(parents=True, exist_ok=True)
-    draw(lines, with_documents(lines["ingest"], options.results), images)
+    draw(lines, of_documents(options.results), images)
     for file, caption in PICTURES.values():
         report.image(Path(file), caption)
     report.finish(options.results)

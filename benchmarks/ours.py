@@ -20,6 +20,7 @@ def filled(path: Path, words: Words, *, packed: bool = True) -> None:
             store.pack()
         else:
             store.unpack()
+            store.compact()
 
 
 class Simstore(Index):

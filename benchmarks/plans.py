@@ -25,7 +25,8 @@ from results import Report, figure, parser
 
 from simstore import compiled
 from simstore.fingerprint.web import WebScheme
-from simstore.search.classic import CLASSIC_METHODS, check_method, near_many_by
+from simstore.search.classic import near_many_by
+from simstore.search.methods import CLASSIC_METHODS, check_method
 from simstore.search.scan import scan_many
 from simstore.search.sorted_tables import SortedTables
 from simstore.text.recipes import FeatureRecipe

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from threading import Lock
 from types import FunctionType
 from typing import Any
+from zlib import crc32
 
 # Seconds of NumPy work that cost about as much as the import and the load of cached kernels.
 _WORTH_COMPILING_SECONDS = 0.6
@@ -66,8 +67,7 @@ class Kernel:
     Args:
         function: A function at the top level of a module, in the part of Python that Numba knows.
         signatures: The types it is compiled for, as Numba writes them.
-        parts: Functions of the same module that it calls by their names; each may call those
-            before it.
+        parts: Functions of a module that it calls by their names; each may call those before it.
         options: More options of ``numba.njit``.
     """
 
@@ -115,19 +115,25 @@ class Kernel:
     def _jit(self, numba: Any, *, cached: bool) -> Callable[..., Any]:
         function = self._function
         if self._parts:
-            # Copies that see the compiled parts: the module's own functions stay plain.
-            names: dict[str, Any] = dict(getattr(function, "__globals__", {}))
+            # Copies that see the compiled parts: the modules' own functions stay plain.
+            parts: dict[str, Any] = {}
+            stamp = 0
             for part in self._parts:
-                names[part.__name__] = numba.njit(nogil=True)(_with_globals(part, names))
-            function = _with_globals(function, names)
+                parts[part.__name__] = numba.njit(nogil=True)(_with_names(part, parts))
+                code = part.__code__
+                stamp = crc32(repr((code.co_code, code.co_consts, code.co_names)).encode(), stamp)
+            function = _with_names(function, parts)
+            # What is kept on disk goes by this name: another part, another kernel.
+            function.__qualname__ += f"_{stamp:08x}"
         decorate = numba.njit(self._signatures, nogil=True, cache=cached, **self._options)
         compiled: Callable[..., Any] = decorate(function)
         return compiled
 
 
-def _with_globals(function: Any, names: dict[str, Any]) -> Callable[..., Any]:
-    """Return a copy of a function of a module that finds its global names in ``names``."""
-    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+def _with_names(function: Any, names: dict[str, Any]) -> Callable[..., Any]:
+    """Return a copy of a function of a module that finds these names before its module's."""
+    seen = {**function.__globals__, **names}
+    copy = FunctionType(function.__code__, seen, function.__name__, function.__defaults__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
     return copy
 

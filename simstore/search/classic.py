@@ -18,26 +18,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter
 from simstore.search.hamming import verify
+from simstore.search.methods import check_method
 from simstore.search.pages import sortable
 from simstore.search.plan import Plan
 from simstore.search.rotation import rotated, words_of
-from simstore.search.segments import probe_count
 from simstore.search.sorted_tables import SortedTables
 from simstore.search.table_lookup import expanded as expanded_ranges
 
-METHODS = ("auto", "scan", "probe", "expanded", "tables4", "tables16", "segments")
-# Those that are here; the others are the planner's own.
-CLASSIC_METHODS = ("probe", "expanded", "tables4", "tables16")
-_MOST_PROBES = 50_000
-_MOST_EXPANDED = 200_000_000
-_MOST_EXPANDED_RADIUS = 2
 # Stored fingerprints, with all that is near them, that are sorted at a time.
 _EXPANDED_BLOCK = 1 << 22
-# The tables are made for this case: a match has three different bits at most, and 4 > 3 parts.
-_TABLE_BITS = 64
-_TABLE_RADIUS = 3
 _FOUR_TABLES = Plan("segments", (0, 0, 0, 0), 0.0)
 
 
@@ -59,41 +49,6 @@ class Answer(NamedTuple):
     candidate_counts: NDArray[np.int64]
 
 
-def check_method(method: str, bits: int, radius: int, fingerprint_count: int = 0) -> None:
-    """Raise InvalidParameter where a method cannot do what is asked; others always can.
-
-    Args:
-        method: One of :data:`METHODS`.
-        bits: M.
-        radius: Largest distance, in bits, inclusive.
-        fingerprint_count: Stored fingerprints.
-    """
-    if method in ("tables4", "tables16") and (bits != _TABLE_BITS or radius > _TABLE_RADIUS):
-        raise InvalidParameter(
-            f"plan {method} with {bits} bits and radius {radius}: it is for {_TABLE_BITS} bits and "
-            f"a radius of at most {_TABLE_RADIUS}; use auto"
-        )
-    if method == "probe" and probe_count(bits, radius) > _MOST_PROBES:
-        raise InvalidParameter(
-            f"plan probe with radius {radius}: {probe_count(bits, radius):,} values of {bits} bits "
-            f"to look up; at most {_MOST_PROBES:,}, so a radius of at most {_probed_radius(bits)} "
-            "here; use auto"
-        )
-    if method != "expanded":
-        return
-    if radius > _MOST_EXPANDED_RADIUS:
-        raise InvalidParameter(
-            f"plan expanded with radius {radius}: it is for a radius of at most "
-            f"{_MOST_EXPANDED_RADIUS}; use auto"
-        )
-    if fingerprint_count * probe_count(bits, radius) > _MOST_EXPANDED:
-        raise InvalidParameter(
-            f"plan expanded with radius {radius}: {fingerprint_count:,} fingerprints have "
-            f"{fingerprint_count * probe_count(bits, radius):,} values near them; at most "
-            f"{_MOST_EXPANDED:,}; use auto"
-        )
-
-
 def near_many_by(
     method: str,
     words: NDArray[np.uint64],
@@ -101,7 +56,7 @@ def near_many_by(
     queries: NDArray[np.uint64],
     radius: int,
 ) -> Answer:
-    """Return the matches of many queries, found by one of :data:`CLASSIC_METHODS`.
+    """Return the matches of many queries, found by one of the classic methods.
 
     Args:
         method: The method.
@@ -243,11 +198,3 @@ def _masks(bits: int, radius: int) -> NDArray[np.uint64]:
         for flipped in combinations(range(bits), flips)
     ]
     return np.concatenate([words_of(number, bits) for number in numbers])
-
-
-def _probed_radius(bits: int) -> int:
-    """Return the largest radius that can be probed."""
-    radius = 0
-    while radius < bits and probe_count(bits, radius + 1) <= _MOST_PROBES:
-        radius += 1
-    return radius

@@ -35,6 +35,7 @@ class Rates(NamedTuple):
         read: Reading one fingerprint in a scan.
         compare: Comparing one fingerprint with one query in a scan.
         query: What each query costs besides.
+        scan: What each scan costs besides.
     """
 
     probe: float
@@ -43,15 +44,16 @@ class Rates(NamedTuple):
     read: float
     compare: float
     query: float
+    scan: float
 
 
 # Fitted to measurements on one core; only their relation matters.
 # Segment columns of SQLite. Two segments are not joined: each column has its own index.
-TAIL_RATES = Rates(2.5, 1.2, 0.0, 0.7, 0.004, 60.0)
-# Segment pages of SQLite, filtered by NumPy.
-PAGE_RATES = Rates(2.0, 0.01, 1.5, 0.02, 0.004, 30.0)
+TAIL_RATES = Rates(3.0, 1.2, 0.0, 0.7, 0.004, 60.0, 0.0)
+# Segment pages of SQLite, filtered by NumPy. A page is read whole, so joining saves nothing.
+PAGE_RATES = Rates(2.7, 0.013, 0.0, 0.05, 0.004, 35.0, 0.0)
 # Sorted tables in memory, by their compiled form.
-TABLE_RATES = Rates(0.12, 0.0005, 0.15, 0.0, 0.0004, 1.0)
+TABLE_RATES = Rates(0.2, 0.0005, 0.1, 0.0, 0.0004, 2.0, 60.0)
 
 
 class Part(NamedTuple):
@@ -250,7 +252,8 @@ def choose_plan(
     """
     thresholds, joined, cost = cheapest_parts(costs, joined_costs, radius)
     by_segments = Plan("segments", thresholds, cost + rates.query, joined)
-    scan = Plan("scan", (), fingerprint_count * (rates.read / query_count + rates.compare))
+    each = rates.read / query_count + rates.compare
+    scan = Plan("scan", (), rates.scan + fingerprint_count * each)
     if method == "segments":
         return by_segments
     if method == "scan":

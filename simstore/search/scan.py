@@ -13,6 +13,8 @@ from simstore.search.popcount import bits_of
 
 # Words of a block that stays in a core's cache while all queries are compared with it.
 _BLOCK_WORDS = 1 << 14
+# Fingerprints that are counted in a row; those of a run with hits are looked at one by one.
+_RUN = 512
 # Seconds that NumPy takes to compare one word.
 _WORD_SECONDS = 1.5e-9
 
@@ -70,21 +72,22 @@ def _near(words: Any, queries: Any, step: Any, radius: Any, block: Any) -> Any:
     for first in range(0, words.size, block):
         end = min(first + block, words.size) // step
         for row in range(queries.size // step):
-            begin = first // step
-            hits = _count_in(words, begin, end, queries, row, step, radius)
-            if hits == 0:
-                continue
-            if found + hits > rows.size:
-                more = np.empty((2, 2 * (found + hits)), np.int64)
-                more[0, :found] = rows[:found]
-                more[1, :found] = positions[:found]
-                rows, positions = more[0], more[1]
-            # The block is gone through again: it is in the cache, and few blocks have hits.
-            for place in range(begin, end):
-                if _count_in(words, place, place + 1, queries, row, step, radius):
-                    rows[found] = row
-                    positions[found] = place
-                    found += 1
+            for begin in range(first // step, end, _RUN):
+                stop = min(begin + _RUN, end)
+                hits = _count_in(words, begin, stop, queries, row, step, radius)
+                if hits == 0:
+                    continue
+                if found + hits > rows.size:
+                    more = np.empty((2, 2 * (found + hits)), np.int64)
+                    more[0, :found] = rows[:found]
+                    more[1, :found] = positions[:found]
+                    rows, positions = more[0], more[1]
+                # Gone through again: few of these runs have hits.
+                for place in range(begin, stop):
+                    if _count_in(words, place, place + 1, queries, row, step, radius):
+                        rows[found] = row
+                        positions[found] = place
+                        found += 1
     return rows[:found], positions[:found]
 
 

@@ -12,13 +12,13 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import pays
 from simstore.search import table_kernels
+from simstore.search.found import Found, FoundPairs, verified_pairs
 from simstore.search.hamming import verify, verify_values
 from simstore.search.plan import Plan, Rates
 from simstore.search.rotation import integers_of, restored, rotated, turned_value, words_of
@@ -44,35 +44,7 @@ _HELD_PAIRS = 1 << 22
 # Queries that a scan for pairs compares at a time.
 _SCAN_ROWS = 1 << 10
 # One number joined with those of its range, and compared with one of them.
-PAIR_RATES = Rates(0.012, 0.0006, 0.1, 0.0, 0.0004, 0.0)
-
-
-class Found(NamedTuple):
-    """Matches of many queries, ascending by query, then distance, then fingerprint.
-
-    Attributes:
-        query_rows: Which query; int64, shape (matches,).
-        words: The fingerprints; uint64, shape (matches, ceil(M / 64)).
-        distances: In bits; int64, shape (matches,).
-    """
-
-    query_rows: NDArray[np.int64]
-    words: NDArray[np.uint64]
-    distances: NDArray[np.int64]
-
-
-class FoundPairs(NamedTuple):
-    """Pairs of fingerprints, the smaller one left.
-
-    Attributes:
-        left: uint64, shape (pairs, ceil(M / 64)).
-        right: uint64, shape (pairs, ceil(M / 64)).
-        distances: In bits; int64, shape (pairs,).
-    """
-
-    left: NDArray[np.uint64]
-    right: NDArray[np.uint64]
-    distances: NDArray[np.int64]
+PAIR_RATES = Rates(0.012, 0.0006, 0.1, 0.0, 0.0004, 0.0, 0.0)
 
 
 class SortedTables:
@@ -177,7 +149,7 @@ class SortedTables:
             for lefts, rights in self._paired(one, radius):
                 left, right = (self._words_at(one.part.segment, at) for at in (lefts, rights))
                 fresh = ~found_before(prepared.ranges[:number], left ^ right)
-                yield _verified_pairs(left[fresh], right[fresh], radius)
+                yield verified_pairs(left[fresh], right[fresh], radius)
 
     def explain(self, value: int, radius: int) -> tuple[Plan, int, int]:
         """Return the plan for a query, its probes, and the candidates that it compares.
@@ -317,17 +289,6 @@ class SortedTables:
         for begin in range(0, self.count, _SCAN_ROWS):
             rows, positions, _ = scan_many(words[begin:], words[begin : begin + _SCAN_ROWS], radius)
             later = positions > rows
-            yield _verified_pairs(
+            yield verified_pairs(
                 words[begin + rows[later]], words[begin + positions[later]], radius
             )
-
-
-def _verified_pairs(left: NDArray[np.uint64], right: NDArray[np.uint64], radius: int) -> FoundPairs:
-    kept, far = verify(left, right, radius)
-    left, right = left[kept], right[kept]
-    swapped = left[:, 0] > right[:, 0]
-    if left.shape[1] > 1:
-        swapped |= (left[:, 0] == right[:, 0]) & (left[:, 1] > right[:, 1])
-    return FoundPairs(
-        np.where(swapped[:, None], right, left), np.where(swapped[:, None], left, right), far
-    )

@@ -277,26 +277,31 @@ def _prepared(
 
 
 def _together(works: Iterable[Work], options: IngestOptions) -> Iterator[list[Work]]:
-    """Yield the batches of one transaction each."""
+    """Yield the batches of one transaction each; those before an error too."""
     gathered: list[Work] = []
     documents = size = 0
     began = time.monotonic()
-    for work in works:
-        batch = work[0]
-        if gathered and documents + batch.record_count > options.batch_documents:
+    try:
+        for work in works:
+            batch = work[0]
+            if gathered and documents + batch.record_count > options.batch_documents:
+                yield gathered
+                gathered, documents, size, began = [], 0, 0, time.monotonic()
+            gathered.append(work)
+            documents += batch.record_count
+            size += batch.size
+            if (
+                documents >= options.batch_documents
+                or size >= _COMMIT_CHARACTERS
+                or time.monotonic() - began >= _COMMIT_SECONDS
+                or (options.strict and batch.rejections)
+            ):
+                yield gathered
+                gathered, documents, size, began = [], 0, 0, time.monotonic()
+    except Exception:
+        if gathered:
             yield gathered
-            gathered, documents, size, began = [], 0, 0, time.monotonic()
-        gathered.append(work)
-        documents += batch.record_count
-        size += batch.size
-        if (
-            documents >= options.batch_documents
-            or size >= _COMMIT_CHARACTERS
-            or time.monotonic() - began >= _COMMIT_SECONDS
-            or (options.strict and batch.rejections)
-        ):
-            yield gathered
-            gathered, documents, size, began = [], 0, 0, time.monotonic()
+        raise
     if gathered:
         yield gathered
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.simhash import to_hex, to_integers, to_words
 from simstore.model import QueryOptions
-from simstore.search.classic import CLASSIC_METHODS, near_many_by
 from simstore.search.hamming import distances
+from simstore.search.methods import CLASSIC_METHODS
 from simstore.search.scan import scan_many
 from simstore.services import standing
 from simstore.services.lookup import Answer, Lookup
@@ -165,6 +165,8 @@ class NeighbourSearch:
 
     def _by_classic(self, values: Sequence[int], words: NDArray[np.uint64]) -> list[Neighbours]:
         """Return the answers of the plan that was asked for, on all fingerprints in memory."""
+        from simstore.search.classic import near_many_by
+
         started = time.perf_counter()
         method = self._options.plan
         if self._everything is None:

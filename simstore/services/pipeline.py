@@ -31,31 +31,49 @@ def in_order(
         weight: What an item weighs in memory.
         most_weight: Fewer items are ahead where they weigh more together.
     """
-    items = iter(items)
-    few = list(islice(items, 2))
-    if threads == 1 or len(few) < 2:
-        yield from map(work, chain(few, items))
-        return
-    with ThreadPoolExecutor(threads, thread_name_prefix="prepare") as pool:
-        ahead: deque[tuple[int, Future[Result]]] = deque()
-        most_ahead = max(most_ahead, threads)
+    failures: list[Exception] = []
+
+    def taken() -> Iterator[Item]:
         try:
-            for item in chain(few, items):
-                ahead.append((weight(item), pool.submit(work, item)))
-                while len(ahead) > most_ahead or sum(w for w, _ in ahead) > most_weight:
+            yield from items
+        except Exception as error:
+            # What was taken before it comes first.
+            failures.append(error)
+
+    source = taken()
+    few = list(islice(source, 2))
+    if threads == 1 or len(few) < 2:
+        yield from map(work, chain(few, source))
+    else:
+        with ThreadPoolExecutor(threads, thread_name_prefix="prepare") as pool:
+            ahead: deque[tuple[int, Future[Result]]] = deque()
+            most_ahead = max(most_ahead, threads)
+            try:
+                for item in chain(few, source):
+                    ahead.append((weight(item), pool.submit(work, item)))
+                    while len(ahead) > most_ahead or sum(w for w, _ in ahead) > most_weight:
+                        yield ahead.popleft()[1].result()
+                while ahead:
                     yield ahead.popleft()[1].result()
-            while ahead:
-                yield ahead.popleft()[1].result()
-        finally:
-            for _, future in ahead:
-                future.cancel()
+            finally:
+                for _, future in ahead:
+                    future.cancel()
+    if failures:
+        raise failures[0]
 
 
 def with_last(items: Iterable[Item]) -> Iterator[tuple[Item, bool]]:
-    """Yield each item, and whether it is the last."""
+    """Yield each item, and whether it is the last; those before an error too."""
     iterator = iter(items)
     for held in iterator:
-        for item in iterator:
+        while True:
+            try:
+                item = next(iterator)
+            except StopIteration:
+                yield held, True
+                return
+            except Exception:
+                yield held, False
+                raise
             yield held, False
             held = item
-        yield held, True

@@ -14,7 +14,7 @@ from simstore.model import (
     Rejection,
     SampleResult,
 )
-from simstore.search.classic import METHODS, check_method
+from simstore.search.methods import METHODS, check_method
 from simstore.search.plan import check_radius, default_radius
 from simstore.services.matching import Matcher
 from simstore.services.opened import OpenStore, State, now

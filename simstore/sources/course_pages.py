@@ -55,13 +55,12 @@ def read_pages(path: Path, threads: ThreadPoolExecutor) -> CoursePages:
         SourceNotFound: There is no such file.
         UnreadableSource: It cannot be read, or breaks off.
     """
-    stream = ByteStream(str(path))
-    with stream.open() as opened:
-        if is_compressed(opened.peek(4)) or not path.is_file():
+    with ByteStream(str(path)).open() as opened:
+        if not _is_plain(path):
             data, size = _unpacked(opened)
             feeds = [_form_feeds(data, start, size) for start in range(0, size, _PIECE)]
         else:
-            size = stream.total_bytes or 0
+            size = path.stat().st_size
             data = np.empty(size + PADDING, np.uint8)
             with path.open("rb", buffering=0) as file:
                 fill = partial(_filled, file.fileno(), data, size)
@@ -70,6 +69,14 @@ def read_pages(path: Path, threads: ThreadPoolExecutor) -> CoursePages:
     ends = np.concatenate((*feeds, [size])).astype(np.int64)
     keys, bodies = _PAGES(data, ends)
     return CoursePages(data, keys, bodies)
+
+
+def _is_plain(path: Path) -> bool:
+    """Return whether a path is a regular file that is not compressed."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return not is_compressed(file.read(4))
 
 
 def _filled(file: int, data: NDArray[np.uint8], size: int, start: int) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,11 @@ _SEGMENT_SHIFT = SEGMENT_BITS
 _GENERATION_SHIFT = SEGMENT_BITS + 3
 # Pages that are read, changed and written at a time.
 _BLOCK_PAGES = 8_192
-# Bytes of pages for each fingerprint that is looked for, from which they are not unpacked for it.
-_RECORDS_EACH = 64
+# Packed fingerprints for each that is looked for, from which pages are not unpacked for it.
+_RECORDS_EACH = 8
+# Records that are looked for in one statement.
+_ASKED_AT_ONCE = 1_000
+_PAGE = "SELECT records FROM fingerprint_page WHERE page = ?"
 # A block is read whole where at least this share of it is wanted.
 _WHOLE_SHARE = 3
 
@@ -57,25 +61,50 @@ def packed_among(
     Returns:
         Shape (n,).
     """
-    if not len(words) or not generations.packed_count(connection, generation_id):
-        return np.zeros(len(words), bool)
     found = np.zeros(len(words), bool)
+    packed = generations.packed_count(connection, generation_id) if len(words) else 0
+    if not packed:
+        return found
     values = pages.leading_values(words)
+    driver = connection.connection.driver_connection
+    if isinstance(driver, sqlite3.Connection) and len(words) * _RECORDS_EACH < packed:
+        keys = (values + page_key(generation_id, 0, 0)).tolist()
+        return _holding(driver, list(zip(keys, pages.records_of(words), strict=True)))
     order = np.argsort(values, kind="stable")
-    base = page_key(generation_id, 0, 0)
     for start, end, rows in _blocks(connection, generation_id, 0, values[order]):
         chosen = order[start:end]
-        if (end - start) * _RECORDS_EACH < sum(len(page) for _, page in rows):
-            held = dict(rows)
-            found[chosen] = [
-                (page := held.get(base + value)) is not None and pages.holds(page, record)
-                for value, record in zip(
-                    values[chosen].tolist(), pages.records_of(words[chosen]), strict=True
-                )
-            ]
-        else:
-            found[chosen] = pages.among(words[chosen], _unpacked(connection, rows, bits))
+        found[chosen] = pages.among(words[chosen], _unpacked(connection, rows, bits))
     return found
+
+
+def _holding(driver: sqlite3.Connection, wanted: list[tuple[int, bytes]]) -> NDArray[np.bool_]:
+    """Return whether each record is in its page, which SQLite looks through where it lies."""
+    found = np.zeros(len(wanted), bool)
+    for start in range(0, len(wanted), _ASKED_AT_ONCE):
+        part = wanted[start : start + _ASKED_AT_ONCE]
+        places = driver.execute(
+            _holding_text(len(part)), [value for pair in part for value in pair]
+        ).fetchall()
+        for (place,), (_, record), number in zip(
+            places, part, range(start, len(wanted)), strict=False
+        ):
+            # From 1; what lies across two records may come before the record itself.
+            if place and (place - 1) % len(record) == 0:
+                found[number] = True
+            elif place:
+                rows = driver.execute(_PAGE, wanted[number][:1]).fetchall()
+                found[number] = pages.holds(rows[0][0], record)
+    return found
+
+
+@cache
+def _holding_text(count: int) -> str:
+    rows = ", ".join(["(?, ?)"] * count)
+    # As many rows as were asked for, in their order: a scalar sub-query gives none or one each.
+    return (
+        f"WITH wanted (page, record) AS (VALUES {rows}) SELECT (SELECT instr(records, record) "  # noqa: S608 - marks
+        "FROM fingerprint_page WHERE page = wanted.page) FROM wanted"
+    )
 
 
 def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:

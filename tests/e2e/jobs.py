@@ -13,6 +13,7 @@ from simstore.cli import main
 from simstore.cli.simtool import main as simtool_main
 from simstore.errors import SimstoreError
 from simstore.model import QueryOptions
+from simstore.services import ingest as ingest_service
 from simstore.services import pack_fingerprints as pack_service
 from simstore.services import refresh as refresh_service
 from simstore.services import reindex as reindex_service
@@ -34,6 +35,7 @@ def simstore(
     limit_bytes: int | None = None,
     user: int | None = None,
     batch_documents: int | None = None,
+    commit_seconds: float | None = None,
 ) -> None:
     """Run a command line.
 
@@ -42,8 +44,11 @@ def simstore(
         limit_bytes: No file may grow beyond it.
         user: Become this user first.
         batch_documents: Documents a transaction of ``vocabulary refresh`` and ``reindex``.
+        commit_seconds: How long an ingest gathers batches for a transaction.
     """
     sys.argv = ["simstore", *words]
+    if commit_seconds is not None:
+        ingest_service._COMMIT_SECONDS = commit_seconds
     if batch_documents is not None:
         refresh_service.BATCH_DOCUMENTS = batch_documents
         reindex_service.BATCH_DOCUMENTS = batch_documents

@@ -38,7 +38,7 @@ def test_signal_stops_an_ingest_at_a_batch_and_the_same_command_finishes(
         store.ingest([str(source)])
     path = tmp_path / "store.db"
     words = ["ingest", "--db", str(path), str(source)]
-    child = nursery.start("simstore", tmp_path, words=words)
+    child = nursery.start("simstore", tmp_path, words=words, commit_seconds=0.0)
     until(lambda: path.exists() and committed(path), "a first commit")
     child.signal(number)
     done = child.wait()

@@ -36,6 +36,12 @@ NEEDS_STORE = [
     ["rejects", "clear"],
     ["backup", "copy.db"],
     ["compact"],
+    ["pack"],
+    ["unpack"],
+    ["fingerprints", "add", "hashes.txt"],
+    ["fingerprints", "remove", "hashes.txt"],
+    ["fingerprints", "near", "00"],
+    ["fingerprints", "pairs"],
     ["upgrade"],
     ["fsck"],
 ]

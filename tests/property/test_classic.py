@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.search import classic
-from simstore.search.classic import CLASSIC_METHODS, METHODS, check_method, near_many_by
+from simstore.search.classic import near_many_by
+from simstore.search.methods import CLASSIC_METHODS, METHODS, check_method
 
 from .kernels import kernels
 from .strategies import bits, fingerprints_of, flipped

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter
 from simstore.model import QueryOptions
-from simstore.search.classic import CLASSIC_METHODS, check_method
+from simstore.search.methods import CLASSIC_METHODS, check_method
 from simstore.search.plan import cheapest_thresholds, default_radius, uniform_costs
 from simstore.search.segments import probe_count, segment_widths
 from simstore.services import lookup

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter
+from simstore.fingerprint.simhash import to_words
 from simstore.model import QueryOptions
 from simstore.services import ingest, lookup, pack_fingerprints
 from simstore.storage import fingerprints, segment_pages
@@ -260,3 +261,35 @@ def test_every_broken_page_is_told(tmp_path: Path) -> None:
                 connection.exec_driver_sql(statement, place)
             details = [finding.detail for finding in store.fsck()]
         assert any(told in detail for detail in details), (told, details)
+
+
+@pytest.mark.parametrize("width", [64, 128])
+@pytest.mark.parametrize("share", [0, 1_000_000])
+def test_packed_fingerprints_are_told_from_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, share: int
+) -> None:
+    """Looked for where they lie in the file, or unpacked; records may look like parts of others."""
+    monkeypatch.setattr(segment_pages, "_RECORDS_EACH", share)
+    monkeypatch.setattr(segment_pages, "_ASKED_AT_ONCE", 7)
+    source = random.Random(width)
+    leads = [5, 6, 0xFFFF]
+    drawn = {
+        source.choice(leads) << (width - 16)
+        | int.from_bytes(source.choices([0, 1], k=width // 8 - 2), "big")
+        for _ in range(600)
+    }
+    values = sorted(drawn)
+    packed, others = values[::2], [*values[1::2], 1 << (width - 1)]
+    with Store.create(tmp_path / "s.db", fingerprints_only=True, bits=width) as store:
+        store.add_fingerprints(packed)
+        store.pack()
+        asked = [*packed, *others]
+        source.shuffle(asked)
+        with store._opened.write() as connection:
+            generation = store._opened.state(connection).generation
+            assert generation is not None
+            found = segment_pages.packed_among(
+                connection, width, generation.generation_id, to_words(asked, width)
+            )
+        assert found.tolist() == [value in set(packed) for value in asked]
+        assert store.add_fingerprints(asked) == len(others)

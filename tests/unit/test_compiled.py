@@ -42,6 +42,17 @@ def test_kernel_calls_its_parts_and_leaves_the_plain_functions() -> None:
 
 
 @needs_numba
+def test_kernel_with_another_part_is_another_kernel() -> None:
+    def thrice(number: int) -> int:
+        return 3 * number
+
+    thrice.__name__ = "twice"
+    numbers = np.array([1, 2, 3])
+    assert Kernel(sum_of_twice, ["int64(int64[::1])"], parts=[twice])(numbers) == 12
+    assert Kernel(sum_of_twice, ["int64(int64[::1])"], parts=[thrice])(numbers) == 18
+
+
+@needs_numba
 def test_compiled_forms_pay_when_asked_for_and_never_when_disabled() -> None:
     compiled.enable(0)
     assert compiled.pays(0)

@@ -273,6 +273,21 @@ def test_postgres_store_answers_like_an_sqlite_store(
             assert store.statistics().unpacked_sketches == 0
         for key, text in TEXTS:
             assert server.query(text) == file.query(text), key
+        for store in (server, file):
+            store.pack()
+            found = store.statistics()
+            packed = 0 if choice.bits == 100 else found.distinct_fingerprints
+            assert found.packed_fingerprints == packed
+        for key, text in TEXTS:
+            for radius in (0, 3, 20):
+                assert server.query(text, radius=radius) == file.query(text, radius=radius), key
+        server.remove("other")
+        server.add("other", "Nothing that was there before.")
+        file.remove("other")
+        file.add("other", "Nothing that was there before.")
+        for key, text in TEXTS:
+            assert server.query(text) == file.query(text), key
+        assert server.fsck() == []
         server.reindex(channels=("simhash",))
         server.reindex(channels=("simhash", "minhash"))
         for key, text in TEXTS:

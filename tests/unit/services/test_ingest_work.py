@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from simstore.errors import InvalidParameter
 from simstore.model import IngestProgress
 from simstore.services import ingest
 from simstore.services.choose import SchemeChoice
@@ -157,3 +158,20 @@ def test_documents_prepared_for_another_scheme_are_prepared_anew(
     with Store.create(tmp_path / "t.db", scheme=other) as expected:
         expected.add_many([("a", text(0)), ("b", text(1))])
         assert of(expected) == found
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("bad", [("", "no key"), ("k", None), ("k", "text", "a third")])
+def test_batches_before_a_document_that_cannot_be_used_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: Any, threads: int
+) -> None:
+    monkeypatch.setattr(ingest, "_COMMIT_SECONDS", math.inf)
+    monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", 2)
+    given: list[Any] = [(str(n), text(n)) for n in range(7)]
+    given[5] = bad
+    with Store.create(tmp_path / "s.db") as store:
+        with pytest.raises(InvalidParameter):
+            store.add_many(given, threads=threads)
+        assert [one.key for one in store] == ["0", "1", "2", "3"]
+        assert store.fsck() == []
+        assert [run["state"] for run in store.ingest_runs()] == ["interrupted"]

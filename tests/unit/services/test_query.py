@@ -51,7 +51,7 @@ def test_radius_out_of_range_is_refused(tmp_path: Path, radius: int) -> None:
         store.query("text", radius=radius)
 
 
-@pytest.mark.parametrize("options", [{"limit": 0}, {"limit": -1}, {"plan": "probe"}])
+@pytest.mark.parametrize("options", [{"limit": 0}, {"limit": -1}, {"plan": "guess"}])
 def test_option_out_of_range_is_refused(tmp_path: Path, options: dict[str, object]) -> None:
     with filled(tmp_path) as store, pytest.raises(InvalidParameter):
         keys(store, "text", **options)

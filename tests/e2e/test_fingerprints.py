@@ -1,0 +1,93 @@
+"""``simstore fingerprints`` and stores of fingerprints alone, through real processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from .processes import Nursery
+from .states import assert_sound
+
+STORE = ("--db", "f.db")
+
+
+def made(nursery: Nursery, folder: Path, *words: str) -> None:
+    done = nursery.simstore(folder, "init", "--fingerprints-only", *STORE, *words)
+    assert (done.code, done.out) == (0, b"")
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+def test_arrays_and_text_are_added_found_and_removed(
+    nursery: Nursery, tmp_path: Path, bits: int
+) -> None:
+    made(nursery, tmp_path, "--bits", str(bits))
+    digits = bits // 4
+    np.save(tmp_path / "a.npy", np.array([[0] * (bits // 64 - 1) + [n] for n in range(9)], "u8"))
+    (tmp_path / "b.txt").write_text(f"{1 << (bits - 1):x}\n0\n")
+    done = nursery.simstore(tmp_path, "fingerprints", "add", *STORE, "a.npy", "b.txt")
+    assert (done.code, done.text) == (0, "10 new of 11\n")
+    for command in (None, "pack"):
+        if command:
+            packed = nursery.simstore(tmp_path, command, "--fingerprints", *STORE)
+            assert packed.text == "10 fingerprints packed, 10 in all\n"
+        for more in ((), ("--resident",)):
+            near = nursery.simstore(
+                tmp_path, "fingerprints", "near", *STORE, "-k", "1", "--format", "jsonl", "0", *more
+            )
+            found = [json.loads(line) for line in near.text.splitlines()]
+            assert [one["distance"] for one in found] == [0, 1, 1, 1, 1, 1]
+            assert found[-1]["fingerprint"] == f"{1 << (bits - 1):0{digits}x}"
+            assert {one["query"] for one in found} == {"0" * digits}
+        pairs = nursery.simstore(tmp_path, "fingerprints", "pairs", *STORE, "-k", "1")
+        assert len(pairs.text.splitlines()) == 14
+    gone = nursery.simstore(tmp_path, "fingerprints", "remove", *STORE, "b.txt")
+    assert gone.text == "2 removed of 2\n"
+    assert_sound(tmp_path / "f.db")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["ingest", "text.txt"], 2, "takes no documents"),
+        (["query", "text.txt"], 2, "takes no documents"),
+        (["reindex"], 2, "takes no documents"),
+        (["clusters"], 2, "takes no documents"),
+        (["fingerprints", "near", "xyz"], 2, "16 hexadecimal digits"),
+        (["fingerprints", "near", "1" * 17], 2, "16 hexadecimal digits"),
+        (["fingerprints", "near", "-k", "65", "0"], 2, "from 0 to 64"),
+        (["fingerprints", "add", "text.txt"], 5, "text.txt, record 0"),
+        (["fingerprints", "add", "wide.npy"], 5, "shape (1, 2)"),
+        (["fingerprints", "add", "none.npy"], 3, "none.npy"),
+        (["fingerprints", "remove", "none"], 3, "none"),
+    ],
+)
+def test_wrong_use_is_one_line_with_the_documented_code(
+    nursery: Nursery, tmp_path: Path, words: list[str], code: int, told: str
+) -> None:
+    made(nursery, tmp_path)
+    (tmp_path / "text.txt").write_text("no number\n")
+    np.save(tmp_path / "wide.npy", np.zeros((1, 2), np.uint64))
+    done = nursery.simstore(tmp_path, *words, *STORE)
+    assert (done.code, done.out, len(done.error_lines)) == (code, b"", 1), done.errors
+    assert told in done.errors
+
+
+def test_store_of_documents_takes_no_fingerprints(nursery: Nursery, tmp_path: Path) -> None:
+    assert nursery.simstore(tmp_path, "init", *STORE).code == 0
+    (tmp_path / "a.txt").write_text("ff\n")
+    done = nursery.simstore(tmp_path, "fingerprints", "add", *STORE, "a.txt")
+    assert done.code == 2
+    assert "--fingerprints-only" in done.errors
+
+
+@pytest.mark.parametrize("words", [["--features", "9"], ["--no-text"], ["--channels", "simhash"]])
+def test_options_of_documents_do_not_go_with_fingerprints_only(
+    nursery: Nursery, tmp_path: Path, words: list[str]
+) -> None:
+    done = nursery.simstore(tmp_path, "init", "--fingerprints-only", *STORE, *words)
+    assert done.code == 2
+    assert "--bits alone" in done.errors
+    assert not (tmp_path / "f.db").exists()
