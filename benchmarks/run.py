@@ -58,7 +58,8 @@ def environment(folder: Path) -> Path:
     if stamp.is_file() and stamp.read_text() == wanted:
         return python
     print(f"making the environment in {place}", file=sys.stderr, flush=True)
-    venv.create(place, with_pip=True)
+    if not python.exists():
+        venv.create(place, with_pip=True, symlinks=True)
     command = [python, "-m", "pip", "install", "--quiet", "--editable", f"{REPOSITORY}[benchmark]"]
     subprocess.run(command, check=True)
     stamp.write_text(wanted)
