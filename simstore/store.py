@@ -34,34 +34,24 @@ from simstore.model import (
     VocabularyStatus,
     VocabularyTerm,
 )
-from simstore.services import (
-    drift,
-    given,
-    maintain,
-    pack_fingerprints,
-    refresh,
-    remove,
-    show,
-)
 from simstore.services.accept import Addable, accept
-from simstore.services.choose import SchemeChoice, choice_for_folder, make_scheme
-from simstore.services.given import Values
-from simstore.services.ingest import IngestOptions, Observer, ingest_documents, ingest_sources
 from simstore.services.opened import OpenStore
 from simstore.services.query import query_samples
-from simstore.services.reader import Reader
-from simstore.services.refresh import Progress
-from simstore.services.resident import ResidentIndex
 from simstore.sources.registry import ReadOptions, open_sources
-from simstore.storage import documents, generations, migrate, queries, runs
+from simstore.storage import documents, generations, migrate, queries
 from simstore.storage.engine import Database, Synchronous
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from simstore.search.evaluation import Evaluation
+    from simstore.services.choose import SchemeChoice
     from simstore.services.cluster import ClusterOptions
     from simstore.services.compared import CompareOptions
     from simstore.services.evaluate import EvaluateOptions, ExactPair
+    from simstore.services.given import Values
+    from simstore.services.ingest import IngestOptions, Observer
+    from simstore.services.reader import Reader
+    from simstore.services.refresh import Progress
     from simstore.services.truth import Labels
 
 # What only some commands need is imported by them: a query starts the sooner.
@@ -156,6 +146,9 @@ class Store:
             StoreExists: There is something at this place.
             InvalidParameter: The options do not go together.
         """
+        from simstore.services.choose import SchemeChoice, make_scheme
+        from simstore.services.maintain import create_store
+
         if fingerprints_only:
             if scheme is not None:
                 raise InvalidParameter("a store of fingerprints alone has no scheme; leave it out")
@@ -173,7 +166,7 @@ class Store:
         sketching = Sketching(made.normalization)
         database = Database(place, synchronous=synchronous)
         try:
-            maintain.create_store(
+            create_store(
                 database,
                 made,
                 channels=Channels(simhash, minhash, sketching),
@@ -249,6 +242,8 @@ class Store:
             observer: Hears of progress.
         """
         self._check_takes_documents()
+        from simstore.services.ingest import IngestOptions, Observer, ingest_documents
+
         options = IngestOptions(refresh=refresh, threads=threads)
         if batch_documents is not None:
             options = IngestOptions(
@@ -271,6 +266,8 @@ class Store:
             MalformedRecord: ``options.strict`` and a record cannot be used.
         """
         self._check_takes_documents()
+        from simstore.services.ingest import IngestOptions, Observer, ingest_sources
+
         sources, _ = open_sources(names, self._read_options(read))
         return ingest_sources(
             self._opened, sources, options or IngestOptions(), observer or Observer()
@@ -282,9 +279,9 @@ class Store:
         Raises:
             DocumentNotFound: A key is not there; then nothing is removed.
         """
-        return remove.remove_documents(
-            self._opened, keys, refresh_after=refresh, on_refresh=on_refresh
-        )
+        from simstore.services.remove import remove_documents
+
+        return remove_documents(self._opened, keys, refresh_after=refresh, on_refresh=on_refresh)
 
     # Fingerprints without documents.
 
@@ -299,7 +296,9 @@ class Store:
         Raises:
             InvalidParameter: The store is one of documents, or a value does not fit M.
         """
-        return given.add_fingerprints(self._opened, values, on_progress)
+        from simstore.services.given import add_fingerprints
+
+        return add_fingerprints(self._opened, values, on_progress)
 
     def remove_fingerprints(self, values: Values, *, on_progress: Progress | None = None) -> int:
         """Remove fingerprints from a store of fingerprints alone; return how many were there.
@@ -311,7 +310,9 @@ class Store:
         Raises:
             InvalidParameter: The store is one of documents, or a value does not fit M.
         """
-        return given.remove_fingerprints(self._opened, values, on_progress)
+        from simstore.services.given import remove_fingerprints
+
+        return remove_fingerprints(self._opened, values, on_progress)
 
     @contextmanager
     def reader(self, *, resident: bool | None = None) -> Iterator[Reader]:
@@ -321,6 +322,9 @@ class Store:
             resident: Answer from memory, where all fingerprints are read to first; None: as the
                 store was opened.
         """
+        from simstore.services.reader import Reader
+        from simstore.services.resident import ResidentIndex
+
         kept = self._opened.resident
         if resident is None:
             resident = kept is not None
@@ -522,6 +526,8 @@ class Store:
         Raises:
             DocumentNotFound: No document has the key.
         """
+        from simstore.services import show
+
         return show.show_document(self._opened, key, with_text=with_text)
 
     def documents(
@@ -532,6 +538,8 @@ class Store:
         with_text: bool = False,
     ) -> Iterator[StoredDocument]:
         """Yield the documents in order of ingest."""
+        from simstore.services import show
+
         return show.iterate_documents(
             self._opened, collection=collection, limit=limit, with_text=with_text
         )
@@ -559,14 +567,20 @@ class Store:
         self, *, force: bool = False, on_progress: Progress | None = None
     ) -> RefreshSummary:
         """Make the standing generation cover every document and the present vocabulary."""
+        from simstore.services import refresh
+
         return refresh.refresh(self._opened, force=force, on_progress=on_progress)
 
     def vocabulary_status(self) -> VocabularyStatus:
         """Return how far the standing generation has drifted from the vocabulary."""
+        from simstore.services import drift
+
         return drift.status(self._opened)
 
     def vocabulary(self, limit: int | None = None) -> list[VocabularyTerm]:
         """Return the most frequent features of the stored documents."""
+        from simstore.services import drift
+
         return drift.top_terms(self._opened, limit)
 
     def set_policy(self, policy: Policy) -> None:
@@ -594,6 +608,7 @@ class Store:
         """
         self._check_takes_documents()
         from simstore.services import reindex
+        from simstore.services.choose import make_scheme
 
         made = None if scheme is None else make_scheme(scheme)
         wanted = None if channels is None else parse_channels(channels)
@@ -609,10 +624,14 @@ class Store:
 
     def statistics(self) -> StoreStatistics:
         """Return the store in numbers."""
+        from simstore.services import show
+
         return show.statistics(self._opened)
 
     def scheme(self) -> dict[str, Any]:
         """Return the scheme's name, version, bits and options."""
+        from simstore.services import show
+
         return show.scheme_record(self._opened)
 
     def backup(
@@ -629,6 +648,8 @@ class Store:
             replace: Put it in the place of a file that is there.
             on_progress: Called with pages copied and in all.
         """
+        from simstore.services import maintain
+
         return maintain.backup(self._opened, Path(target), replace=replace, on_progress=on_progress)
 
     def compact(
@@ -643,6 +664,8 @@ class Store:
         Raises:
             InvalidParameter: The sketch has not so many values, or the store no sketches.
         """
+        from simstore.services import maintain
+
         layout = None if bands is None else BandLayout(*bands)
         return maintain.compact(self._opened, layout, on_progress)
 
@@ -667,6 +690,8 @@ class Store:
             InvalidParameter: ``fingerprints`` alone, and those of this length have no pages.
             Conflict: Another process packs the sketches, or a reindex is under way.
         """
+        from simstore.services import maintain
+
         return maintain.pack(
             self._opened, fingerprints=fingerprints, bands=sketches, on_progress=on_progress
         )
@@ -680,6 +705,8 @@ class Store:
         Raises:
             InvalidParameter: Fingerprints of this length have no pages.
         """
+        from simstore.services import pack_fingerprints
+
         return pack_fingerprints.unpack(self._opened, on_progress)
 
     def fsck(self, on_progress: Progress | None = None) -> list[Finding]:
@@ -690,16 +717,22 @@ class Store:
 
     def ingest_runs(self, limit: int = 20) -> list[dict[str, Any]]:
         """Return the latest ingest runs, the newest first."""
+        from simstore.storage import runs
+
         with self._opened.database.read() as connection:
             return runs.recent_runs(connection, limit)
 
     def rejections(self, reject_id: int | None = None) -> list[StoredRejection]:
         """Return the records that could not be stored, or the one with this number."""
+        from simstore.storage import runs
+
         with self._opened.database.read() as connection:
             return runs.rejections(connection, reject_id)
 
     def clear_rejections(self) -> int:
         """Forget the records that could not be stored; return how many there were."""
+        from simstore.storage import runs
+
         with self._opened.write() as connection:
             return runs.clear_rejections(connection)
 
@@ -707,7 +740,7 @@ class Store:
         if self._takes_documents is None:
             with self._opened.database.read() as connection:
                 found = generations.scheme_with_status(connection, "standing")
-            self._takes_documents = found is None or not given.is_given(found[1].name)
+            self._takes_documents = found is None or found[1].name != GivenScheme.name
         if not self._takes_documents:
             raise no_recipe()
 
@@ -729,6 +762,8 @@ def upgrade(place: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
     Returns:
         The revision before and after, and the backup; None where nothing was to be done.
     """
+    from simstore.services import maintain
+
     database = Database(place)
     try:
         return maintain.upgrade(database)
@@ -740,5 +775,7 @@ def create_for_folder(
     place: str | os.PathLike[str], folder: Path, *, text: bool = True
 ) -> tuple[Store, SchemeChoice]:
     """Make a store for what lies in a folder: ``simtool`` for the course's files, else ``web``."""
+    from simstore.services.choose import choice_for_folder
+
     choice = choice_for_folder(folder)
     return Store.create(place, scheme=choice, text=text, exist_ok=True), choice

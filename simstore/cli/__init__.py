@@ -13,7 +13,10 @@ __all__ = ["main"]
 def __getattr__(name: str) -> Any:
     """Import the commands on first use: ``simtool`` lives here too, and needs none (PEP 562)."""
     if name == "main":
-        from simstore.cli import commands
+        from simstore.cli.imports import uncollected
+
+        with uncollected():
+            from simstore.cli import commands
 
         return commands.main
     raise AttributeError(f"module 'simstore.cli' has no attribute {name!r}")

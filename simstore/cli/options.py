@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from simstore.cli.imports import uncollected
 from simstore.reports.lines import to_json
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ def store_is_named(*, by_option: bool = False) -> bool:
 @contextmanager
 def open_store(*, read_only: bool = False, **options: Any) -> Iterator[Store]:
     """Open the store that was named, and close it at the end."""
-    from simstore.store import Store
+    with uncollected("simstore.store"):
+        from simstore.store import Store
 
     with Store.open(store_place(), read_only=read_only, **options) as store:
         yield store

@@ -10,20 +10,9 @@ from typing import Any
 import numpy as np
 
 from simstore.compiled import Kernel
+from simstore.fingerprint.hash_kernels import xxh3_short
 
-_U0, _U1, _U8, _U32, _U64 = (np.uint64(n) for n in (0, 1, 8, 32, 64))
-_LOW_32 = np.uint64(0xFFFFFFFF)
-
-# XXH3 of at most 16 bytes, seed 0: what remains of the secret, and the multipliers of its ends.
-_LONGEST_HASHED = 16
-_FLIP_3 = np.uint64(0x396CFEB8 ^ 0xBE4BA423)
-_FLIP_8 = np.uint64(0x1CAD21F72C81017C ^ 0xDB979083E96DD4DE)
-_FLIP_LOW = np.uint64(0x1F67B3B7A4A44072 ^ 0x78E5C0CC4EE679CB)
-_FLIP_HIGH = np.uint64(0x2172FFCC7DD05A82 ^ 0x8E2443F7744608B8)
-_PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
-_PRIME_3 = np.uint64(0x165667B19E3779F9)
-_PRIME_8 = np.uint64(0x9FB21C651E98DF25)
-_PRIME_16 = np.uint64(0x165667919E3779F9)
+_U0, _U1, _U64 = (np.uint64(n) for n in (0, 1, 64))
 
 
 def _signed_sums(
@@ -135,55 +124,68 @@ def _totals(numbers: Any, totals: Any) -> None:
         totals[numbers[place]] += 1
 
 
-def _high_product(a: Any, b: Any) -> Any:
-    """Return the high 64 bits of the product of two 64-bit numbers."""
-    a_low, a_high, b_low, b_high = a & _LOW_32, a >> _U32, b & _LOW_32, b >> _U32
-    cross = (a_low * b_low >> _U32) + (a_high * b_low & _LOW_32) + a_low * b_high
-    return (a_high * b_low >> _U32) + (cross >> _U32) + a_high * b_high
-
-
-def _swapped(value: Any) -> Any:
-    """Return a number with its bytes in the other order."""
-    made = _U0
-    for _ in range(8):
-        made = made << _U8 | value & np.uint64(0xFF)
-        value >>= _U8
-    return made
-
-
-def _xxh3(chunks: Any, starts: Any, lengths: Any, hashes: Any) -> None:
-    """Hash the terms of 16 bytes at most; the others stay."""
-    for term in range(len(starts)):
-        length = lengths[term]
-        size = np.uint64(length)
-        value = chunks[starts[term]]
-        if length <= 3:
-            middle = value >> np.uint64(8 * (length >> 1)) & np.uint64(0xFF)
-            last = value >> np.uint64(8 * (length - 1))
-            mixed = (value & np.uint64(0xFF)) << np.uint64(16) | middle << np.uint64(24)
-            mixed = (mixed | last | size << _U8) ^ _FLIP_3
-            mixed = (mixed ^ mixed >> np.uint64(33)) * _PRIME_2
-            mixed = (mixed ^ mixed >> np.uint64(29)) * _PRIME_3
-            hashes[term] = mixed ^ mixed >> _U32
-        elif length <= 8:
-            last = value >> np.uint64(8 * (length - 4)) & _LOW_32
-            mixed = (last + (value << _U32)) ^ _FLIP_8
-            mixed ^= (mixed << np.uint64(49) | mixed >> np.uint64(15)) ^ (
-                mixed << np.uint64(24) | mixed >> np.uint64(40)
+def _key_ones(keys: Any, sums: Any) -> None:
+    """Count the ones in each bit of the hashes of keys, the lowest bit first."""
+    sums[:] = 0
+    hashed = np.empty(len(keys), np.uint64)
+    for place in range(len(keys)):
+        key = keys[place]
+        length = 1
+        for shorter in range(8, 64, 8):
+            length += 1 if key >> np.uint64(shorter) else 0
+        hashed[place] = xxh3_short(key, length)
+    fours = len(keys) // 4 * 4
+    for place in range(0, fours, 4):
+        hash_1, hash_2 = hashed[place], hashed[place + 1]
+        hash_3, hash_4 = hashed[place + 2], hashed[place + 3]
+        for bit in range(64):
+            shift = np.uint64(bit)
+            sums[bit] += np.int64(
+                (hash_1 >> shift & _U1)
+                + (hash_2 >> shift & _U1)
+                + (hash_3 >> shift & _U1)
+                + (hash_4 >> shift & _U1)
             )
-            mixed *= _PRIME_8
-            mixed ^= (mixed >> np.uint64(35)) + size
-            mixed *= _PRIME_8
-            hashes[term] = mixed ^ mixed >> np.uint64(28)
-        elif length <= _LONGEST_HASHED:
-            last = chunks[starts[term] + 1]
-            if length < 16:
-                last = value >> np.uint64(8 * (length - 8)) | last << np.uint64(8 * (16 - length))
-            low = value ^ _FLIP_LOW
-            high = last ^ _FLIP_HIGH
-            mixed = size + _swapped(low) + high + (low * high ^ _high_product(low, high))
-            mixed = (mixed ^ mixed >> np.uint64(37)) * _PRIME_16
-            hashes[term] = mixed ^ mixed >> _U32
+    for place in range(fours, len(keys)):
+        for bit in range(64):
+            sums[bit] += np.int64(hashed[place] >> np.uint64(bit) & _U1)
+
+
+def _sums_of_places(
+    numbers: Any, places: Any, hashes: Any, linear: Any, weight_of: Any,
+    key_offsets: Any, keys: Any, unit: Any, bits: Any, tie: Any, result: Any,
+) -> None:  # fmt: skip
+    """Make fingerprints of 64 bits at most from terms and keys at their places."""
+    sums = np.zeros(64, np.int64)
+    ones = np.zeros(64, np.int64)
+    spare = np.uint64(64 - bits)
+    occurrences = np.zeros(len(hashes), np.int64)
+    seen = np.empty(len(hashes) + 1, np.int64)
+    weights = np.empty(len(hashes) + 1, np.int64)
+    most = len(weight_of) - 1
+    for text in range(len(places) - 1):
+        distinct = 0
+        for place in range(places[text], places[text + 1]):
+            number = numbers[place]
+            count = occurrences[number]
+            seen[distinct] = number
+            distinct += 1 if count == 0 else 0
+            occurrences[number] = count + 1
+        for entry in range(distinct):
+            number = seen[entry]
+            count = occurrences[number]
+            occurrences[number] = 0
+            weights[entry] = unit * count if linear[number] else weight_of[min(count, most)]
+        first_key, end_key = key_offsets[text], key_offsets[text + 1]
+        _key_ones(keys[first_key:end_key], ones)
+        total = _lanes(seen[:distinct], weights[:distinct], hashes, 0, sums)
+        total += unit * (end_key - first_key)
+        least = total if tie else total + 1
+        value = _U0
+        for bit in range(64):
+            if 2 * (sums[bit] + unit * ones[bit]) >= least:
+                value |= _U1 << np.uint64(bit)
+        result[text, 0] = value >> spare
 
 
 def _count_rows(numbers: Any, places: Any, offsets: Any, term_count: Any) -> Any:
@@ -250,12 +252,15 @@ RANKED_SUMS = Kernel(
     ["void(int32[::1], int64[::1], int64[::1], uint64[:, ::1], int64, uint64[:, ::1])"],
     parts=[_lanes, _fingerprint],
 )
-TOTALS = Kernel(_totals, ["void(int32[::1], int64[::1])"])
-XXH3 = Kernel(
-    _xxh3,
-    ["void(uint64[::1], int64[::1], int64[::1], uint64[::1])"],
-    parts=[_high_product, _swapped],
+SUMS_OF_PLACES = Kernel(
+    _sums_of_places,
+    [
+        "void(int32[::1], int64[::1], uint64[:, ::1], boolean[::1], int64[::1], int64[::1], "
+        "uint64[::1], int64, int64, boolean, uint64[:, ::1])"
+    ],
+    parts=[_lanes, xxh3_short, _key_ones],
 )
+TOTALS = Kernel(_totals, ["void(int32[::1], int64[::1])"])
 COUNT_ROWS = Kernel(
     _count_rows,
     ["Tuple((int64[::1], int64[::1]))(int32[::1], int64[::1], int64[::1], int64)"],

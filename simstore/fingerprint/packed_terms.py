@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from simstore.fingerprint import kernels
+from simstore.fingerprint.hash_kernels import XXH3
 from simstore.text.scanning import Scanned
 
 _LONGEST_HASHED = 16
@@ -77,7 +77,7 @@ class PackedTerms(Sequence[bytes]):
     def hashes(self) -> NDArray[np.uint64]:
         """XXH3 of each term, its 64-bit form; shape (terms,)."""
         made = np.zeros(len(self), np.uint64)
-        kernels.XXH3(self._chunks, self._starts, self._lengths, made)
+        XXH3(self._chunks, self._starts, self._lengths, made)
         for term in np.flatnonzero(self._lengths > _LONGEST_HASHED).tolist():
             made[term] = xxhash.xxh3_64_intdigest(self._one(term))
         return made

@@ -127,6 +127,23 @@ class Scheme(ABC):
             uint64, shape (documents, ceil(M / 64)).
         """
 
+    def fingerprinted(
+        self, texts: Sequence[str], metadata: Sequence[Mapping[str, Any]] | None = None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Make fingerprints of texts whose feature counts nobody wants.
+
+        For schemes whose fingerprints depend on the document alone.
+
+        Args:
+            texts: The texts.
+            metadata: As for :meth:`count`.
+
+        Returns:
+            What :meth:`fingerprints` and :meth:`token_counts` return.
+        """
+        counts = self.count(texts, metadata)
+        return self.fingerprints(counts), self.token_counts(counts)
+
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Return all options of the recipe, JSON values."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from simstore import compiled
 from simstore.fingerprint import kernels
+from simstore.text.scanning import Scanned
 
 MAX_BITS = 128
 # Up to this sum of weights every partial sum is an exact float32 integer, in any order.
@@ -126,6 +127,37 @@ def fingerprints_of_hashes(
         bool(tie),
         result,
     )
+    return result
+
+
+def fingerprints_of_scanned(
+    scanned: Scanned,
+    hashes: NDArray[np.uint64],
+    linear: NDArray[np.bool_],
+    weight_of: NDArray[np.int64],
+    unit: int,
+    bits: int,
+    tie: int = 0,
+) -> NDArray[np.uint64]:
+    """Compute the fingerprint of each text from what the scanner has found; compiled.
+
+    Args:
+        scanned: Terms and keys. A key is hashed by XXH3.
+        hashes: Of each term, shape (terms, 1).
+        linear: Whether a term weighs ``unit`` for each time it occurs, as a key does.
+        weight_of: The weight of the others by their count; counts beyond weigh the last.
+        unit: A weight.
+        bits: Fingerprint length M, at most 64.
+        tie: Bit that a zero sum gives.
+
+    Returns:
+        uint64, shape (texts, 1).
+    """
+    result = np.empty((len(scanned.offsets) - 1, 1), np.uint64)
+    kernels.SUMS_OF_PLACES(
+        scanned.numbers, scanned.offsets, hashes, linear, weight_of,
+        scanned.key_offsets, scanned.keys, unit, bits, bool(tie), result,
+    )  # fmt: skip
     return result
 
 

@@ -14,10 +14,16 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import FEATURE_HASHES, feature_hashes, left_aligned
 from simstore.fingerprint.features import FeatureCounts, count_features, count_scanned
 from simstore.fingerprint.fields import EnumeratedField
-from simstore.fingerprint.packed_terms import first_code_points
+from simstore.fingerprint.packed_terms import PackedTerms, first_code_points
 from simstore.fingerprint.scheme import Scheme, SchemeRecord, check_bits
-from simstore.fingerprint.simhash import fingerprints_of_hashes
-from simstore.fingerprint.weights import COUNT_PART, SCALE, WEIGHTINGS, integer_weights
+from simstore.fingerprint.simhash import fingerprints_of_hashes, fingerprints_of_scanned
+from simstore.fingerprint.weights import (
+    COUNT_PART,
+    SCALE,
+    WEIGHTINGS,
+    integer_weights,
+    logarithmic_weights,
+)
 from simstore.text.characters import CHARACTER, class_table
 from simstore.text.folding import HAN_RUN
 from simstore.text.recipes import FeatureRecipe, scan_terms
@@ -25,6 +31,8 @@ from simstore.text.recipes import FeatureRecipe, scan_terms
 _DEFAULT = FeatureRecipe()
 # What counting takes without a compiler, for a guess whether it pays.
 _SECONDS_A_CHARACTER = 4e-8
+# Features of characters are added up as they come for fingerprints of so many bits at most.
+_ADDED_UP_BITS = 64
 
 
 class WebScheme(Scheme):
@@ -153,6 +161,42 @@ class WebScheme(Scheme):
             self.bits,
             1 if self.tie == "one" else 0,
         )
+
+    def fingerprinted(
+        self, texts: Sequence[str], metadata: Sequence[Mapping[str, Any]] | None = None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Make fingerprints of texts whose feature counts nobody wants.
+
+        Terms are not put in order for it, and features of characters are added up as they come,
+        without being told apart: they weigh their counts.
+        """
+        adds_up = (
+            self.weights in ("log-tf", "tf")
+            and self.feature_hash == "xxh3"
+            and self.bits <= _ADDED_UP_BITS
+            and self.recipe.scannable
+            and not (self.fields or self.stopwords)
+        )
+        if not (adds_up and compiled.pays(_SECONDS_A_CHARACTER * sum(map(len, texts)))):
+            return super().fingerprinted(texts, metadata)
+        scanned = scan_terms(texts, self.recipe, apart=True)
+        terms = PackedTerms.of_scanned(scanned)
+        sizes = np.diff(scanned.offsets)
+        if self.weights == "tf":
+            linear, weight_of = np.ones(len(terms), bool), np.ones(1, np.int64)
+        else:
+            linear = self._weigh_their_counts(terms)
+            weight_of = logarithmic_weights(int(sizes.max(initial=1)))
+        made = fingerprints_of_scanned(
+            scanned,
+            feature_hashes(terms, self.bits),
+            linear,
+            weight_of,
+            self._unit,
+            self.bits,
+            1 if self.tie == "one" else 0,
+        )
+        return made, sizes + np.diff(scanned.key_offsets)
 
     @property
     def _unit(self) -> int:

@@ -37,8 +37,15 @@ def integer_weights(counts: NDArray[np.int64], weighting: str) -> NDArray[np.int
     if weighting == "uniform":
         return np.ones_like(counts)
     capped = np.minimum(counts, _LARGEST_COUNT)
-    largest = int(capped.max(initial=1))
-    return _logarithmic(1 << (largest - 1).bit_length())[capped]
+    return logarithmic_weights(int(capped.max(initial=1)))[capped]
+
+
+def logarithmic_weights(largest: int) -> NDArray[np.int64]:
+    """Return the ``log-tf`` weight of each count, from 0 (unused) to ``largest`` at least.
+
+    It ends at 65,536, the cap of counts.
+    """
+    return _logarithmic(1 << (min(largest, _LARGEST_COUNT) - 1).bit_length())
 
 
 @cache

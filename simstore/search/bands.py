@@ -135,9 +135,18 @@ class BandTable:
             for query in np.flatnonzero(ends > firsts).tolist():
                 found[query].append(order[firsts[query] : ends[query]])
         return [
-            self.numbers[np.unique(np.concatenate(parts))] if parts else self.numbers[:0]
+            self.numbers[distinct(np.concatenate(parts))] if parts else self.numbers[:0]
             for parts in found
         ]
+
+
+def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers ascending, each once."""
+    # np.unique imports the masked arrays, which takes longer than a few queries.
+    ordered = np.sort(numbers)
+    is_first = np.ones(len(ordered), bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_first]
 
 
 def colliding_pairs(bands: NDArray[np.uint64]) -> NDArray[np.int64]:

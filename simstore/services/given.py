@@ -31,11 +31,6 @@ def is_fingerprints_only(state: State) -> bool:
     return isinstance(state.scheme, GivenScheme)
 
 
-def is_given(scheme_name: str) -> bool:
-    """Return whether a scheme is that of stores that hold fingerprints without documents."""
-    return scheme_name == GivenScheme.name
-
-
 def add_fingerprints(opened: OpenStore, values: Values, on_progress: Progress | None = None) -> int:
     """Add fingerprints; return how many were not there.
 

@@ -61,19 +61,28 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     batch = [_with_json_metadata(document) for document in batch]
     encoded = [encode(document.text) for document in batch]
     texts = [document.text for document in batch]
-    counts = scheme.count(texts, [document.metadata for document in batch])
+    metadata = [document.metadata for document in batch]
     by_document = not scheme.depends_on_corpus
     keep_counts = state.keeps_counts or not by_document
+    pack_counts = not keep_counts and state.records_vocabulary
+    counts = words = None
+    if keep_counts or pack_counts or not channels.simhash:
+        counts = scheme.count(texts, metadata)
+        token_counts = scheme.token_counts(counts)
+        if by_document and channels.simhash:
+            words = scheme.fingerprints(counts)
+    else:
+        words, token_counts = scheme.fingerprinted(texts, metadata)
     return PreparedBatch(
         tuple(batch),
         tuple(encode(document.key) for document in batch),
         tuple(hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest() for data in encoded),
         tuple(map(len, encoded)),
-        tuple(scheme.token_counts(counts).tolist()),
+        tuple(token_counts.tolist()),
         tuple(codecs.compress(data) for data in encoded) if state.settings.text_kept else (),
         counts if keep_counts else None,
-        None if keep_counts or not state.records_vocabulary else pack_change(counts),
-        scheme.fingerprints(counts) if by_document and channels.simhash else None,
+        pack_change(counts) if pack_counts and counts is not None else None,
+        words,
         tuple(sketch_texts(channels.sketching, texts)) if channels.minhash else (),
     )
 

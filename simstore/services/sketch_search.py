@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import band_values
-from simstore.search.bands import BandTable, checks, page_numbers, unpack_page
+from simstore.search.bands import BandTable, checks, distinct, page_numbers, unpack_page
 from simstore.services.opened import OpenStore, State
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
@@ -62,7 +62,7 @@ class SketchSearch:
         numbers += [table.candidates(queries) for table in self._tail()]
         found = []
         for query, parts in zip(queries, zip(*numbers, strict=True), strict=True):
-            candidates = np.unique(np.concatenate(parts))
+            candidates = distinct(np.concatenate(parts))
             found.append(self._agreeing(query, candidates.tolist()))
         return found
 
@@ -72,7 +72,7 @@ class SketchSearch:
             return [empty] * len(queries)
         places = page_numbers(queries, self._packed.key_bits)
         packed = sketches.pages(
-            self._connection, self._packed.layout_id, np.unique(places).tolist()
+            self._connection, self._packed.layout_id, distinct(places.ravel()).tolist()
         )
         wanted = checks(queries)
         found = []

@@ -12,7 +12,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, select
-from sqlalchemy.dialects import postgresql
 
 from simstore.errors import CorruptStore
 from simstore.search import pages
@@ -323,6 +322,8 @@ def _put(connection: Connection, rows: list[tuple[int, bytes]]) -> None:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("INSERT OR REPLACE INTO fingerprint_page VALUES (?, ?)", rows)
         return
+    from sqlalchemy.dialects import postgresql
+
     statement = postgresql.insert(fingerprint_page)
     connection.execute(
         statement.on_conflict_do_update(

@@ -161,15 +161,21 @@ class FeatureRecipe:
         return cut
 
 
-def scan_terms(texts: Sequence[str], recipe: FeatureRecipe) -> Scanned:
-    """Cut texts into the features of a scannable recipe, compiled."""
-    scanned = scan_texts(texts, recipe.normalization, Cut())
+def scan_terms(texts: Sequence[str], recipe: FeatureRecipe, *, apart: bool = False) -> Scanned:
+    """Cut texts into the features of a scannable recipe, compiled.
+
+    Args:
+        texts: The texts.
+        recipe: How they become features.
+        apart: Features of characters are keys, not terms.
+    """
+    scanned = scan_texts(texts, recipe.normalization, Cut(apart=apart))
     extract = recipe.extractor()
     others = {
         text: [
             term.encode("utf-8", "surrogatepass") for part in extract(texts[text]) for term in part
         ]
-        for text in np.flatnonzero(np.diff(scanned.offsets) == 0).tolist()
+        for text in np.flatnonzero(np.diff(scanned.offsets + scanned.key_offsets) == 0).tolist()
     }
     return with_terms(scanned, others)
 

@@ -13,6 +13,7 @@ import numpy as np
 from simstore.compiled import Kernel
 from simstore.text.scan_parts import (
     IS_INDEXED,
+    KEYS,
     PLACES,
     TERMS,
     USED_CHUNKS,
@@ -43,7 +44,7 @@ def _scan(
     forms: Any, expansion_offsets: Any, expansion_points: Any,
     digits: Any, case: Any, scripts: Any, pairs: Any,
     text: Any, table: Any, chunks: Any, firsts: Any, lengths: Any, numbers: Any, offsets: Any,
-    state: Any,
+    keys: Any, key_offsets: Any, apart: Any, state: Any,
 ) -> Any:  # fmt: skip
     """Number the terms of the texts from ``text`` on, as far as the arrays last.
 
@@ -66,6 +67,7 @@ def _scan(
         place = starts[text]
         end = ends[text]
         place_count = offsets[text]
+        state[KEYS] = key_offsets[text]
         if len(numbers) - place_count < (end - place) // 2 + 1:
             return text
         while place < end:
@@ -159,7 +161,7 @@ def _scan(
             place = any_script(
                 windows, first_place, end, 0 if formed[text] else 1, pairs, kinds,
                 forms, expansion_offsets, expansion_points,
-                table, chunks, firsts, lengths, numbers, state,
+                table, chunks, firsts, lengths, numbers, keys, apart, state,
             )  # fmt: skip
             used = state[USED_CHUNKS]
             term_count = state[TERMS]
@@ -168,6 +170,7 @@ def _scan(
                 return text
         text += 1
         offsets[text] = place_count
+        key_offsets[text] = state[KEYS]
     state[USED_CHUNKS] = used
     state[TERMS] = term_count
     return text
@@ -193,7 +196,8 @@ SCAN = Kernel(
     [
         f"int64({_WINDOWS}, int64[::1], int64[::1], boolean[::1], Array(uint8, 2, 'C', True), "
         f"{_FORMS}, {_FORMS}, {_FORMS}, boolean, boolean, boolean, boolean, int64, uint64[::1], "
-        "uint64[::1], int64[::1], int64[::1], int32[::1], int64[::1], int64[::1])"
+        "uint64[::1], int64[::1], int64[::1], int32[::1], int64[::1], uint64[::1], "
+        "int64[::1], boolean, int64[::1])"
     ],
     parts=[code_point, utf8, mixed, index, any_script],
 )

@@ -9,8 +9,8 @@ import numpy as np
 from simstore.text.characters import CHANGES, SEPARATOR, WORD
 
 # Places in the state that the kernel keeps between calls.
-USED_CHUNKS, TERMS, PLACES, IS_INDEXED = 0, 1, 2, 3
-STATE_SIZE = 4
+USED_CHUNKS, TERMS, PLACES, KEYS, IS_INDEXED = 0, 1, 2, 3, 4
+STATE_SIZE = 5
 
 _SEPARATOR, _WORD, _CHANGES = int(SEPARATOR), int(WORD), int(CHANGES)
 _int: Any = np.int64
@@ -84,7 +84,8 @@ def index(table: Any, chunks: Any, firsts: Any, lengths: Any, term_count: Any) -
 def any_script(
     windows: Any, place: Any, end: Any, row: Any, pairs: Any, kinds: Any,
     forms: Any, expansion_offsets: Any, expansion_points: Any,
-    table: Any, chunks: Any, firsts: Any, lengths: Any, numbers: Any, state: Any,
+    table: Any, chunks: Any, firsts: Any, lengths: Any, numbers: Any, keys: Any, apart: Any,
+    state: Any,
 ) -> Any:  # fmt: skip
     """Number the terms from a place to the next separator; return the place after that.
 
@@ -95,6 +96,7 @@ def any_script(
     used = state[USED_CHUNKS]
     term_count = state[TERMS]
     place_count = state[PLACES]
+    key_count = state[KEYS]
     most_terms = min(len(firsts), mask // 2)
     most_chunks = len(chunks) - 3
     expansion = 0
@@ -142,6 +144,13 @@ def any_script(
                 if size & 7:
                     chunks[filled] = chunk
                     hashed = mixed(hashed, chunk)
+            elif apart and pairs and run == 1:
+                if key_count == len(keys):
+                    state[USED_CHUNKS] = used
+                    state[TERMS] = term_count
+                    return -1
+                keys[key_count] = previous
+                key_count += 1
             elif pairs and run == 1:
                 length = previous_length
                 chunks[filled] = previous
@@ -158,6 +167,7 @@ def any_script(
                 state[USED_CHUNKS] = used
                 state[TERMS] = term_count
                 state[PLACES] = place_count
+                state[KEYS] = key_count
                 return place
             continue
         elif found == _WORD:
@@ -186,6 +196,14 @@ def any_script(
                 previous_length = width
                 if run == 1:
                     continue
+            if apart:
+                if key_count == len(keys):
+                    state[USED_CHUNKS] = used
+                    state[TERMS] = term_count
+                    return -1
+                keys[key_count] = key
+                key_count += 1
+                continue
             hashed = mixed(_U0, key)
             chunks[filled] = key
         # A term of `length` bytes stands after the used chunks.

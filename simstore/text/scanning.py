@@ -36,6 +36,10 @@ class Scanned:
         chunks: The bytes of the terms, each begun at a new chunk and filled up with zeros; uint64.
         starts: First chunk of each term; int64, shape (terms,).
         lengths: Bytes of each term; int64, shape (terms,).
+        keys: Where they were asked for apart, the bytes of each pair of characters at each of its
+            places, the first byte lowest; they are no terms then; uint64.
+        key_offsets: Text d has the keys ``key_offsets[d]:key_offsets[d + 1]``; int64, shape
+            (texts + 1,).
     """
 
     numbers: NDArray[np.int32]
@@ -43,6 +47,8 @@ class Scanned:
     chunks: NDArray[np.uint64]
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    key_offsets: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +60,14 @@ class Cut:
         case: Upper and lower case of ASCII letters are one.
         scripts: Bytes from 128 on are UTF-8, of which the tables tell; else they separate.
         pairs: Characters of scripts without blanks come in overlapping pairs; else alone.
+        apart: These characters are keys, not terms.
     """
 
     digits: bool = True
     case: bool = True
     scripts: bool = True
     pairs: bool = True
+    apart: bool = False
 
 
 def windows_of(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -102,6 +110,8 @@ def scan(
     # Untouched memory costs nothing; no ASCII text has more terms.
     numbers = np.empty(size // 2 + len(starts) + 1, np.int32)
     offsets = np.zeros(len(starts) + 1, np.int64)
+    keys = np.empty(size // 3 + 1 if cut.apart else 0, np.uint64)
+    key_offsets = np.zeros(len(starts) + 1, np.int64)
     state = np.zeros(STATE_SIZE, np.int64)
     windows = windows_of(data)
     text = 0
@@ -110,7 +120,8 @@ def scan(
             windows, starts, ends, formed, tables.kinds,
             tables.forms, tables.offsets, tables.points,
             cut.digits, cut.case, cut.scripts, cut.pairs,
-            text, table, chunks, firsts, lengths, numbers, offsets, state,
+            text, table, chunks, firsts, lengths, numbers, offsets,
+            keys, key_offsets, cut.apart, state,
         )  # fmt: skip
         if text == len(starts):
             break
@@ -123,6 +134,7 @@ def scan(
         else:
             chunks = _grown(chunks, 2 * len(chunks))
             numbers = _grown(numbers, 2 * len(numbers))
+            keys = _grown(keys, 2 * len(keys))
     terms = int(state[TERMS])
     return Scanned(
         numbers[: offsets[-1]],
@@ -130,6 +142,8 @@ def scan(
         chunks[: state[USED_CHUNKS]],
         firsts[:terms],
         lengths[:terms],
+        keys[: key_offsets[-1]],
+        key_offsets,
     )
 
 
@@ -167,7 +181,9 @@ def scan_texts(texts: Sequence[str], normalization: Normalization, cut: Cut) -> 
         formed &= depends_on_neighbours(*joined(encoded), tables.forms)
     for place in np.flatnonzero(formed).tolist():
         encoded[place] = normalization.apply(texts[place]).encode("utf-8", "surrogatepass")
-    wide = (sum(map(len, encoded)) - sum(map(len, texts))) // 2 if cut.pairs else 0
+    wide = (
+        (sum(map(len, encoded)) - sum(map(len, texts))) // 2 if cut.pairs and not cut.apart else 0
+    )
     return scan(*joined(encoded), formed, tables, cut, wide)
 
 
@@ -232,4 +248,6 @@ def with_terms(scanned: Scanned, others: Mapping[int, Sequence[bytes]]) -> Scann
         np.concatenate((scanned.chunks, np.frombuffer(padded, np.uint64))),
         np.concatenate((scanned.starts, firsts)),
         np.concatenate((scanned.lengths, np.array([len(term) for term in known], np.int64))),
+        scanned.keys,
+        scanned.key_offsets,
     )

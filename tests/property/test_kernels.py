@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xxhash
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simstore import compiled
@@ -21,6 +21,7 @@ from simstore.fingerprint.simhash import fingerprints, fingerprints_of_hashes, t
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.web import WebScheme
 from simstore.text import forms, scanning
+from simstore.text.characters import CHARACTER, class_table
 from simstore.text.normalization import Normalization
 from simstore.text.recipes import FeatureRecipe
 from simstore.text.scanning import Cut, scan_letters, scan_texts
@@ -174,6 +175,56 @@ def test_schemes_give_the_same_compiled_or_not(
 
     plain, fast = both(make)
     assert plain == fast
+
+
+@needs_numba
+@given(
+    kernel_texts,
+    st.one_of(usual_bits, st.integers(1, 64)),
+    normalizations,
+    st.sampled_from(["log-tf", "tf", "uniform"]),
+    st.sampled_from(["zero", "one"]),
+)
+@example(["㍿" * 300 + " ab漢" * 20, "", "。", "漢", "漢字 漢字", "ab ab", "𠀀𠀁", "!?"], 64,
+         Normalization(), "log-tf", "zero")  # fmt: skip
+def test_fingerprints_without_counts_are_those_of_counts(
+    texts: list[str], bits: int, normalization: Normalization, weights: str, tie: str
+) -> None:
+    scheme = WebScheme(bits, recipe=FeatureRecipe(normalization), weights=weights, tie=tie)
+    compiled.disable()
+    counts = scheme.count(texts)
+    expected = (
+        to_integers(scheme.fingerprints(counts)), scheme.token_counts(counts).tolist(),
+    )  # fmt: skip
+    for enable in (compiled.disable, lambda: compiled.enable(0)):
+        enable()
+        made, sizes = scheme.fingerprinted(texts)
+        assert made.dtype == np.uint64
+        assert (to_integers(made), sizes.tolist()) == expected
+
+
+@needs_numba
+@pytest.mark.parametrize("weights", ["log-tf", "tf"])
+def test_counts_beyond_the_cap_weigh_the_same_compiled_or_not(weights: str) -> None:
+    # The second word outweighs the first where counts are not capped.
+    text = "ab " * 65_530 + "cd " * 65_545 + "漢字" * 40_000
+    scheme = WebScheme(64, weights=weights)
+    plain, fast = both(lambda: [array.tolist() for array in scheme.fingerprinted([text, "cd"])])
+    assert plain == fast
+
+
+@needs_numba
+@given(mixed_text)
+def test_keys_are_the_features_of_characters_at_each_place(text: str) -> None:
+    together = scan_texts([text], Normalization(), Cut())
+    apart = scan_texts([text], Normalization(), Cut(apart=True))
+    keys = [key.to_bytes(8, "little").rstrip(b"\0") for key in apart.keys.tolist()]
+    assert apart.key_offsets.tolist() == [0, len(keys)]
+    assert sorted([*keys, *cut_by(apart)[0]]) == sorted(cut_by(together)[0])
+    assert not together.keys.size
+    kinds = [class_table()[first_code_points(part)] for part in (keys, cut_by(apart)[0])]
+    assert (kinds[0] == CHARACTER).all()
+    assert (kinds[1] != CHARACTER).all()
 
 
 @needs_numba

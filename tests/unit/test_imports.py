@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import simstore
+from simstore.cli.imports import uncollected
 
 HEAVY = ("sqlalchemy", "alembic", "numpy", "numba", "rich", "xxhash", "matplotlib")
 PROGRAMS = {
@@ -59,6 +62,43 @@ def test_opening_a_store_loads_neither_alembic_nor_numba(tmp_path: Path) -> None
         "print([name for name in ('alembic', 'numba', 'click', 'rich') if name in sys.modules])"
     )
     assert done.stdout == "[]\n"
+
+
+def test_a_query_loads_only_what_it_needs(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with simstore.Store.open(path, create=True) as store:
+        store.add("a", "some text")
+    (tmp_path / "a.txt").write_text("some text")
+    done = run(
+        "import gc, sys\n"
+        "from simstore.cli import main\n"
+        f"main(['--db', {str(path)!r}, 'query', '--format', 'jsonl', "
+        f"{str(tmp_path / 'a.txt')!r}], standalone_mode=False)\n"
+        "others = ('rich', 'numba', 'alembic', 'numpy.ma', 'sqlalchemy.dialects.postgresql',\n"
+        "    *(f'simstore.services.{name}' for name in\n"
+        "      ('ingest', 'maintain', 'reader', 'resident', 'cluster', 'evaluate', 'compare')))\n"
+        "print([name for name in others if name in sys.modules])\n"
+        "print(gc.isenabled(), gc.get_freeze_count() > 0)"
+    )
+    assert done.stdout.splitlines()[-2:] == ["[]", "True True"]
+    assert '"distance": 0' in done.stdout or '"distance":0' in done.stdout
+
+
+def test_garbage_is_collected_after_imports() -> None:
+    before = gc.get_freeze_count()
+    with uncollected("simstore"):
+        assert gc.isenabled()
+    assert gc.get_freeze_count() == before
+    with pytest.raises(ModuleNotFoundError), uncollected():
+        import_module("simstore.nothing")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_public_names_are_there_and_unknown_ones_are_not() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import simstore
+from simstore import compiled
 from simstore.errors import InvalidParameter, MalformedRecord, SourceNotFound
 from simstore.model import IngestProgress, QueryOptions, Rejection
 from simstore.services import ingest as services_ingest
@@ -20,7 +21,7 @@ from simstore.sources.registry import ReadOptions
 from simstore.sources.streams import zstd
 from simstore.store import Store
 
-from .stores import SIMTOOL, create, filled, ingest, rows
+from .stores import SIMTOOL, TEXTS, create, filled, ingest, rows
 
 PAGES = b"one\nriver\n\ftwo\nstone\n\fthree\nlamp\n\f"
 
@@ -267,6 +268,21 @@ def test_content_under_another_key_is_an_exact_duplicate(tmp_path: Path) -> None
         assert counts(summary) == (4, 0, 0, 2, 0)
         assert heard == [("two", "one"), ("four", "one")]
         assert [one.duplicate_of for one in store] == [None, "one", None, "one"]
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_documents_are_the_same_whether_a_vocabulary_is_counted(tmp_path: Path, fast: bool) -> None:
+    compiled.enable(0) if fast else compiled.disable()
+    try:
+        found = []
+        for vocabulary in (True, False):
+            (tmp_path / str(vocabulary)).mkdir()
+            with create(tmp_path / str(vocabulary), vocabulary=vocabulary) as store:
+                store.add_many(TEXTS.items(), threads=1)
+                found.append([(one.key, one.fingerprint, one.token_count) for one in store])
+    finally:
+        compiled.enable()
+    assert found[0] == found[1]
 
 
 def test_update_keeps_place_first_sight_and_counts_revisions(tmp_path: Path) -> None:
