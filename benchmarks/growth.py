@@ -54,10 +54,11 @@ def measure(report: Report, count: int, folder: Path, lines: dict[str, Lines]) -
     for name, index in indexes.items():
         latency = timings[name].median
         lines["latency"].setdefault(name, []).append((count, latency))
-        rate = None if name in (RESIDENT, TAIL) else count / seconds[name]
+        no_build = name in (RESIDENT, TAIL) or name.startswith("NumPy")
+        rate = None if no_build else count / seconds[name]
         unsized = (PypiSimhash.name, NumpyScan.name, RESIDENT)
         size = None if name in unsized else index.bytes_used()
-        if rate is not None and not name.startswith(("NumPy", "FAISS IndexBinaryFlat")):
+        if rate is not None and not name.startswith("FAISS IndexBinaryFlat"):
             lines["ingest"].setdefault(name, []).append((count, rate))
         if size is not None:
             lines["bytes"].setdefault(name, []).append((count, size))

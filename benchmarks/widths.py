@@ -177,10 +177,10 @@ def draw(lines: dict[int, list[tuple[int, float, float, float]]], path: Path) ->
             # Nothing to compare is drawn at the foot.
             values = [max(row[number], 0.1) for row in line]
             axes.plot(widths, values, "o-", color=colour, linewidth=1.8, markersize=4)
-            # Latency tells the lines apart at their ends; in the other panels they meet.
-            if title == LATENCY:
+            # The outer lines have room at their beginnings, the middle one at its end.
+            if title == CANDIDATES:
                 axes.annotate(
-                    f"{count:,}", (widths[-1], values[-1]), xytext=(6, 0),
+                    f"{count:,} fingerprints", (widths[0], values[0]), xytext=(10, 3),
                     textcoords="offset points", color=colour, fontsize=9, va="center",
                 )  # fmt: skip
         axes.set(xscale="log", xlabel="bits of a segment")
@@ -193,7 +193,7 @@ def draw(lines: dict[int, list[tuple[int, float, float, float]]], path: Path) ->
         axes.set_title(title, loc="left", fontsize=10)
         axes.grid(color="#e4e4e4", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.set_xlim(3.5, 150 if title == LATENCY else 37)
+        axes.set_xlim(3.5, 37)
     picture.savefig(path, dpi=130, metadata={"Software": None})
 
 
