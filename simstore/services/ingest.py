@@ -52,7 +52,7 @@ from simstore.text.decoding import encode
 # a transaction changes is written once, however many rows it takes.
 BATCH_DOCUMENTS = 1_000
 COMMIT_DOCUMENTS = 8_000
-_COMMIT_CHARACTERS = 8 * BATCH_CHARACTERS
+_COMMIT_CHARACTERS = 16 * BATCH_CHARACTERS
 # While documents come slowly, what is prepared is committed about as often.
 _COMMIT_SECONDS = 1.0
 _THREADS = min(os.cpu_count() or 1, 4)

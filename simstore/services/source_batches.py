@@ -9,7 +9,7 @@ from simstore.errors import SourceNotFound, UnreadableSource
 from simstore.model import Document, Rejection, SourceState
 from simstore.sources.source import Record, Source
 
-BATCH_CHARACTERS = 4 << 20
+BATCH_CHARACTERS = 2 << 20
 
 
 @dataclass(slots=True)

@@ -39,7 +39,7 @@ _NO_LOG = frozenset({4618, 4874})
 # The write-ahead log is copied into the file when it has so many pages: 256 MB.
 _LOG_PAGES = 64_000
 _PAGE_BYTES = 4_096
-_WRITER_CACHE_KIB = 262_144
+_WRITER_CACHE_KIB = 131_072
 
 Synchronous = Literal["full", "normal"]
 
