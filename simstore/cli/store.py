@@ -216,7 +216,7 @@ def pack(only: str | None) -> None:
     if only == "sketches":
         click.echo("sketches packed")
     else:
-        click.echo(f"{packed:,} fingerprints packed, {total:,} in all")
+        click.echo(f"{packed:,} fingerprints packed, {total:,} in pages")
 
 
 @click.command()

@@ -57,6 +57,9 @@ def _of_array(name: str, bits: int) -> Iterator[NDArray[np.uint64]]:
         raise SourceNotFound(name) from None
     except (OSError, ValueError, EOFError) as error:
         raise UnreadableSource(name, f"it is no NumPy array ({printable(str(error))})") from None
+    if not isinstance(found, np.ndarray):
+        found.close()
+        raise UnreadableSource(name, "it is an archive of arrays; save one array alone, numpy.save")
     words = word_count(bits)
     shapes = [(words,)] if words > 1 else [(words,), ()]
     if found.dtype != np.uint64 or not found.ndim or found.shape[1:] not in shapes:

@@ -32,7 +32,7 @@ def test_arrays_and_text_are_added_found_and_removed(
     for command in (None, "pack"):
         if command:
             packed = nursery.simstore(tmp_path, command, "--fingerprints", *STORE)
-            assert packed.text == "10 fingerprints packed, 10 in all\n"
+            assert packed.text == "10 fingerprints packed, 10 in pages\n"
         for more in ((), ("--resident",)):
             near = nursery.simstore(
                 tmp_path, "fingerprints", "near", *STORE, "-k", "1", "--format", "jsonl", "0", *more

@@ -99,3 +99,10 @@ def test_array_with_too_many_bits_is_refused(tmp_path: Path) -> None:
 )
 def test_fingerprint_is_parsed(text: str, value: int | None) -> None:
     assert parse_fingerprint(text, 16) == value
+
+
+def test_archive_of_arrays_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "a.npy").open("wb") as file:
+        np.savez(file, values=np.array(VALUES, np.uint64))
+    with pytest.raises(UnreadableSource, match="archive of arrays"):
+        read(tmp_path / "a.npy")
