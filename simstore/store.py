@@ -331,7 +331,11 @@ class Store:
         with self._opened.database.read() as connection:
             state = self._opened.state(connection)
             index = (kept or ResidentIndex()) if resident else None
-            yield Reader(self._opened, connection, state, index)
+            reader = Reader(self._opened, connection, state, index)
+            try:
+                yield reader
+            finally:
+                reader.close()
 
     # Questions.
 

@@ -100,7 +100,10 @@ def default_radius(bits: int) -> int:
 
 
 def check_radius(radius: int, bits: int) -> None:
-    """Raise InvalidParameter unless ``0 <= radius <= bits``."""
+    """Raise InvalidParameter unless the radius is a whole number, ``0 <= radius <= bits``."""
+    if isinstance(radius, bool) or not hasattr(radius, "__index__"):
+        kind = type(radius).__name__
+        raise InvalidParameter(f"a radius is a whole number of bits, not {kind}")
     if not 0 <= radius <= bits:
         raise InvalidParameter(
             f"radius {radius}: it must be from 0 to {bits}, the fingerprint's bits"

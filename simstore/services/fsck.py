@@ -301,6 +301,8 @@ def _check_ranks(check: _Check) -> Iterator[Finding]:
 
 
 def _remedy(state: State) -> str:
+    if is_fingerprints_only(state):
+        return _RESTORE
     return _REFRESH if state.scheme.depends_on_corpus else _REINDEX
 
 

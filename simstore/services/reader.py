@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.search.plan import Plan, check_radius, default_radius
 from simstore.search.segments import probe_count, segment_widths
@@ -61,6 +62,7 @@ class Reader:
         self._row = row
         self._lookup: Lookup | None = None
         self._tables: SortedTables | None = None
+        self._is_open = True
         self._near: Callable[[int, int], list[tuple[int, int]]] = _nothing
         if row is not None and resident is not None:
             self._tables = resident.tables(connection, self.bits, row)
@@ -84,10 +86,11 @@ class Reader:
         """
         if radius is None:
             radius = default_radius(self.bits)
-        if not 0 <= radius <= self.bits:
-            check_radius(radius, self.bits)
-        if value < 0 or value >> self.bits:
-            words_of([value], self.bits)
+        # Asked a hundred thousand times a second: what is an int already is not looked at twice.
+        if type(radius) is not int or not 0 <= radius <= self.bits:
+            radius = self._radius(radius)
+        if type(value) is not int or value < 0 or value >> self.bits:
+            (value,) = to_integers(words_of([value], self.bits))
         return self._near(value, radius)
 
     def near_many(
@@ -106,9 +109,8 @@ class Reader:
         Raises:
             InvalidParameter: A value or the radius does not fit M.
         """
-        if radius is None:
-            radius = default_radius(self.bits)
-        check_radius(radius, self.bits)
+        self._check_open()
+        radius = self._radius(radius)
         words = words_of(values, self.bits)
         tables = self._tables
         plan = None if self._lookup is None else self._lookup.plan(radius, method="segments")
@@ -147,14 +149,14 @@ class Reader:
         Raises:
             InvalidParameter: The radius does not fit M.
         """
-        if radius is None:
-            radius = default_radius(self.bits)
-        check_radius(radius, self.bits)
+        self._check_open()
+        radius = self._radius(radius)
         tables = self._tables or self._all_sorted()
         yield from tables.near_pairs(radius)
 
     def fingerprints(self) -> Iterator[NDArray[np.uint64]]:
         """Yield all distinct fingerprints, in no order, as arrays of shape (n, words)."""
+        self._check_open()
         if self._generation_id is not None:
             yield from fingerprints.scan(self._connection, self.bits, self._generation_id)
 
@@ -167,6 +169,7 @@ class Reader:
         Returns:
             In order of ingest; empty for a store of fingerprints alone.
         """
+        self._check_open()
         if self._generation_id is None:
             return []
         chosen = to_integers(words_of(values, self.bits))
@@ -177,6 +180,21 @@ class Reader:
             (value, key.decode("utf-8", "surrogateescape"))
             for value, _, key in sorted(rows, key=lambda row: row[1])
         ]
+
+    def close(self) -> None:
+        """Refuse all further questions: the snapshot is given back."""
+        self._is_open = False
+        self._near = _closed
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            _closed(0, 0)
+
+    def _radius(self, radius: int | None) -> int:
+        if radius is None:
+            return default_radius(self.bits)
+        check_radius(radius, self.bits)
+        return int(radius)
 
     def _is_batch(self, query_count: int) -> bool:
         """Return whether reading what many queries need at once costs less than one by one."""
@@ -203,3 +221,7 @@ class Reader:
 
 def _nothing(value: int, radius: int) -> list[tuple[int, int]]:  # noqa: ARG001 - as a look-up
     return []
+
+
+def _closed(value: int, radius: int) -> list[tuple[int, int]]:  # noqa: ARG001 - as a look-up
+    raise InvalidParameter("this reader's `with` block has ended; open another by Store.reader()")

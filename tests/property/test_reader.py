@@ -258,6 +258,42 @@ def test_what_is_no_fingerprint_is_refused(tmp_path: Path, values: Any, reason: 
                 reader.near_many([0], -1)
             with pytest.raises(InvalidParameter, match="from 0 to"):
                 reader.near(1 << 64)
+            with pytest.raises(InvalidParameter, match="whole number of bits, not float"):
+                reader.near(0, 1.5)  # type: ignore[arg-type]
+            with pytest.raises(InvalidParameter, match="whole number of bits, not bool"):
+                reader.near_many([0], True)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("resident", [False, True])
+def test_numbers_of_numpy_are_numbers(tmp_path: Path, packed: bool, resident: bool) -> None:
+    values = np.array([5, 1 << 62, 7, (1 << 64) - 1], np.uint64)
+    with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
+        store.add_fingerprints(values)
+        if packed:
+            store.pack()
+        with store.reader(resident=resident) as reader:
+            for radius in (0, 1, 3, 6, 64):
+                for value in values:
+                    found = reader.near(value, np.int64(radius))  # type: ignore[arg-type]
+                    assert found == reader.near(int(value), radius)
+                    assert (int(value), 0) in found
+
+
+def test_reader_refuses_after_its_block(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
+        store.add_fingerprints([5])
+        with store.reader() as reader:
+            assert reader.near(5) == [(5, 0)]
+        for ask in (
+            lambda: reader.near(5),
+            lambda: reader.near_many([5]),
+            lambda: list(reader.near_pairs()),
+            lambda: list(reader.fingerprints()),
+            lambda: reader.documents_with([5]),
+        ):
+            with pytest.raises(InvalidParameter, match="block has ended"):
+                ask()
 
 
 def test_array_of_too_many_bits_is_refused(tmp_path: Path) -> None:
