@@ -12,14 +12,22 @@ from results import Target, markdown_of, markdown_table, target_rows
 
 # Why a target is missed, by the beginning of its name.
 WHY: dict[str, str] = {
-    "simtool on": "by the two sizes, what grows with the file is some 6 ms a megabyte; the rest, over "
-    "a second, is the start of Python, NumPy and Numba and the loading of kernels from disk.",
-    "simstore, web, both channels, texts kept": "one thread both reads the source and writes the "
-    "rows; while it does, the two processors are not both busy.",
-    "10,000 queries in one call, from the pages": "they ask for most pages there are, and each page "
-    "is read and unpacked; the resident index is what answers batches.",
-    "one query, from the pages, vs FAISS Flat, 10,000,000": "most of a query from the file are the "
-    "calls of SQLite and NumPy; 300 × would leave them 18 µs. The resident index passes it.",
+    "simtool on": (
+        "by the two sizes, what grows with the file is some 6 ms a megabyte; the rest, over a second, "
+        "is the start of Python, NumPy and Numba and the loading of kernels from disk."
+    ),
+    "simstore, web, both channels, texts kept": (
+        "one thread both reads the source and writes the rows; while it does, the two processors "
+        "are not both busy."
+    ),
+    "10,000 queries in one call, from the pages": (
+        "they ask for most pages there are, and each page is read and unpacked; the resident index "
+        "is what answers batches."
+    ),
+    "one query, from the pages, vs FAISS Flat, 10,000,000": (
+        "most of a query from the file are the calls of SQLite and NumPy; 300 × would leave them "
+        "18 µs. The resident index passes it."
+    ),
 }
 
 HEAD = """# Benchmarks
