@@ -13,7 +13,7 @@ from results import Target, markdown_of, markdown_table, target_rows
 # Why a target is missed, by the beginning of its name.
 WHY: dict[str, str] = {
     "simtool on": (
-        "by the two sizes, what grows with the file is some 6 ms a megabyte; the rest, over a second, "
+        "by the two sizes, what grows with the file is 6 ms a megabyte; the rest, over a second, "
         "is the start of Python, NumPy and Numba and the loading of kernels from disk."
     ),
     "simstore, web, both channels, texts kept": (
