@@ -104,7 +104,7 @@ def main() -> None:
         "copies, 32 bytes each, before any index or file around them (at 5e7 these are the often "
         "quoted 382 MB and 1.5 GB). Everything is in one SQLite file, durable."
     )
-    report = Report("big", "5e7 and 1e8 fingerprints, for real", intro)
+    report = Report("big", "Large stores, for real", intro)
     sizes = report.table(
         "Bytes",
         ("fingerprints", "raw", "four tables", "simstore's file", "bytes each", "of four tables"),
