@@ -176,13 +176,12 @@ def draw(lines: dict[int, list[tuple[int, float, float, float]]], path: Path) ->
             widths = [row[0] for row in line]
             # Nothing to compare is drawn at the foot.
             values = [max(row[number], 0.1) for row in line]
-            axes.plot(widths, values, "o-", color=colour, linewidth=1.8, markersize=4)
-            # The outer lines have room at their beginnings, the middle one at its end.
-            if title == CANDIDATES:
-                axes.annotate(
-                    f"{count:,} fingerprints", (widths[0], values[0]), xytext=(10, 3),
-                    textcoords="offset points", color=colour, fontsize=9, va="center",
-                )  # fmt: skip
+            axes.plot(
+                widths, values, "o-", color=colour, linewidth=1.8, markersize=4,
+                label=f"{count:,} fingerprints",
+            )  # fmt: skip
+        if title == LATENCY:
+            axes.legend(frameon=False, fontsize=9, labelcolor="linecolor")
         axes.set(xscale="log", xlabel="bits of a segment")
         if title == BYTES:
             axes.set_ylim(0)
