@@ -1,0 +1,97 @@
+"""Fingerprints, in the tail and in pages, and whose they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+)
+from sqlalchemy.event import listens_for
+from sqlalchemy.types import TypeEngine
+
+from simstore.storage.tables.base import BIG, metadata
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintTables:
+    """The tables of one fingerprint width.
+
+    Attributes:
+        tail: One row a distinct fingerprint that is in no page, with its segment columns.
+        links: Which document has which fingerprint.
+        segments: Number of segment columns.
+    """
+
+    tail: Table
+    links: Table
+    segments: int
+
+
+def _fingerprint_tables(
+    suffix: str, value: TypeEngine[int] | TypeEngine[bytes], segments: int
+) -> FingerprintTables:
+    tail = Table(
+        f"fingerprint_{suffix}",
+        metadata,
+        Column("generation_id", Integer, primary_key=True, autoincrement=False),
+        Column("value", value, primary_key=True, autoincrement=False),
+        *(Column(f"s{i}", Integer) for i in range(segments)),
+        sqlite_with_rowid=False,
+    )
+    for i in range(segments):
+        column = tail.c[f"s{i}"]
+        Index(
+            f"ix_{tail.name}_s{i}",
+            tail.c.generation_id,
+            column,
+            sqlite_where=column.is_not(None),
+        )
+    links = Table(
+        f"document_fingerprint_{suffix}",
+        metadata,
+        Column("generation_id", Integer, primary_key=True, autoincrement=False),
+        Column("document_id", BIG, primary_key=True, autoincrement=False),
+        Column("value", value, nullable=False),
+        Index(f"ix_document_fingerprint_{suffix}_value", "generation_id", "value"),
+        sqlite_with_rowid=False,
+    )
+    return FingerprintTables(tail, links, segments)
+
+
+_NARROW = _fingerprint_tables("64", BIG, 4)
+_WIDE = _fingerprint_tables("128", LargeBinary(16), 8)
+FAMILIES = (_NARROW, _WIDE)
+
+
+@listens_for(metadata, "before_create")
+def _for_postgresql(_metadata: MetaData, connection: Connection, **_options: Any) -> None:
+    """Say of the segment indexes what PostgreSQL knows besides; its dialect is slow to import."""
+    if connection.dialect.name != "postgresql":
+        return
+    for family in FAMILIES:
+        for index in family.tail.indexes:
+            index.dialect_kwargs["postgresql_where"] = index.dialect_kwargs["sqlite_where"]
+            index.dialect_kwargs["postgresql_include"] = ["value"]
+
+
+def fingerprint_tables(bits: int) -> FingerprintTables:
+    """Return the tables that hold fingerprints of M bits."""
+    return _NARROW if bits <= 64 else _WIDE
+
+
+# Fingerprints of 64 and 128 bits, packed by the value of each of their segments.
+fingerprint_page = Table(
+    "fingerprint_page",
+    metadata,
+    # storage.segment_pages.page_key: generation, segment, value.
+    Column("page", BIG, primary_key=True, autoincrement=False),
+    Column("records", LargeBinary, nullable=False),  # search.pages
+)

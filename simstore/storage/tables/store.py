@@ -1,0 +1,70 @@
+"""The store itself, its schemes and generations."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+)
+
+from simstore.storage.tables.base import BIG, STATUS, metadata
+
+store = Table(
+    "store",
+    metadata,
+    Column("store_id", Integer, primary_key=True),
+    Column("created_at", BIG, nullable=False),
+    Column("created_by", String(40), nullable=False),
+    Column("policy", String(10), nullable=False),
+    Column("text_kept", Boolean, nullable=False),
+    Column("vocabulary_recorded", Boolean, nullable=False),
+    # Grows with every batch that adds or removes a text or changes one.
+    Column("changes", BIG, nullable=False),
+    CheckConstraint("store_id = 1", name="one"),
+    CheckConstraint("policy IN ('live', 'frozen')", name="policy"),
+)
+
+scheme = Table(
+    "scheme",
+    metadata,
+    Column("scheme_id", Integer, primary_key=True),
+    Column("status", String(10), nullable=False),
+    Column("name", String(40), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("bits", Integer, nullable=False),
+    Column("parameters", JSON, nullable=False),
+    Column("stopwords", LargeBinary, nullable=False),
+    Column("hash_table", LargeBinary),
+    Column("known_answers", JSON, nullable=False),
+    Column("created_at", BIG, nullable=False),
+    # Channels.record(); none: fingerprints only.
+    Column("channels", JSON(none_as_null=True)),
+    CheckConstraint(STATUS, name="status"),
+    sqlite_autoincrement=True,
+)
+
+generation = Table(
+    "generation",
+    metadata,
+    Column("generation_id", Integer, primary_key=True),
+    Column("scheme_id", Integer, ForeignKey("scheme.scheme_id"), nullable=False),
+    Column("status", String(10), nullable=False),
+    # store.changes when its vocabulary was frozen.
+    Column("basis", BIG, nullable=False),
+    Column("created_at", BIG, nullable=False),
+    Column("switched_at", BIG),
+    # Distinct fingerprints, and how many of them are in pages and not in the tail.
+    Column("fingerprint_count", BIG, nullable=False, server_default="0"),
+    Column("packed_count", BIG, nullable=False, server_default="0"),
+    # Grows whenever a fingerprint comes or goes.
+    Column("edition", BIG, nullable=False, server_default="0"),
+    CheckConstraint(STATUS, name="status"),
+    sqlite_autoincrement=True,
+)
