@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from simstore.errors import SimstoreError
     from simstore.model import Comparison, Document, IngestSummary, Match, QueryRun, SampleResult
+    from simstore.reports.known_filter import KnownFilter
     from simstore.services.compare import compare_texts
     from simstore.services.compared import CompareOptions
     from simstore.store import Store
@@ -24,6 +25,7 @@ __all__ = [
     "Comparison",
     "Document",
     "IngestSummary",
+    "KnownFilter",
     "Match",
     "QueryRun",
     "SampleResult",
@@ -38,6 +40,7 @@ _MODULES = {
     "Comparison": "model",
     "Document": "model",
     "IngestSummary": "model",
+    "KnownFilter": "reports.known_filter",
     "Match": "model",
     "QueryRun": "model",
     "SampleResult": "model",

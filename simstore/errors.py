@@ -14,6 +14,8 @@ The tree, with the exit code of the command line and the HTTP status of a servic
     │   ├── StoreExists
     │   ├── StaleGeneration
     │   ├── ReindexInProgress
+    │   ├── FilterFull
+    │   ├── OutputExists
     │   └── ForkedStore
     ├── BadInput (ValueError)          5  422
     │   ├── MalformedRecord
@@ -139,6 +141,28 @@ class ReindexInProgress(Conflict):
         super().__init__(
             f"a reindex to {scheme} is under way; finish it with `simstore reindex --resume` "
             "or give it up with `simstore reindex --abort`"
+        )
+
+
+class FilterFull(Conflict):
+    """A filter of known keys has no room for another member."""
+
+    def __init__(self, count: int, slots: int) -> None:
+        self.count = count
+        self.slots = slots
+        super().__init__(
+            f"the filter is full: {count:,} of its {slots:,} slots are taken; export one with a "
+            "larger --capacity"
+        )
+
+
+class OutputExists(Conflict):
+    """There is a file already where one is to be written."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{printable(path)} exists already; name another file, or replace it with --force"
         )
 
 

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Outcome = Literal["added", "updated", "unchanged"]
+Outcome = Literal["added", "updated", "unchanged", "flagged", "skipped"]
+OnDuplicate = Literal["keep", "flag", "skip"]
+DuplicateState = Literal["flagged", "skipped", "orphaned"]
+SeenState = Literal["stored", "flagged", "skipped", "orphaned"]
 Policy = Literal["live", "frozen"]
-CanonicalPolicy = Literal["first", "longest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,10 @@ class Document:
         position: Number of the record in its source, from 0.
         byte_offset: Where the record begins in its (decompressed) source.
         end_offset: Where the next record begins.
+        seen_at: When the source saw it, the date of a crawl; None: when it is ingested.
+        published_at: When it was published, as the page says; None: nobody says so.
+        links: Keys of documents that its page links to.
+        seen_since: When the source first saw it, where that was before ``seen_at``.
     """
 
     key: str
@@ -39,6 +45,10 @@ class Document:
     position: int | None = None
     byte_offset: int | None = None
     end_offset: int | None = None
+    seen_at: int | None = None
+    published_at: int | None = None
+    links: tuple[str, ...] = ()
+    seen_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +116,10 @@ class SourceState:
 class IngestSummary:
     """What an ingest run did.
 
-    ``duplicates`` counts documents that were added or updated and whose content is stored under
-    another key too; they are part of ``added`` and ``updated``.
+    Each record is counted once, as added, updated, unchanged, flagged, skipped or rejected.
+    ``duplicates`` counts documents that were added, updated or flagged and whose content is stored
+    under another key too. ``orphaned`` counts the keys that were skipped because of documents
+    which this run removed or changed.
     """
 
     run_id: int | None = None
@@ -119,11 +131,41 @@ class IngestSummary:
     byte_count: int = 0
     interrupted: bool = False
     resumed_at: Mapping[str, int] = field(default_factory=dict)
+    flagged: int = 0
+    skipped: int = 0
+    orphaned: int = 0
 
     @property
     def document_count(self) -> int:
         """Records that were read and accepted."""
-        return self.added + self.updated + self.unchanged
+        return self.added + self.updated + self.unchanged + self.flagged + self.skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A document that a check before the insert found to duplicate another.
+
+    Attributes:
+        digest: BLAKE2b-128 of its text, hexadecimal.
+        state: ``flagged``: it is stored; ``skipped``: only this is; ``orphaned``: it was skipped,
+            and its original has gone or has other content: it should be ingested again.
+        original: Key of the document that it duplicates.
+        distance: Of the two fingerprints, bits; None where one has none.
+        resemblance: Of the two texts, 0 to 1.
+        basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated.
+        run_id: The ingest run that found it.
+    """
+
+    key: str
+    digest: str
+    state: DuplicateState
+    original: str
+    distance: int | None
+    resemblance: float
+    basis: Literal["same", "text", "sketch"]
+    run_id: int
+    first_seen: int
+    last_seen: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +177,47 @@ class IngestProgress:
     total_bytes: int | None
     document_count: int
     rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What became of a key that was seen.
+
+    Attributes:
+        state: ``stored``; ``flagged``: stored, as a duplicate of its original; ``skipped``: not
+            stored, as a duplicate; ``orphaned``: it was skipped, and its original has gone or has
+            other content.
+        original: Key of the document that it duplicates, or did; None where it is stored for
+            itself.
+        digest: BLAKE2b-128 of the text it was last seen with, hexadecimal.
+    """
+
+    key: str
+    state: SeenState
+    original: str | None
+    digest: str
+    first_seen: int
+    last_seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireSummary:
+    """What an expiry removed, or would remove.
+
+    Attributes:
+        since: What was last seen before this time expired, in seconds since 1970-01-01 UTC.
+        removed: Documents.
+        forgotten: Keys that had been skipped as duplicates, or were orphans.
+        orphans: Keys that were skipped as duplicates of documents that expired, and were seen
+            since: they should be ingested again.
+        dry_run: Nothing was removed.
+    """
+
+    since: int
+    removed: int
+    forgotten: int
+    orphans: tuple[str, ...]
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -574,3 +657,84 @@ class Clustering:
     basis: Literal["text", "sketch"]
     stale: str | None
     least: LeastShares
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCluster:
+    """A cluster that is kept up.
+
+    Attributes:
+        cluster_id: Its name, given to no other.
+        key: Key of the canonical document.
+        members: All documents of the cluster by the policy's order, the canonical one in front.
+    """
+
+    cluster_id: int
+    key: str
+    members: tuple[ClusterMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlace:
+    """Where a document stands among the clusters that are kept.
+
+    Attributes:
+        cluster_id: The name of its cluster.
+        canonical_key: Key of the canonical document.
+        member: The document, beside the canonical one.
+    """
+
+    cluster_id: int
+    canonical_key: str
+    member: ClusterMember
+
+    @property
+    def is_canonical(self) -> bool:
+        """Return whether the document is the canonical one."""
+        return self.member.key == self.canonical_key
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMerge:
+    """A cluster that has ended.
+
+    Attributes:
+        cluster_id: Its name.
+        merged_into: The cluster that its documents came to; None where none was left.
+        ended_at: When, in seconds since 1970-01-01 UTC.
+    """
+
+    cluster_id: int
+    merged_into: int | None
+    ended_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSummary:
+    """What there is of the clusters that a store keeps.
+
+    Attributes:
+        min_resemblance: Least resemblance of a member to its canonical document, inclusive.
+        policy: ``first``, ``longest`` or ``prefer:REGEX``.
+        radius: Radius of channel 1, in bits; None: not by fingerprints.
+        basis: ``text`` or ``sketch``: by which edges are verified.
+        text_count: Distinct texts that are in clusters.
+        cluster_count: Clusters, those of one document too.
+        waiting_count: Texts whose documents changed and that are still to be dealt with.
+        is_current: The clusters are made by what stands now; else they are to be made anew.
+        updated_at: When they were last brought up to date, in seconds since 1970-01-01 UTC.
+        largest_count: Documents of the largest cluster; None where it was not asked for.
+        made_anew: They were made from the first now.
+    """
+
+    min_resemblance: float
+    policy: str
+    radius: int | None
+    basis: Literal["text", "sketch"]
+    text_count: int
+    cluster_count: int
+    waiting_count: int
+    is_current: bool
+    updated_at: int
+    largest_count: int | None = None
+    made_anew: bool = False

@@ -16,10 +16,15 @@ from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import (
     Clustering,
+    ClusterMerge,
+    ClusterPlace,
     Comparison,
     Document,
+    ExpireSummary,
     Finding,
     IngestSummary,
+    KeptCluster,
+    KeptSummary,
     Match,
     Outcome,
     Policy,
@@ -28,6 +33,7 @@ from simstore.model import (
     RefreshSummary,
     Rejection,
     SampleResult,
+    Seen,
     StoredDocument,
     StoredRejection,
     StoreStatistics,
@@ -209,14 +215,32 @@ class Store:
         title: str | None = None,
         collection: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        seen_at: int | None = None,
+        published_at: int | None = None,
+        links: Sequence[str] = (),
         refresh: bool = True,
     ) -> Outcome:
         """Add a document, or update the one with this key; durable on return.
 
+        Args:
+            key: Its key.
+            text: Its text.
+            title: Its title.
+            collection: Name of the collection it belongs to.
+            metadata: Further fields, JSON values.
+            seen_at: When it was seen, seconds since 1970, UTC; None: now.
+            published_at: When it was published.
+            links: Keys that it links to.
+            refresh: Refresh a live store at the end.
+
         Returns:
             ``added``, ``updated`` or ``unchanged``.
         """
-        document = Document(key, text, title, collection, metadata or {})
+        document = Document(
+            key, text, title, collection, metadata or {},
+            seen_at=seen_at, published_at=published_at,
+            links=(links,) if isinstance(links, str) else tuple(links),
+        )  # fmt: skip
         summary = self.add_many([document], refresh=refresh)
         if summary.added:
             return "added"
@@ -235,7 +259,8 @@ class Store:
 
         Args:
             given: Documents, (key, text) pairs, or mappings with ``key`` and ``text`` and
-                perhaps ``title``, ``collection`` and ``metadata``.
+                perhaps ``title``, ``collection``, ``metadata``, ``seen_at``, ``published_at``
+                and ``links``.
             refresh: Refresh a live store at the end.
             threads: Threads that prepare batches.
             batch_documents: Most documents a transaction.
@@ -273,15 +298,80 @@ class Store:
             self._opened, sources, options or IngestOptions(), observer or Observer()
         )
 
-    def remove(self, *keys: str, refresh: bool = True, on_refresh: Progress | None = None) -> int:
-        """Remove documents; return how many.
+    def remove(
+        self,
+        *keys: str,
+        missing_ok: bool = False,
+        refresh: bool = True,
+        on_progress: Progress | None = None,
+        on_refresh: Progress | None = None,
+        on_orphan: Callable[[str], None] | None = None,
+    ) -> int:
+        """Remove documents, in batches that are durable one by one; return how many.
+
+        Args:
+            keys: Keys; a repeated one counts once.
+            missing_ok: Pass over keys that are not there.
+            refresh: Refresh a live store at the end.
+            on_progress: Called with keys done and in all.
+            on_refresh: Called with documents refreshed and in all.
+            on_orphan: Called with each key that was skipped as a duplicate of one that is removed.
 
         Raises:
             DocumentNotFound: A key is not there; then nothing is removed.
         """
         from simstore.services.remove import remove_documents
 
-        return remove_documents(self._opened, keys, refresh_after=refresh, on_refresh=on_refresh)
+        return remove_documents(
+            self._opened,
+            keys,
+            missing_ok=missing_ok,
+            refresh_after=refresh,
+            on_progress=on_progress,
+            on_refresh=on_refresh,
+            on_orphan=on_orphan,
+        )
+
+    def expire(
+        self,
+        *,
+        not_seen_since: int | None = None,
+        older_than: int | None = None,
+        collection: str | None = None,
+        dry_run: bool = False,
+        refresh: bool = True,
+        batch_documents: int | None = None,
+        on_progress: Progress | None = None,
+        on_refresh: Progress | None = None,
+    ) -> ExpireSummary:
+        """Remove what was not seen since a time, in batches that are durable one by one.
+
+        Args:
+            not_seen_since: The time, in seconds since 1970-01-01 UTC.
+            older_than: Or so many seconds before now.
+            collection: Only documents of this collection.
+            dry_run: Only count.
+            refresh: Refresh a live store at the end.
+            batch_documents: Most documents a transaction; None: 4,000.
+            on_progress: Called with documents done and in all.
+            on_refresh: Called with documents refreshed and in all.
+
+        Raises:
+            InvalidParameter: Not one of the two times is given.
+        """
+        from simstore.services.expire import expire_documents, expiry_time
+        from simstore.services.remove import BATCH_DOCUMENTS
+
+        return expire_documents(
+            self._opened,
+            expiry_time(not_seen_since, older_than),
+            collection=collection,
+            dry_run=dry_run,
+            refresh_after=refresh,
+            batch_documents=BATCH_DOCUMENTS if batch_documents is None else batch_documents,
+            on_progress=on_progress,
+            on_refresh=on_refresh,
+        )
 
     # Fingerprints without documents.
 
@@ -468,6 +558,90 @@ class Store:
 
         return cluster_documents(self._opened, options or ClusterOptions(), on_progress)
 
+    def keep_clusters(
+        self,
+        *,
+        min_resemblance: float | None = None,
+        policy: str | None = None,
+        rebuild: bool = False,
+        on_progress: Progress | None = None,
+    ) -> KeptSummary:
+        """Bring the clusters that the store keeps up to date; the first time, make them.
+
+        Args:
+            min_resemblance: Least resemblance of a member to its canonical document; None: that
+                of the clusters that are kept, else 0.5.
+            policy: ``first``, ``longest`` or ``prefer:REGEX``; None: as above, else ``first``.
+            rebuild: Make them anew, by what is given.
+            on_progress: Called with texts done and in all.
+
+        Raises:
+            InvalidParameter: A parameter is out of its range, or other than that of the clusters
+                that are kept and they are not to be made anew.
+            NotFound: The store keeps neither texts nor sketches to verify by.
+            ReadOnlyStore: It cannot be written.
+        """
+        from simstore.services.kept_clusters import keep_clusters
+
+        return keep_clusters(
+            self._opened,
+            min_resemblance=min_resemblance,
+            policy=policy,
+            rebuild=rebuild,
+            on_progress=on_progress,
+        )
+
+    def kept_clusters(self, min_size: int = 2) -> Iterator[KeptCluster]:
+        """Yield the kept clusters, as they were last brought up to date, by their names.
+
+        Args:
+            min_size: Leave out clusters of fewer documents.
+
+        Raises:
+            NotFound: The store keeps no clusters.
+        """
+        from simstore.services.kept_reading import kept_clusters
+
+        return kept_clusters(self._opened, min_size=min_size)
+
+    def cluster_of(self, key: str) -> ClusterPlace | None:
+        """Return where a document stands among the kept clusters; None where it does not.
+
+        Raises:
+            DocumentNotFound: There is no document with the key.
+        """
+        from simstore.services.kept_reading import cluster_of
+
+        return cluster_of(self._opened, key)
+
+    def cluster_members(self, cluster_id: int) -> KeptCluster | None:
+        """Return a kept cluster by its name; None where there is none, or none any more."""
+        from simstore.services.kept_reading import cluster_members
+
+        return cluster_members(self._opened, cluster_id)
+
+    def cluster_merges(self) -> Iterator[ClusterMerge]:
+        """Yield the kept clusters that have ended, by their names."""
+        from simstore.services.kept_reading import cluster_merges
+
+        return cluster_merges(self._opened)
+
+    def cluster_summary(self, *, largest: bool = False) -> KeptSummary | None:
+        """Return what there is of kept clusters; None where none are kept.
+
+        Args:
+            largest: Count the documents of the largest, too; it looks at every text.
+        """
+        from simstore.services.kept_clusters import kept_summary
+
+        return kept_summary(self._opened, largest=largest)
+
+    def drop_clusters(self) -> bool:
+        """Forget the kept clusters; return whether there were any."""
+        from simstore.services.kept_clusters import drop_clusters
+
+        return drop_clusters(self._opened)
+
     def evaluate(
         self,
         labels: Labels,
@@ -564,6 +738,27 @@ class Store:
             return False
         with self._opened.database.read() as connection:
             return bool(documents.by_keys(connection, [wanted]))
+
+    def seen(self, key: str) -> Seen | None:
+        """Return what became of a key; None where it was never seen, or was forgotten."""
+        return self.seen_many([key])[0]
+
+    def seen_many(self, keys: Sequence[str]) -> list[Seen | None]:
+        """Return what became of each key; None where it was never seen, or was forgotten."""
+        from simstore.services.seen import look_up_keys
+
+        return look_up_keys(self._opened, keys)
+
+    def seen_content(self, content: str | bytes) -> list[Seen]:
+        """Return the keys under which a content was seen, the first seen in front.
+
+        Args:
+            content: The text, or its digest: BLAKE2b of its UTF-8, 16 bytes.
+        """
+        from simstore.services.seen import digest_of, look_up_content
+
+        digest = digest_of(content) if isinstance(content, str) else content
+        return look_up_content(self._opened, digest)
 
     # The vocabulary and its generations.
 

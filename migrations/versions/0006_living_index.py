@@ -59,6 +59,7 @@ def upgrade() -> None:
         sa.Column("bands", sa.Integer(), nullable=True),
         sa.Column("band_rows", sa.Integer(), nullable=True),
         sa.Column("state", sa.String(length=10), nullable=False),
+        sa.Column("attempt", BIG, nullable=False),
         sa.Column("created_at", BIG, nullable=False),
         sa.Column("updated_at", BIG, nullable=False),
         sa.CheckConstraint(

@@ -12,6 +12,7 @@ import click
 
 from simstore.cli.options import (
     common_options,
+    history_options,
     log,
     open_store,
     reading_options,
@@ -33,13 +34,15 @@ _SHOWN_REJECTS = 10
         "\b\nExamples:\n"
         "  simstore ingest article.txt                 pages separated by form feeds\n"
         "  simstore ingest crawl.jsonl.zst notes/      JSON Lines, a folder of .txt files\n"
-        "  zcat pages.txt.gz | simstore ingest -       standard input\n\n"
+        "  zcat pages.txt.gz | simstore ingest -       standard input\n"
+        "  simstore ingest day.jsonl --seen-field crawled --links-field links\n\n"
         "The same command again, after an interruption or a full disk, goes on where the last "
         "commit ended; documents that are stored already are left as they are."
     )
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @reading_options
+@history_options
 @click.option("--collection", metavar="NAME", help="Collection of documents that name none.")
 @click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
 @click.option("--no-refresh", is_flag=True, help="Leave a live store stale; refresh it later.")
@@ -65,6 +68,9 @@ def ingest(
     key_field: str | None,
     text_field: str | None,
     max_document_bytes: int,
+    seen_field: str | None,
+    published_field: str | None,
+    links_field: str | None,
     collection: str | None,
     strict: bool,
     no_refresh: bool,
@@ -80,9 +86,11 @@ def ingest(
     options choose otherwise.
     """
     from simstore.services.ingest import IngestOptions
+    from simstore.sources.jsonl import HistoryFields
     from simstore.sources.registry import ReadOptions, open_sources
 
-    read = ReadOptions(as_format, False, max_document_bytes, key_field, text_field)  # type: ignore[arg-type]
+    history = HistoryFields(seen_field, published_field, links_field)
+    read = ReadOptions(as_format, False, max_document_bytes, key_field, text_field, history)  # type: ignore[arg-type]
     # Before a store is made: are the sources there?
     _, passed_over = open_sources(sources, read)
     for name in passed_over:

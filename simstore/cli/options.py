@@ -217,3 +217,29 @@ def reading_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def history_options(command: Command) -> Command:
+    """Add the options that name the fields of times and links."""
+    for option in reversed(
+        (
+            click.option(
+                "--seen-field",
+                metavar="NAME",
+                help="JSON Lines: the field that says when the document was seen (ISO 8601, or "
+                "seconds since 1970), as the date of a crawl.  [default: the time of ingest]",
+            ),
+            click.option(
+                "--published-field",
+                metavar="NAME",
+                help="JSON Lines: the field that says when the document was published.",
+            ),
+            click.option(
+                "--links-field",
+                metavar="NAME",
+                help="JSON Lines: the field of the keys that the document links to.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command

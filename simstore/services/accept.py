@@ -7,11 +7,18 @@ from typing import Any
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document
+from simstore.sources.dates import seconds
 from simstore.text.decoding import encode
 
 Addable = Document | tuple[str, str] | Mapping[str, Any]
 
-_FIELDS = frozenset(("key", "text", "title", "collection", "metadata"))
+_FIELDS = frozenset(
+    (
+        "key", "text", "title", "collection", "metadata", "seen_at", "published_at", "links",
+        "seen_since",
+    )
+)  # fmt: skip
+_TIMES = ("seen_at", "published_at", "seen_since")
 
 
 def accept(given: Addable) -> Document:
@@ -19,11 +26,12 @@ def accept(given: Addable) -> Document:
 
     Args:
         given: A document, a (key, text) pair, or a mapping with ``key`` and ``text`` and perhaps
-            ``title``, ``collection`` and ``metadata``.
+            ``title``, ``collection``, ``metadata``, ``seen_at``, ``published_at``, ``links`` and
+            ``seen_since``.
 
     Raises:
-        InvalidParameter: It is none of these, or a field has another type or holds half a
-            character (a lone surrogate).
+        InvalidParameter: It is none of these, or a field has another type, holds half a
+            character (a lone surrogate), or is a time out of range.
     """
     document = _as_document(given)
     for name in ("key", "text", "title", "collection"):
@@ -38,7 +46,32 @@ def accept(given: Addable) -> Document:
     if not isinstance(document.metadata, Mapping):
         kind = type(document.metadata).__name__
         raise InvalidParameter(f"the metadata of a document are a mapping, not {kind}")
+    if document.links or any(getattr(document, name) is not None for name in _TIMES):
+        _check_history(document)
     return document
+
+
+def _check_history(document: Document) -> None:
+    """Raise InvalidParameter where a time or a link is none."""
+    for name in _TIMES:
+        value = getattr(document, name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int):
+            kind = type(value).__name__
+            raise InvalidParameter(
+                f"{name} of a document is a number of seconds since 1970, UTC, not {kind}"
+            )
+        try:
+            seconds(value)
+        except ValueError as error:
+            raise InvalidParameter(f"{name} of a document: {error}") from None
+    if not isinstance(document.links, tuple | list) or not all(
+        isinstance(link, str) for link in document.links
+    ):
+        raise InvalidParameter("the links of a document are a list of keys, each a string")
+    for link in document.links:
+        encode(link)
 
 
 def _as_document(given: Addable) -> Document:
@@ -57,6 +90,10 @@ def _as_document(given: Addable) -> Document:
             given.get("title"),
             given.get("collection"),
             given.get("metadata") or {},
+            seen_at=given.get("seen_at"),
+            published_at=given.get("published_at"),
+            links=given.get("links") or (),
+            seen_since=given.get("seen_since"),
         )
     if isinstance(given, tuple | list) and len(given) == 2:
         return Document(*given)

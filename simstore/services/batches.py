@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from simstore.fingerprint.features import FeatureCounts, assemble
-from simstore.model import Outcome
-from simstore.services import counting, standing
+from simstore.model import Duplicate, Outcome
+from simstore.services import counting, history, standing
+from simstore.services.cluster_changes import note_changes
 from simstore.services.decisions import Decisions, FinalDocument, decide
+from simstore.services.found_duplicates import write_duplicates
+from simstore.services.history import KeyHistory
 from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import PreparedBatch
+from simstore.services.remove import remove_rows
+from simstore.services.screen import CheckOptions, Screen
 from simstore.storage import deltas, documents, fingerprints, generations, runs, sketches
 from simstore.storage.engine import Connection
+from simstore.storage.history import put_times
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +32,16 @@ class BatchOutcome:
     Attributes:
         outcomes: One a document, in their order.
         duplicates: Place of a document to the key of the earliest other with its content.
+        found: Duplicates that a check before the insert found, in their order.
+        renewed: Keys that were added, got another text, or were skipped.
+        orphans: Keys that were skipped because of documents which have gone or changed.
     """
 
     outcomes: tuple[Outcome, ...]
     duplicates: Mapping[int, bytes]
+    found: tuple[Duplicate, ...] = ()
+    renewed: frozenset[bytes] = frozenset()
+    orphans: frozenset[bytes] = frozenset()
 
 
 def store_batch(
@@ -40,6 +53,7 @@ def store_batch(
     run_id: int,
     seen_at: int,
     source_ids: Mapping[int, int] | None = None,
+    check: CheckOptions | None = None,
 ) -> BatchOutcome:
     """Add, update or leave each document, as if one after the other.
 
@@ -49,27 +63,38 @@ def store_batch(
         state: What stands in the writer's transaction.
         batch: The documents, prepared with the scheme of ``state``.
         run_id: The ingest run.
-        seen_at: Time at which the documents were seen.
+        seen_at: The time, when documents were seen that have no date of their own.
         source_ids: Source of each document by its place in the batch; none: from no source.
+        check: What is done with duplicates; then no key occurs twice. None: they are not looked
+            for.
     """
-    decisions = decide(connection, batch, source_ids or {})
-    documents.touch_many(
-        connection,
-        [
-            final.stored.document_id
-            for key in sorted(decisions.unchanged)
-            if (final := decisions.finals[key]).stored is not None
-        ],
-        seen_at,
-    )
+    make_screen = None
+    if check is not None:
+        make_screen = partial(Screen, opened, connection, state, batch, options=check)
+    decisions = decide(connection, batch, source_ids or {}, make_screen)
+    orphans = remove_rows(opened, connection, state, decisions.left)
+    histories = history.tell(batch, decisions, seen_at)
     ids = {k: final.stored.document_id for k, final in decisions.finals.items() if final.stored}
     changed = {k: final for k, final in decisions.finals.items() if final.place is not None}
+    put_times(
+        connection,
+        {ids[key]: one.times for key, one in histories.items() if key not in changed},
+    )
     if changed:
-        ids |= _write(
-            opened, connection, state, batch, changed, ids, run_id=run_id, seen_at=seen_at
-        )
+        ids |= _write(opened, connection, state, batch, changed, ids, histories, run_id=run_id)
+    history.write(connection, histories, ids)
+    note_changes(connection, _moved_digests(changed, histories))
     _write_seen(connection, decisions, changed, ids)
-    return BatchOutcome(tuple(decisions.outcomes), decisions.duplicates)
+    found, more = write_duplicates(
+        connection, batch, decisions, ids, run_id=run_id, seen_at=seen_at
+    )
+    return BatchOutcome(
+        tuple(decisions.outcomes),
+        decisions.duplicates,
+        found,
+        frozenset(decisions.renewed),
+        frozenset((*orphans, *more)),
+    )
 
 
 def _write(
@@ -79,19 +104,17 @@ def _write(
     batch: PreparedBatch,
     changed: Mapping[bytes, FinalDocument],
     stored_ids: Mapping[bytes, int],
+    histories: Mapping[bytes, KeyHistory],
     *,
     run_id: int,
-    seen_at: int,
 ) -> dict[bytes, int]:
     """Write the documents that are new or changed; return the numbers of the new ones."""
     rows = {
-        key: _columns(batch, key, final, run_id=run_id, seen_at=seen_at)
+        key: _columns(batch, key, final, run_id) | histories[key].times.columns()
         for key, final in changed.items()
     }
     new = [key for key, final in changed.items() if final.stored is None]
-    new_ids = documents.insert_many(
-        connection, [rows[key] | {"first_seen": seen_at} for key in new]
-    )
+    new_ids = documents.insert_many(connection, [rows[key] for key in new])
     added = dict(zip(new, new_ids, strict=True))
     ids = {**stored_ids, **added}
     recounted = sorted(
@@ -112,6 +135,16 @@ def _write(
     if recounted:
         generations.note_change(connection)
     return added
+
+
+def _moved_digests(
+    changed: Mapping[bytes, FinalDocument], histories: Mapping[bytes, KeyHistory]
+) -> set[bytes]:
+    """Return the texts of which a document is new, other than before, or was first seen earlier."""
+    digests = {final.digest for final in changed.values()}
+    digests.update(final.stored.digest for final in changed.values() if final.stored)
+    digests.update(one.digest for one in histories.values() if one.moved)
+    return digests
 
 
 def _features_changed(state: State, final: FinalDocument) -> bool:
@@ -140,9 +173,7 @@ def _write_seen(
     )
 
 
-def _columns(
-    batch: PreparedBatch, key: bytes, final: FinalDocument, *, run_id: int, seen_at: int
-) -> dict[str, Any]:
+def _columns(batch: PreparedBatch, key: bytes, final: FinalDocument, run_id: int) -> dict[str, Any]:
     place = final.place or 0
     return {
         "key": key,
@@ -156,7 +187,6 @@ def _columns(
         "byte_offset": batch.documents[place].byte_offset,
         "byte_count": batch.sizes[place],
         "token_count": batch.token_counts[place],
-        "last_seen": seen_at,
         "revision": final.revision,
     }
 

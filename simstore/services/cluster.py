@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
-from simstore.model import CanonicalPolicy, Cluster, Clustering, ClusterMember, LeastShares
+from simstore.model import Cluster, Clustering, ClusterMember, LeastShares
 from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.stars import star_clusters
+from simstore.services.canonical_order import CanonicalOrder
 from simstore.services.contents import Contents, Progress, read_contents
 from simstore.services.opened import OpenStore, State
 from simstore.services.query import stale_reason
 from simstore.services.verified_edges import EdgeFinder, Edges
 
-POLICIES = ("first", "longest")
 # Least resemblance where it alone decides.
 RESEMBLANCE_ALONE = 0.5
 
@@ -42,8 +42,9 @@ class ClusterOptions:
         min_cosine: Least cosine that goes with the likeness, 0 to 1; None: 0.68.
         radius: Radius of channel 1, bits, inclusive; None: min(3, M).
         exact_join: Compare by the exact join, which finds every edge, not by the channels.
-        policy: Which document is canonical. ``first``: the first of the order of ingest;
-            ``longest``: that of the most bytes, of several the first.
+        policy: Which document is canonical. ``first``: the first seen, of several the first of
+            the order of ingest; ``longest``: that of the most bytes, of several the first;
+            ``prefer:REGEX``: the first whose key has a match of the expression, else the first.
         min_size: Leave out clusters of fewer documents.
         collection: Only documents of this collection.
     """
@@ -51,7 +52,7 @@ class ClusterOptions:
     min_resemblance: float | None = None
     radius: int | None = None
     exact_join: bool = False
-    policy: CanonicalPolicy = "first"
+    policy: str = "first"
     min_size: int = 2
     collection: str | None = None
     min_likeness: float | None = None
@@ -82,7 +83,7 @@ def cluster_documents(
     with opened.database.read() as connection:
         state = opened.state(connection)
         radius = _radius(state, options)
-        basis = _basis(state, options)
+        basis = cluster_basis(state, exact_join=options.exact_join)
         least = _least(state, options)
         held = read_contents(
             opened, connection, state, collection=options.collection, on_progress=on_progress
@@ -117,8 +118,7 @@ def _check(options: ClusterOptions) -> None:
         raise InvalidParameter("a least cosine goes with a least likeness: give that too")
     if options.min_cosine is not None and not 0 <= options.min_cosine <= 1:
         raise InvalidParameter(f"min cosine {options.min_cosine}: it must be 0 to 1")
-    if options.policy not in POLICIES:
-        raise InvalidParameter(f"policy {options.policy!r}: choose one of {', '.join(POLICIES)}")
+    CanonicalOrder.parse(options.policy)
     if options.min_size < 1:
         raise InvalidParameter(f"min size {options.min_size}: it must be at least 1")
     if options.exact_join and options.radius is not None:
@@ -161,8 +161,12 @@ def _least(state: State, options: ClusterOptions) -> LeastShares:
     return LeastShares(RESEMBLANCE_ALONE)
 
 
-def _basis(state: State, options: ClusterOptions) -> Literal["text", "sketch"]:
+def cluster_basis(state: State, *, exact_join: bool) -> Literal["text", "sketch"]:
     """Return by what the edges are verified.
+
+    Args:
+        state: The store.
+        exact_join: It is to be by the exact join, not by the channels.
 
     Raises:
         NotFound: There is nothing to verify them by.
@@ -170,7 +174,7 @@ def _basis(state: State, options: ClusterOptions) -> Literal["text", "sketch"]:
     if state.settings.text_kept:
         return "text"
     again = "ingest into a store that keeps texts (`simstore init` without --no-text)"
-    if options.exact_join:
+    if exact_join:
         other = "cluster by the sketches without it, or " if state.channels.minhash else ""
         raise NotFound(f"this store keeps no texts for the exact join; {other}{again}")
     if not state.channels.minhash:
@@ -183,17 +187,15 @@ def _basis(state: State, options: ClusterOptions) -> Literal["text", "sketch"]:
 def _clusters(
     held: Contents, edges: Edges, options: ClusterOptions, basis: Literal["text", "sketch"]
 ) -> list[Cluster]:
-    by_length = options.policy == "longest"
-    # Copies of a text have its edges and one to each other, so they follow their first document.
-    order = _order(held.firsts, held.byte_counts, by_length=by_length)
-    centre_texts = star_clusters(edges.first, edges.second, order)
-    resemblance = _to_centre(centre_texts, edges, edges.resemblance)
-    likeness = None if edges.likeness is None else _to_centre(centre_texts, edges, edges.likeness)
-    centres = held.firsts[centre_texts[held.texts]]
+    ordered, firsts = policy_order(held, CanonicalOrder.parse(options.policy))
     rows = np.arange(len(held.keys))
-    ordered = _order(rows, held.byte_counts[held.texts], by_length=by_length)
     places = np.empty(len(rows), np.int64)
     places[ordered] = rows
+    # Copies of a text have its edges and one to each other, so they follow their first document.
+    centre_texts = star_clusters(edges.first, edges.second, np.argsort(places[firsts]))
+    resemblance = _to_centre(centre_texts, edges, edges.resemblance)
+    likeness = None if edges.likeness is None else _to_centre(centre_texts, edges, edges.likeness)
+    centres = firsts[centre_texts[held.texts]]
     # By the place of the canonical document, then by one's own; the canonical one is the first.
     members = np.lexsort((places, places[centres]))
     starts = np.flatnonzero(np.diff(centres[members], prepend=-1)).tolist()
@@ -224,13 +226,25 @@ def _clusters(
     return found
 
 
-def _order(
-    firsts: NDArray[np.int64], byte_counts: NDArray[np.int64], *, by_length: bool
-) -> NDArray[np.int64]:
-    """Return the places of documents in the policy's order; ``firsts``: their order of ingest."""
-    if by_length:
-        return np.lexsort((firsts, -byte_counts))
-    return np.argsort(firsts, kind="stable")
+def policy_order(
+    held: Contents, order: CanonicalOrder
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order in which a policy takes documents, and the first document of each text.
+
+    Args:
+        held: The documents.
+        order: The policy.
+
+    Returns:
+        Places of the documents in order, shape (documents,), and of the first with each text,
+        shape (texts,); int64.
+    """
+    majors = order.majors(held.keys, held.byte_counts[held.texts].tolist())
+    ordered = np.lexsort((held.document_ids, held.first_seen, np.array(majors, np.int64)))
+    firsts = np.empty(len(held.firsts), np.int64)
+    # The last that is put there is the first of the order.
+    firsts[held.texts[ordered[::-1]]] = ordered[::-1]
+    return ordered, firsts
 
 
 def _to_centre(

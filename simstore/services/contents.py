@@ -31,9 +31,11 @@ class Contents:
     Attributes:
         keys: Key of each document.
         document_ids: Its place in the order of ingest, int64, shape (documents,).
+        first_seen: When it was first seen, seconds since 1970, int64, shape (documents,).
         texts: Which text it has, int64, shape (documents,).
         words: Its fingerprint, shape (documents, words).
         fingerprinted: Whether it has one, shape (documents,).
+        digests: BLAKE2b-128 of each text, ``V16``, shape (texts,).
         firsts: First document with each text, int64, shape (texts,).
         byte_counts: Bytes of each text, int64, shape (texts,).
         feature_counts: Features that occur in each text, int64, shape (texts,).
@@ -43,9 +45,11 @@ class Contents:
 
     keys: list[str]
     document_ids: NDArray[np.int64]
+    first_seen: NDArray[np.int64]
     texts: NDArray[np.int64]
     words: NDArray[np.uint64]
     fingerprinted: NDArray[np.bool_]
+    digests: NDArray[np.void]
     firsts: NDArray[np.int64]
     byte_counts: NDArray[np.int64]
     feature_counts: NDArray[np.int64]
@@ -73,6 +77,7 @@ def read_contents(
     total = documents.count(connection)
     keys: list[str] = []
     numbers: list[int] = []
+    times: list[int] = []
     places: dict[bytes, int] = {}
     texts: list[int] = []
     facts: list[tuple[int, int, int]] = []
@@ -89,6 +94,7 @@ def read_contents(
                 fresh.append(row.document_id)
             keys.append(row.key.decode("utf-8", "surrogateescape"))
             numbers.append(row.document_id)
+            times.append(row.first_seen)
             texts.append(place)
         page_words, page_known = fingerprint_words(
             connection, state, [row.document_id for row in rows]
@@ -104,9 +110,11 @@ def read_contents(
     return Contents(
         keys,
         np.array(numbers, np.int64),
+        np.array(times, np.int64),
         np.array(texts, np.int64),
         np.vstack(words),
         np.concatenate(known),
+        np.frombuffer(b"".join(places), "V16"),
         firsts,
         byte_counts,
         feature_counts,

@@ -6,12 +6,13 @@ the size of a batch never changes the outcome.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from simstore.model import Outcome
 from simstore.services.prepare import PreparedBatch
+from simstore.services.screen import Screen
 from simstore.storage import documents, runs
 from simstore.storage.documents import DocumentRow
 from simstore.storage.engine import Connection
@@ -53,6 +54,10 @@ class Decisions:
     Attributes:
         seen: Origin to (key, digest) of records that are not what their document was taken from:
             it has other content by now, or the same from elsewhere.
+        again: Places of records that stand in their source where they stood before.
+        renewed: Keys that got a text: another than before, or their first.
+        left: Documents that left, because they duplicate others by now.
+        screen: What a check before the insert found; None: there was none.
     """
 
     finals: dict[bytes, FinalDocument]
@@ -60,14 +65,29 @@ class Decisions:
     duplicates: dict[int, bytes] = field(default_factory=dict)
     seen: dict[Origin, tuple[bytes, bytes]] = field(default_factory=dict)
     unchanged: set[bytes] = field(default_factory=set)
+    again: set[int] = field(default_factory=set)
+    renewed: set[bytes] = field(default_factory=set)
+    left: list[int] = field(default_factory=list)
+    screen: Screen | None = None
 
 
 def decide(
-    connection: Connection, batch: PreparedBatch, source_ids: Mapping[int, int]
+    connection: Connection,
+    batch: PreparedBatch,
+    source_ids: Mapping[int, int],
+    make_screen: Callable[[Mapping[bytes, DocumentRow]], Screen] | None = None,
 ) -> Decisions:
-    """Go through the documents in order and say what becomes of each."""
+    """Go through the documents in order and say what becomes of each.
+
+    Args:
+        connection: A writer.
+        batch: The documents; where there is a screen, no key occurs twice.
+        source_ids: Source of each document by its place in the batch.
+        make_screen: Makes a check before the insert of what is stored under their keys.
+    """
     stored = documents.by_keys(connection, sorted(set(batch.keys)))
     decisions = Decisions({key: _as_stored(row) for key, row in stored.items()})
+    screen = decisions.screen = make_screen(stored) if make_screen else None
     finals = decisions.finals
     holders = {
         digest: {key: document_id for document_id, key in rows}
@@ -86,17 +106,33 @@ def decide(
             )  # fmt: skip
             known = seen.get(place) == digest or decisions.seen.get(here) == (key, digest)
             if same or known:
-                if not known and None not in here and here != (final.source_id, final.position):
+                if known or (None not in here and here == (final.source_id, final.position)):
+                    decisions.again.add(place)
+                elif None not in here:
                     decisions.seen[here] = (key, digest)
                 decisions.outcomes.append("unchanged")
                 decisions.unchanged.add(key)
                 continue
+        original = None
+        if final is None or final.digest != digest:
+            decisions.renewed.add(key)
+            original = screen.original_of(place) if screen else None
+        if original is not None and screen is not None and screen.skips:
+            decisions.outcomes.append("skipped")
+            if final is not None:
+                holders.get(final.digest, {}).pop(key, None)
+                del finals[key]
+                if final.stored is not None:
+                    decisions.left.append(final.stored.document_id)
+            continue
+        if final is not None:
             before = (final.source_id, final.position)
             # A later page of one file is not superseded by an earlier one: it comes again.
             if None not in before and not (before[0] == here[0] and _after(before, here)):
                 decisions.seen[before] = (key, final.digest)
             holders.get(final.digest, {}).pop(key, None)
-        decisions.outcomes.append("added" if final is None else "updated")
+        made: Outcome = "added" if final is None else "updated"
+        decisions.outcomes.append(made if original is None else "flagged")
         finals[key] = FinalDocument(
             digest, document.title, document.collection, fields, here[0], here[1],
             1 if final is None else final.revision + 1,

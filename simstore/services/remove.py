@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from simstore.errors import DocumentNotFound
-from simstore.services import counting
-from simstore.services.opened import OpenStore
+from simstore.services import counting, duplicates
+from simstore.services.cluster_changes import note_changes
+from simstore.services.opened import OpenStore, State
 from simstore.services.refresh import Progress, refresh
-from simstore.storage import documents, fingerprints, generations
+from simstore.storage import deltas, documents, fingerprints, generations
+from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
-BATCH_DOCUMENTS = 1_000
+# Documents a transaction: a page of fingerprints that loses several is written once for all.
+BATCH_DOCUMENTS = 4_000
 
 
 def remove_documents(
     opened: OpenStore,
     keys: Sequence[str],
     *,
+    missing_ok: bool = False,
     refresh_after: bool = True,
+    on_progress: Progress | None = None,
     on_refresh: Progress | None = None,
+    on_orphan: Callable[[str], None] | None = None,
 ) -> int:
-    """Remove the documents with these keys; return how many there were.
+    """Remove the documents with these keys, in batches; return how many there were.
+
+    A process that is killed has removed whole batches.
 
     Args:
         opened: The store.
         keys: Keys; a repeated one counts once.
+        missing_ok: Pass over keys that are not there.
         refresh_after: Refresh a live store at the end.
+        on_progress: Called after each batch, with keys done and in all.
         on_refresh: Called while the store is refreshed, with documents done and in all.
+        on_orphan: Called with each key that was skipped as a duplicate of one that is removed,
+            after the batch is committed.
 
     Raises:
         DocumentNotFound: A key is not there; then nothing is removed.
@@ -36,26 +48,78 @@ def remove_documents(
     wanted = list(dict.fromkeys(encode(key) for key in keys))
     with opened.database.read() as connection:
         opened.state(connection)
-        found = documents.by_keys(connection, wanted)
+        found = documents.numbers_of(connection, wanted)
     for key in wanted:
-        if key not in found:
+        if key not in found and not missing_ok:
             raise DocumentNotFound(key.decode("utf-8", "surrogateescape"))
-    removed = 0
+    # In the order of ingest, which is that of most tables.
+    wanted = sorted(found, key=found.__getitem__)
+    removed = done = 0
     for part in documents.chunks(wanted, BATCH_DOCUMENTS):
         with opened.write() as connection:
-            generations.refuse_during_reindex(connection)
-            state = opened.state(connection)
-            rows = documents.by_keys(connection, part)
-            ids = sorted(row.document_id for row in rows.values())
-            if not ids:
-                continue
-            counting.change_vocabulary(opened, connection, state, removed=ids)
-            fingerprints.unlink_many(connection, ids)
-            documents.delete_many(connection, ids)
-            generations.note_change(connection)
-            removed += len(ids)
+            # Others may have removed some meanwhile, and added them again.
+            ids = list(documents.numbers_of(connection, part).values())
+            orphans = remove_batch(opened, connection, ids)
+        removed += len(ids)
+        done += len(part)
+        if on_orphan is not None:
+            for orphan in orphans:
+                on_orphan(orphan.decode("utf-8", "surrogateescape"))
+        if on_progress is not None:
+            on_progress(done, len(wanted))
+    refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
+    return removed
+
+
+def refresh_live(
+    opened: OpenStore, *, refresh_after: bool = True, on_refresh: Progress | None = None
+) -> None:
+    """Refresh a live store that is not fresh any more."""
     with opened.database.read() as connection:
         state = opened.state(connection)
     if refresh_after and state.settings.policy == "live" and not state.is_fresh:
         refresh(opened, on_progress=on_refresh)
-    return removed
+
+
+def remove_batch(
+    opened: OpenStore, connection: Connection, document_ids: Sequence[int]
+) -> list[bytes]:
+    """Remove the documents of one transaction; return the keys that became orphans.
+
+    Raises:
+        ReindexInProgress: The store is between two schemes.
+    """
+    generations.refuse_during_reindex(connection)
+    state = opened.state(connection)
+    orphans = remove_rows(opened, connection, state, document_ids)
+    deltas.merge_many(connection, state.scheme_id, 1)
+    return orphans
+
+
+def remove_rows(
+    opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
+) -> list[bytes]:
+    """Remove documents with all that stands for them, within a transaction of the caller.
+
+    Their part in the vocabulary, fingerprints, sketches, earlier versions and links go; the texts
+    that lost a document are noted for the clusters that are kept.
+
+    Args:
+        opened: The store.
+        connection: A writer; the caller commits.
+        state: What stands in the writer's transaction.
+        document_ids: Stored documents, in any order, each once.
+
+    Returns:
+        Keys that were skipped as duplicates of these documents: nothing stands for them any more.
+    """
+    ids = sorted(document_ids)
+    if not ids:
+        return []
+    orphans = duplicates.orphan(connection, ids)
+    note_changes(connection, documents.digests_of(connection, ids))
+    counting.change_vocabulary(opened, connection, state, removed=ids)
+    fingerprints.unlink_many(connection, ids)
+    documents.delete_many(connection, ids)
+    generations.note_change(connection)
+    return orphans

@@ -40,14 +40,18 @@ class KeptTail:
 
 
 class SketchSearch:
-    """A search by sketches in one snapshot of a store."""
+    """A search by sketches in one snapshot of a store.
+
+    Attributes:
+        layout: The bands that sketches are cut into.
+    """
 
     def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:
         self._opened = opened
         self._connection = connection
         self._state = state
         self._packed = sketches.layout(connection, state.scheme_id)
-        self._layout = self._packed.layout if self._packed else state.channels.layout
+        self.layout = self._packed.layout if self._packed else state.channels.layout
 
     def find(self, wanted: NDArray[np.uint16]) -> list[dict[int, StoredSketch]]:
         """Return the stored sketches that agree with each in a band, by their documents.
@@ -57,7 +61,7 @@ class SketchSearch:
         """
         if not len(wanted):
             return []
-        queries = band_values(wanted, self._layout)
+        queries = band_values(wanted, self.layout)
         numbers = [self._packed_candidates(queries)]
         numbers += [table.candidates(queries) for table in self._tail()]
         found = []
@@ -96,7 +100,7 @@ class SketchSearch:
         stored = [row for row in rows.values() if row.packed]
         if not stored:
             return {}
-        bands = band_values(self._unpacked([row.packed for row in stored]), self._layout)
+        bands = band_values(self._unpacked([row.packed for row in stored]), self.layout)
         agree = (bands == query).any(axis=1)
         return {row.document_id: row for row, agrees in zip(stored, agree, strict=True) if agrees}
 
@@ -116,7 +120,7 @@ class SketchSearch:
                 after = int(kept.table.numbers[-1])
         held = sum(len(table.numbers) for table in tables)
         for numbers, packed in sketches.read_after(self._connection, state.scheme_id, after):
-            table = BandTable(band_values(self._unpacked(packed), self._layout), numbers)
+            table = BandTable(band_values(self._unpacked(packed), self.layout), numbers)
             held += len(numbers)
             if held > _KEPT_SKETCHES:
                 yield from tables
@@ -125,7 +129,7 @@ class SketchSearch:
         if held > _KEPT_SKETCHES:
             yield from tables
             return
-        whole = _joined(tables, self._layout.bands)
+        whole = _joined(tables, self.layout.bands)
         if kept is None or kept.changes <= state.settings.changes:
             opened.kept_tail = KeptTail(state.scheme_id, layout_id, state.settings.changes, whole)
         yield whole

@@ -4,19 +4,45 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from io import BufferedReader
-from math import isfinite
 from typing import Any
 
 from simstore.model import Document, Rejection
+from simstore.sources.dates import seconds
+from simstore.sources.exported import TOO_DEEP, is_exported, read_exported, well_formed_value
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
 from simstore.sources.streams import DamagedStream
 from simstore.text.decoding import UTF8_BOM, well_formed
 
 KEY_FIELDS = ("key", "id", "url", "doc_id")
-_DEEPEST = 100
-_TOO_DEEP = "not usable: nested too deeply"
 TEXT_FIELDS = ("text", "content", "body")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFields:
+    """The fields of a record that say when it was seen and what it links to.
+
+    A field that is named is no metadata; a record may lack it.
+
+    Attributes:
+        seen: When the source saw the document; None: no field says so.
+        published: When the document was published.
+        links: Keys that it links to: a string, or a list of strings.
+    """
+
+    seen: str | None = None
+    published: str | None = None
+    links: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.seen or self.published or self.links)
+
+
+_NO_HISTORY = HistoryFields()
+# When it was seen, when it was published, what it links to, since when it was seen.
+History = tuple[int | None, int | None, tuple[str, ...], int | None]
+_UNKNOWN: History = (None, None, (), None)
 
 
 def read_jsonl(
@@ -28,12 +54,15 @@ def read_jsonl(
     max_document_bytes: int | None = MAX_DOCUMENT_BYTES,
     key_field: str | None = None,
     text_field: str | None = None,
+    history_fields: HistoryFields = _NO_HISTORY,
 ) -> Iterator[Record]:
     """Yield the records of a JSON Lines file.
 
     The key is the first of the fields ``key``, ``id``, ``url`` and ``doc_id``, else ``NAME:LINE``
     (from 1); the text is the first of ``text``, ``content`` and ``body``. ``title`` and
-    ``collection`` are kept as such, all other fields as metadata. Blank lines are skipped.
+    ``collection`` are kept as such, all other fields as metadata; records of ``simstore export``
+    say which field is which, and where ``key_field`` is not given, they are read so. Blank lines
+    are skipped.
 
     Args:
         stream: Bytes from ``byte_offset`` on, which is a line's beginning.
@@ -43,6 +72,8 @@ def read_jsonl(
         max_document_bytes: Longer lines are rejected, without being held; None: no limit.
         key_field: The one field that holds the key; a record without it is rejected.
         text_field: The one field that holds the text.
+        history_fields: The fields that hold times and links; a record whose field is no time, or
+            no list of keys, is rejected.
     """
     key_fields = (key_field,) if key_field else KEY_FIELDS
     text_fields = (text_field,) if text_field else TEXT_FIELDS
@@ -63,12 +94,16 @@ def read_jsonl(
                     f"the line has {size:,} bytes, more than the limit of {max_document_bytes:,}"
                 )
             else:
-                found = _parse(line, name, position, key_fields, text_fields, bool(key_field))
+                found = _parse(
+                    line, name, position, key_fields, text_fields, bool(key_field), history_fields
+                )
                 if isinstance(found, str):
                     reason = found
                 else:
-                    key, text, title, collection, metadata = found
-                    yield Document(key, text, title, collection, metadata, position, offset, end)
+                    key, text, title, collection, metadata, history = found
+                    yield Document(
+                        key, text, title, collection, metadata, position, offset, end, *history
+                    )
             if reason is not None:
                 yield Rejection(name, position, offset, end, reason, line[:HEAD_BYTES])
         position += 1
@@ -99,8 +134,9 @@ def _parse(
     key_fields: tuple[str, ...],
     text_fields: tuple[str, ...],
     key_required: bool,
-) -> tuple[str, str, str | None, str | None, dict[str, Any]] | str:
-    """Return key, text, title, collection and metadata, or the reason to reject the line."""
+    history_fields: HistoryFields,
+) -> tuple[str, str, str | None, str | None, dict[str, Any], History] | str:
+    """Return key, text, title, collection, metadata, times and links; or why it is rejected."""
     try:
         record = json.loads(line.removeprefix(UTF8_BOM).decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -108,11 +144,16 @@ def _parse(
     except json.JSONDecodeError as error:
         return f"not JSON: {error.msg} at column {error.colno}"
     except RecursionError:
-        return _TOO_DEEP
+        return TOO_DEEP
     except ValueError as error:
         return f"not usable: {error}"
     if not isinstance(record, dict):
         return f"a JSON {type(record).__name__}, not an object"
+    if is_exported(record) and not key_required:
+        try:
+            return read_exported(record)
+        except ValueError as error:
+            return str(error)
     text_name = next((field for field in text_fields if field in record), None)
     if text_name is None:
         return f"no text: none of the fields {', '.join(text_fields)}"
@@ -129,12 +170,16 @@ def _parse(
         if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
             return f"the field {key_name} is no key: a string or a number, not empty"
         key = str(value)
+    try:
+        history = _take_history(record, history_fields) if history_fields else _UNKNOWN
+    except ValueError as error:
+        return str(error)
     named = {}
     for field in ("title", "collection"):
         if isinstance(record.get(field), str):
             named[field] = well_formed(record.pop(field)).replace("\x00", "\ufffd")
     try:
-        metadata = _well_formed_value(record)
+        metadata = well_formed_value(record)
     except ValueError as error:
         return str(error)
     return (
@@ -143,25 +188,25 @@ def _parse(
         named.get("title"),
         named.get("collection"),
         metadata,
+        history,
     )
 
 
-def _well_formed_value(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value without lone surrogates.
+def _take_history(record: dict[str, Any], fields: HistoryFields) -> History:
+    """Take the fields of times and links out of a record.
 
     Raises:
-        ValueError: It is nested too deeply, or holds a number that JSON has no form for.
+        ValueError: One is no time, or no list of keys.
     """
-    if depth > _DEEPEST:
-        raise ValueError(_TOO_DEEP)
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, dict):
-        return {
-            well_formed(name): _well_formed_value(item, depth + 1) for name, item in value.items()
-        }
-    if isinstance(value, list):
-        return [_well_formed_value(item, depth + 1) for item in value]
-    if isinstance(value, float) and not isfinite(value):
-        raise ValueError(f"not JSON: {value}")
-    return value
+    times = []
+    for name in (fields.seen, fields.published):
+        value = record.pop(name, None) if name else None
+        try:
+            times.append(None if value is None else seconds(value))
+        except ValueError as error:
+            raise ValueError(f"the field {name}: {error}") from None
+    found = record.pop(fields.links, None) if fields.links else None
+    links = [found] if isinstance(found, str) else found or []
+    if not isinstance(links, list) or not all(isinstance(link, str) for link in links):
+        raise ValueError(f"the field {fields.links} is no list of keys, each a string")
+    return times[0], times[1], tuple(well_formed(link) for link in links), None

@@ -8,14 +8,14 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
 from simstore.model import Rejection, SourceState
 from simstore.sources.articles import read_articles
-from simstore.sources.jsonl import read_jsonl
+from simstore.sources.jsonl import HistoryFields, read_jsonl
 from simstore.sources.plain import read_plain
 from simstore.sources.source import MAX_DOCUMENT_BYTES, Record, Source
 from simstore.sources.streams import (
@@ -46,6 +46,7 @@ class ReadOptions:
         max_document_bytes: Longer records are rejected; None: no limit.
         key_field: Field of JSON Lines that holds the key; None: the usual ones.
         text_field: Field of JSON Lines that holds the text; None: the usual ones.
+        history_fields: Fields of JSON Lines that hold times and links.
     """
 
     format: Format = "auto"
@@ -53,6 +54,7 @@ class ReadOptions:
     max_document_bytes: int | None = MAX_DOCUMENT_BYTES
     key_field: str | None = None
     text_field: str | None = None
+    history_fields: HistoryFields = field(default_factory=HistoryFields)
 
 
 class FileSource:
@@ -83,6 +85,9 @@ class FileSource:
         """Return what identifies the content and the way it is read."""
         options = self._options
         fields = f"{options.key_field} {options.text_field}"
+        if options.history_fields:
+            history = options.history_fields
+            fields += f" {history.seen} {history.published} {history.links}"
         reader = f"{self._format()} {options.max_document_bytes} {fields}"
         return self._stream.state(reader[:200])
 
@@ -105,6 +110,7 @@ class FileSource:
                         max_document_bytes=limit,
                         key_field=options.key_field,
                         text_field=options.text_field,
+                        history_fields=options.history_fields,
                     )
                 elif chosen == "articles":
                     yield from read_articles(

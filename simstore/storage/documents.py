@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
+from simstore.storage.history import Times
 from simstore.storage.rows import fetch, insert_rows, select_in
 from simstore.storage.schema import document, document_text, reindexed_count, source
 
@@ -18,6 +19,7 @@ CHUNK = 500
 COLUMNS = (
     "key", "digest", "title", "collection", "metadata", "source_id", "run_id", "position",
     "byte_offset", "byte_count", "token_count", "first_seen", "last_seen", "revision",
+    "first_seen_basis", "visits", "version_seen",
 )  # fmt: skip
 _METADATA = COLUMNS.index("metadata")
 
@@ -37,6 +39,7 @@ class DocumentRow:
     source_id: int | None
     position: int | None
     revision: int
+    times: Times
 
 
 def chunks(items: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:
@@ -54,15 +57,23 @@ def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, Docume
     """Return the stored documents among these keys."""
     statement = (
         "SELECT document_id, key, digest, title, collection, metadata, source_id, position, "
-        "revision FROM document WHERE key IN ({})"
+        "revision, first_seen, first_seen_basis, last_seen, visits, "
+        "coalesce(version_seen, first_seen) FROM document WHERE key IN ({})"
     )
     found = {}
     for row in select_in(connection, statement, keys):
         fields = json.loads(row[5]) if isinstance(row[5], str) else row[5]
         found[row[1]] = DocumentRow(
-            row[0], row[1], row[2], row[3], row[4], fields, row[6], row[7], row[8]
-        )
+            row[0], row[1], row[2], row[3], row[4], fields, row[6], row[7], row[8],
+            Times(*row[9:]),
+        )  # fmt: skip
     return found
+
+
+def numbers_of(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
+    """Return the numbers of the stored documents among these keys."""
+    statement = "SELECT key, document_id FROM document WHERE key IN ({})"
+    return {row[0]: row[1] for row in select_in(connection, statement, keys)}
 
 
 def keys_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, bytes]:
@@ -85,6 +96,12 @@ def sizes_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, t
         )
         found.update((number, (digest, features)) for number, digest, features in rows)
     return found
+
+
+def digests_of(connection: Connection, document_ids: Sequence[int]) -> list[bytes]:
+    """Return the distinct digests of documents."""
+    statement = "SELECT DISTINCT digest FROM document WHERE document_id IN ({})"
+    return list({row[0] for row in select_in(connection, statement, document_ids)})
 
 
 def by_digests(
@@ -138,16 +155,6 @@ def update_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> No
         statement,
         [{"_id": row["document_id"]} | {f"_{name}": row[name] for name in columns} for row in rows],
     )
-
-
-def touch_many(connection: Connection, document_ids: Sequence[int], seen_at: int) -> None:
-    """Set the time at which documents were last seen; it never goes back."""
-    for part in chunks(document_ids):
-        connection.execute(
-            update(document)
-            .where(document.c.document_id.in_(part), document.c.last_seen < seen_at)
-            .values(last_seen=seen_at)
-        )
 
 
 def put_reindexed_counts(connection: Connection, counts: Mapping[int, int]) -> None:

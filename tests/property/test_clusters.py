@@ -9,7 +9,6 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simstore.model import CanonicalPolicy
 from simstore.services.cluster import ClusterOptions
 from simstore.store import Store
 
@@ -60,7 +59,7 @@ def by_the_rule(texts: list[str], least: Fraction, policy: str) -> list[list[int
     st.booleans(),
 )
 def test_clusters_are_those_of_the_rule(
-    texts: list[str], least: Fraction, policy: CanonicalPolicy, exact_join: bool
+    texts: list[str], least: Fraction, policy: str, exact_join: bool
 ) -> None:
     expected = by_the_rule(texts, least, policy)
     # With the largest radius the fingerprints leave no pair out, so both ways find all.

@@ -39,8 +39,10 @@ clustering = Table(
     # How sketches are cut; none: not by sketches.
     Column("bands", Integer),
     Column("band_rows", Integer),
-    # Being made anew, when it is not all there.
+    # Being made anew: the clusters are still the older ones, or none.
     Column("state", String(10), nullable=False),
+    # How often they were begun to be made; who began last may finish.
+    Column("attempt", BIG, nullable=False),
     Column("created_at", BIG, nullable=False),
     Column("updated_at", BIG, nullable=False),
     CheckConstraint("clustering_id = 1", name="one"),

@@ -1,0 +1,230 @@
+"""Repair stars after texts came, went or changed their place: only what they touch is looked at.
+
+The stars are those of :func:`simstore.search.stars.star_clusters`. Of every text is known its
+edges to canonical texts before it, its *spokes*; one without any is canonical.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+# The order of texts; of two the smaller comes first.
+Place = tuple[int, int, int]
+# Texts at the other end of edges, and the resemblance of each.
+Spokes = dict[int, float]
+
+# Texts whose edges are asked for at once.
+_ASKED_TEXTS = 1_000
+
+
+class Graph(Protocol):
+    """What a repair asks: about stars as they stood before the change, and about edges after it."""
+
+    def places(self, texts: Collection[int]) -> Mapping[int, Place]:
+        """Return the place of texts after the change; those that went need have none."""
+
+    def spokes(self, texts: Collection[int]) -> Mapping[int, Spokes]:
+        """Return the spokes of texts before the change; those without any may be left out."""
+
+    def followers(self, centres: Collection[int]) -> Mapping[int, Collection[int]]:
+        """Return the texts that had a spoke to each before the change, likewise."""
+
+    def edges(
+        self, texts: Collection[int], *, canonical_only: bool
+    ) -> Mapping[int, Mapping[int, float]]:
+        """Return the edges of each text among the texts that are there after the change.
+
+        Args:
+            texts: The texts.
+            canonical_only: Only edges to texts that were canonical before the change; others
+                may be among them.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What a change does to the stars.
+
+    Attributes:
+        before: Spokes before the change of every text that was looked at, those that went too.
+        after: Spokes after it, of those of them that are there.
+        promoted: Texts that are canonical now and were not before, ascending by place.
+        demoted: Texts that were canonical before and are there and are not now, likewise.
+    """
+
+    before: Mapping[int, Spokes]
+    after: Mapping[int, Spokes]
+    promoted: tuple[int, ...]
+    demoted: tuple[int, ...]
+
+
+def repair(
+    graph: Graph, *, gone: Collection[int], moved: Collection[int], new: Collection[int]
+) -> Repair:
+    """Return what becomes of the stars when texts go, move and come.
+
+    A text whose edges changed has moved, too, though its place be the same. The result is that of
+    all texts taken from the first, whatever the changes, as long as the stars before were.
+
+    Args:
+        graph: The stars before the change, and the edges after it.
+        gone: Texts that were there and are not any more.
+        moved: Texts that were and are there, with another place or other edges.
+        new: Texts that were not there before.
+    """
+    return _Repair(graph, gone, moved, new).run()
+
+
+class _Repair:
+    """The state of one repair.
+
+    Texts are taken by ascending place. Whatever changes when one is taken concerns later texts
+    only, so what was decided of earlier ones is final.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        gone: Collection[int],
+        moved: Collection[int],
+        new: Collection[int],
+    ) -> None:
+        self._graph = graph
+        self._gone = set(gone)
+        self._moved = set(moved)
+        self._new = set(new)
+        self._before: dict[int, Spokes] = {}
+        self._after: dict[int, Spokes] = {}
+        # Whether a text counts as canonical at the moment; one that moved only once it is taken.
+        self._canonical: dict[int, bool] = {}
+        self._places: dict[int, Place] = {}
+        self._heap: list[tuple[Place, int]] = []
+        self._waiting: set[int] = set()
+        # Spokes that this repair added, by their centre.
+        self._joined: dict[int, set[int]] = {}
+        self._edges: dict[int, Mapping[int, float]] = {}
+
+    def run(self) -> Repair:
+        self._take_out()
+        self._put_in()
+        while self._heap:
+            text = heapq.heappop(self._heap)[1]
+            self._waiting.discard(text)
+            canonical = not self._after[text]
+            if canonical == self._canonical[text]:
+                continue
+            self._canonical[text] = canonical
+            if canonical:
+                self._promote(text)
+            else:
+                self._lose({text})
+        changed = [
+            (self._places[text], text)
+            for text in self._after
+            if self._canonical[text] != self._was_canonical(text)
+        ]
+        changed.sort()
+        return Repair(
+            self._before,
+            self._after,
+            tuple(text for _, text in changed if self._canonical[text]),
+            tuple(text for _, text in changed if not self._canonical[text]),
+        )
+
+    def _was_canonical(self, text: int) -> bool:
+        return text not in self._new and not self._before[text]
+
+    def _take_out(self) -> None:
+        """Take what went or moved out of the stars."""
+        away = self._gone | self._moved
+        self._load(away)
+        centres = {text for text in away if self._was_canonical(text)}
+        for text in away:
+            self._canonical[text] = False
+        for text in self._gone:
+            del self._after[text]
+        for text in self._moved:
+            self._after[text] = {}
+        self._lose(centres)
+
+    def _put_in(self) -> None:
+        """Put what is new or moved among the texts, with its edges to what is canonical."""
+        fresh = self._moved | self._new
+        self._load(self._new)
+        found = self._graph.edges(fresh, canonical_only=True)
+        others = set().union(*found.values()) if found else set()
+        self._know_places(others | fresh)
+        self._load(others - self._after.keys())
+        for text in fresh:
+            self._canonical[text] = False
+            self._after[text] = {}
+            for other, share in found.get(text, {}).items():
+                if self._canonical[other] and self._places[other] < self._places[text]:
+                    self._after[text][other] = share
+                    self._joined.setdefault(other, set()).add(text)
+            self._push(text)
+
+    def _promote(self, text: int) -> None:
+        """Give every later text with an edge to a new canonical one a spoke to it."""
+        found = self._edges_of(text)
+        self._know_places(found)
+        later = {other for other in found if self._places[other] > self._places[text]}
+        self._load(later - self._after.keys())
+        for other in later:
+            self._after[other][text] = found[other]
+            self._joined.setdefault(text, set()).add(other)
+            if self._canonical[other]:
+                self._push(other)
+
+    def _lose(self, centres: Collection[int]) -> None:
+        """Take away the spokes to texts that are canonical no longer."""
+        if not centres:
+            return
+        followers = self._graph.followers(centres)
+        self._load(set().union(*followers.values()) - self._before.keys())
+        for centre in centres:
+            for text in {*followers.get(centre, ()), *self._joined.pop(centre, ())}:
+                spokes = self._after.get(text)
+                if spokes is not None and spokes.pop(centre, None) is not None and not spokes:
+                    self._push(text)
+
+    def _push(self, text: int) -> None:
+        if text not in self._waiting:
+            self._waiting.add(text)
+            self._know_places((text,))
+            heapq.heappush(self._heap, (self._places[text], text))
+
+    def _edges_of(self, text: int) -> Mapping[int, float]:
+        """Return all edges of a text; those of others that may be asked for next come with them."""
+        if text not in self._edges:
+            self._edges = {}
+            likely = [text]
+            for _, other in sorted(self._heap):
+                if len(likely) == _ASKED_TEXTS:
+                    break
+                if not self._after[other]:
+                    likely.append(other)
+            found = self._graph.edges(likely, canonical_only=False)
+            self._edges = {one: found.get(one, {}) for one in likely}
+        return self._edges[text]
+
+    def _load(self, texts: Collection[int]) -> None:
+        """Read the spokes of texts, as they were before the change."""
+        unknown = [text for text in texts if text not in self._before]
+        if not unknown:
+            return
+        stored = self._graph.spokes([text for text in unknown if text not in self._new])
+        for text in unknown:
+            spokes = stored.get(text, {})
+            self._before[text] = dict(spokes)
+            self._after[text] = dict(spokes)
+            self._canonical[text] = not spokes
+        self._know_places(text for text in unknown if text not in self._gone)
+
+    def _know_places(self, texts: Iterable[int]) -> None:
+        unknown = [text for text in texts if text not in self._places]
+        if unknown:
+            self._places.update(self._graph.places(unknown))

@@ -1,0 +1,149 @@
+"""Candidates for edges: fingerprints within a radius, sketches that agree in a band, one text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.fingerprint.minhash import band_values
+from simstore.fingerprint.simhash import to_integers
+from simstore.search.agreement import pair_codes
+from simstore.search.bands import colliding_pairs
+from simstore.search.near_pairs import near_pairs
+from simstore.search.plan import check_radius, default_radius
+from simstore.search.scan import scan_many
+from simstore.services.batch_lookup import near_many
+from simstore.services.lookup import Lookup
+from simstore.services.opened import OpenStore, State
+from simstore.services.probed import Probed
+from simstore.services.sketch_search import SketchSearch
+from simstore.storage import documents, fingerprints
+from simstore.storage.engine import Connection
+
+# Fingerprints of a tail for each text, from which it is looked up rather than read.
+_TAIL_EACH = 64
+
+
+class EdgeCandidates:
+    """Finds what may have an edge to a text, by the channels of a store.
+
+    Args:
+        opened: The store.
+        connection: A snapshot, or a writer.
+        state: What stands in it.
+        radius: Radius of channel 1, bits, inclusive; None: min(3, M).
+
+    Raises:
+        InvalidParameter: The radius is out of its range.
+    """
+
+    def __init__(
+        self, opened: OpenStore, connection: Connection, state: State, radius: int | None
+    ) -> None:
+        self._opened = opened
+        self._connection = connection
+        self._state = state
+        bits = state.scheme.bits
+        self._radius = default_radius(bits) if radius is None else radius
+        check_radius(self._radius, bits)
+        self._row = state.generation if state.channels.simhash else None
+        self._sketches = SketchSearch(opened, connection, state) if state.channels.minhash else None
+
+    def pairs(self, texts: Sequence[Probed]) -> list[tuple[int, int]]:
+        """Return the places of texts that a channel finds alike, or that are the same, ascending.
+
+        These are what :meth:`of_each` finds of the one when the other is stored.
+        """
+        total = len(texts)
+        empty = np.empty(0, np.int64)
+        codes = [empty]
+        judged = [place for place, text in enumerate(texts) if text.shingle_count != 0]
+        near = [place for place in judged if texts[place].words is not None]
+        if self._row is not None and len(near) > 1:
+            rows = np.array(near)
+            words = np.stack([one for place in near if (one := texts[place].words) is not None])
+            first, second = near_pairs(words, self._state.scheme.bits, self._radius)
+            codes.append(pair_codes(rows[first], rows[second], total))
+        sketched = [place for place in judged if texts[place].sketch is not None]
+        if self._sketches is not None and len(sketched) > 1:
+            rows = np.array(sketched)
+            made = np.stack([row for place in sketched if (row := texts[place].sketch) is not None])
+            found = rows[colliding_pairs(band_values(made, self._sketches.layout))]
+            codes.append(pair_codes(found[:, 0], found[:, 1], total))
+        firsts: dict[bytes, list[int]] = {}
+        for place, text in enumerate(texts):
+            earlier = firsts.setdefault(text.digest, [])
+            if earlier:
+                codes.append(np.array(earlier) * total + place)
+            earlier.append(place)
+        known = np.unique(np.concatenate(codes)).tolist()
+        return [(code // total, code % total) for code in known]
+
+    def of_each(self, texts: Sequence[Probed]) -> list[set[int]]:
+        """Return the documents that the channels find for each text, and those of the same text."""
+        found: list[set[int]] = [set() for _ in texts]
+        holders = documents.by_digests(self._connection, sorted({text.digest for text in texts}))
+        for place, text in enumerate(texts):
+            found[place].update(number for number, _ in holders.get(text.digest, ()))
+        # What has no shingle resembles nothing.
+        judged = [place for place, text in enumerate(texts) if text.shingle_count != 0]
+        near = [(place, words) for place in judged if (words := texts[place].words) is not None]
+        if near and self._row is not None:
+            for place, number in self._near([place for place, _ in near], [w for _, w in near]):
+                found[place].add(number)
+        sketched = [(p, sketch) for p in judged if (sketch := texts[p].sketch) is not None]
+        if sketched and self._sketches is not None:
+            agreeing = self._sketches.find(np.stack([sketch for _, sketch in sketched]))
+            for (place, _), numbers in zip(sketched, agreeing, strict=True):
+                found[place].update(numbers)
+        return found
+
+    def _near(
+        self, places: Sequence[int], words: Sequence[NDArray[np.uint64]]
+    ) -> list[tuple[int, int]]:
+        """Return (place, document) of the documents within the radius of each fingerprint."""
+        row, bits = self._row, self._state.scheme.bits
+        if row is None:
+            return []
+        distinct, which = np.unique(np.stack(words), axis=0, return_inverse=True)
+        places_of: list[list[int]] = [[] for _ in distinct]
+        for place, number in zip(places, which.reshape(-1).tolist(), strict=True):
+            places_of[number].append(place)
+        turns, values = self._fingerprints_near(distinct)
+        linked: dict[int, list[int]] = {}
+        for value, document_id, _ in fingerprints.documents_with(
+            self._connection, bits, row.generation_id, list(dict.fromkeys(values))
+        ):
+            linked.setdefault(value, []).append(document_id)
+        return [
+            (place, document_id)
+            for turn, value in zip(turns, values, strict=True)
+            for document_id in linked.get(value, ())
+            for place in places_of[turn]
+        ]
+
+    def _fingerprints_near(self, queries: NDArray[np.uint64]) -> tuple[list[int], list[int]]:
+        """Return rows of queries and the stored fingerprints within the radius of each."""
+        row, bits, radius = self._row, self._state.scheme.bits, self._radius
+        if row is None:
+            return [], []
+        lookup = Lookup(self._connection, bits, row, self._opened.database.label)
+        plan = lookup.plan(radius, query_count=len(queries))
+        turns: list[int] = []
+        values: list[int] = []
+        if plan.method == "scan":
+            for part in fingerprints.scan(self._connection, bits, row.generation_id):
+                rows, positions, _ = scan_many(part, queries, radius)
+                turns += rows.tolist()
+                values += to_integers(part[positions])
+        elif row.fingerprint_count - row.packed_count > _TAIL_EACH * len(queries):
+            for turn, value in enumerate(to_integers(queries)):
+                for near, _ in lookup.search(value, radius, plan).found:
+                    turns.append(turn)
+                    values.append(near)
+        else:
+            found = near_many(self._connection, bits, row, queries, radius, plan.thresholds)
+            turns, values = found.rows.tolist(), to_integers(found.words)
+        return turns, values

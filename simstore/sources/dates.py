@@ -1,0 +1,59 @@
+"""Times as sources and people write them, to seconds since 1970-01-01 UTC."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+_FIRST = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
+_LAST = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+_UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_DURATION = re.compile(r"([0-9]{1,9})([mhdw])")
+
+
+def seconds(value: Any) -> int:
+    """Return a time in whole seconds since 1970-01-01 UTC.
+
+    Args:
+        value: A number of seconds since then, or an ISO 8601 date with or without a time; without
+            a zone it is UTC, without a time the day's beginning.
+
+    Raises:
+        ValueError: It is neither, or not within the years 1 to 9999.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"a {type(value).__name__} is no time")
+    if isinstance(value, str):
+        return _parsed(value)
+    if not _FIRST <= value <= _LAST:
+        raise ValueError(
+            f"{str(value)[:40]} is no time: seconds since 1970, within the years 1 to 9999"
+        )
+    return int(value // 1)
+
+
+def duration(text: str) -> int:
+    """Return a duration in seconds: a whole number and m, h, d or w (minutes to weeks).
+
+    Raises:
+        ValueError: It is none.
+    """
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no duration: write 30m, 12h, 90d or 8w")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _parsed(text: str) -> int:
+    try:
+        parsed = datetime.fromisoformat(text.strip())
+    except ValueError:
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        raise ValueError(
+            f"{shown!r} is no time: write 2026-05-01, 2026-05-01T12:00:00Z or seconds since 1970"
+        ) from None
+    if parsed.tzinfo is None:
+        parsed = parsed.replace(tzinfo=UTC)
+    # A zone may move the first and the last day beyond the calendar.
+    return (parsed - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)

@@ -1,0 +1,454 @@
+"""Kept clusters: their rule, their texts and edges, their names, and what waits to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.schema import (
+    cluster,
+    cluster_change,
+    cluster_spoke,
+    cluster_text,
+    clustering,
+)
+
+# Major, time of first sight, document: the smaller comes first.
+Place = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What edges are found by; where it is another, clusters are made anew.
+
+    Attributes:
+        scheme_id: The scheme.
+        generation_id: The generation, where fingerprints depend on the corpus.
+        radius: Bits; None: not by fingerprints.
+        bands: Bands of a sketch; None: not by sketches.
+        band_rows: Values of a band.
+    """
+
+    scheme_id: int
+    generation_id: int | None
+    radius: int | None
+    bands: int | None
+    band_rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringRow:
+    """The rule by which clusters are kept.
+
+    Attributes:
+        preferred: A regular expression for keys, with the policy ``prefer``.
+        state: ``building`` or ``standing``.
+        attempt: How often they were begun to be made.
+        updated_at: When they were last brought up to date.
+    """
+
+    min_resemblance: float
+    policy: str
+    preferred: str | None
+    basis: Basis
+    state: str
+    attempt: int
+    created_at: int
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """A text, and its place: that of the first of its documents."""
+
+    text_id: int
+    digest: bytes
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class StarRow:
+    """A cluster: its name, its canonical text, and the document that stands for it."""
+
+    name: int
+    centre: int
+    digest: bytes
+    document_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class HolderRow:
+    """A document, as the policies look at it."""
+
+    document_id: int
+    key: bytes
+    byte_count: int
+    first_seen: int
+
+
+def row(connection: Connection) -> ClusteringRow | None:
+    """Return the rule; None where no clusters are kept."""
+    c = clustering.c
+    found = connection.execute(
+        select(
+            c.min_resemblance, c.policy, c.preferred, c.scheme_id, c.generation_id, c.radius,
+            c.bands, c.band_rows, c.state, c.attempt, c.created_at, c.updated_at,
+        )
+    ).one_or_none()  # fmt: skip
+    if found is None:
+        return None
+    least, policy, preferred, *basis = found[:8]
+    state, attempt, created_at, updated_at = found[8:]
+    return ClusteringRow(
+        least, policy, preferred, Basis(*basis), state, attempt, created_at, updated_at
+    )
+
+
+def put_row(connection: Connection, made: ClusteringRow) -> None:
+    """Write the rule in the place of any other."""
+    connection.execute(delete(clustering))
+    basis = made.basis
+    connection.execute(
+        insert(clustering),
+        {
+            "clustering_id": 1,
+            "min_resemblance": made.min_resemblance,
+            "policy": made.policy,
+            "preferred": made.preferred,
+            "scheme_id": basis.scheme_id,
+            "generation_id": basis.generation_id,
+            "radius": basis.radius,
+            "bands": basis.bands,
+            "band_rows": basis.band_rows,
+            "state": made.state,
+            "attempt": made.attempt,
+            "created_at": made.created_at,
+            "updated_at": made.updated_at,
+        },
+    )
+
+
+def set_updated(connection: Connection, updated_at: int) -> None:
+    """Note when clusters were brought up to date."""
+    connection.execute(update(clustering).values(updated_at=updated_at))
+
+
+def are_kept(connection: Connection) -> bool:
+    """Return whether the store keeps clusters."""
+    return bool(fetch(connection, "SELECT 1 FROM clustering"))
+
+
+def add_changes(connection: Connection, digests: Iterable[bytes]) -> None:
+    """Note texts whose documents are others than before; one that is noted already stays so."""
+    rows = [(digest,) for digest in sorted(set(digests))]
+    insert_rows(connection, cluster_change, ("digest",), rows, "ON CONFLICT DO NOTHING")
+
+
+def changes(connection: Connection, limit: int) -> list[bytes]:
+    """Return noted texts, at most so many: those without documents, then by their first one."""
+    statement = (
+        "SELECT digest FROM (SELECT c.digest AS digest, min(d.document_id) AS document_id "
+        "FROM (SELECT digest FROM cluster_change ORDER BY digest LIMIT ?) c "
+        "LEFT JOIN document d ON d.digest = c.digest GROUP BY c.digest) found "
+        "ORDER BY coalesce(document_id, 0), digest"
+    )
+    return [bytes(digest) for (digest,) in fetch(connection, statement, limit)]
+
+
+def count_changes(connection: Connection) -> int:
+    """Return how many texts are noted."""
+    return int(fetch(connection, "SELECT count(*) FROM cluster_change")[0][0])
+
+
+def drop_changes(connection: Connection, digests: Sequence[bytes]) -> None:
+    """Forget noted texts: they are dealt with."""
+    for start in range(0, len(digests), 500):
+        part = digests[start : start + 500]
+        connection.execute(delete(cluster_change).where(cluster_change.c.digest.in_(part)))
+
+
+def drop_all(connection: Connection) -> None:
+    """Forget the rule, all clusters and their names, and what waits."""
+    connection.execute(update(cluster).values(merged_into=None))
+    for table in (cluster, clustering):
+        connection.execute(delete(table))
+    drop_all_changes(connection)
+    drop_texts_and_spokes(connection)
+
+
+def drop_all_changes(connection: Connection) -> None:
+    """Forget all noted texts."""
+    connection.execute(delete(cluster_change))
+
+
+def drop_texts_and_spokes(connection: Connection) -> None:
+    """Delete all texts and their edges."""
+    connection.execute(delete(cluster_spoke))
+    connection.execute(delete(cluster_text))
+
+
+def holders(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, list[HolderRow]]:
+    """Return the documents with each of these texts, in order of ingest."""
+    statement = (
+        "SELECT digest, document_id, key, byte_count, first_seen FROM document WHERE digest IN ({})"
+    )
+    found: dict[bytes, list[HolderRow]] = {}
+    for digest, *facts in select_in(connection, statement, digests):
+        found.setdefault(bytes(digest), []).append(
+            HolderRow(facts[0], bytes(facts[1]), facts[2], facts[3])
+        )
+    for rows in found.values():
+        rows.sort(key=lambda one: one.document_id)
+    return found
+
+
+def texts(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, TextRow]:
+    """Return what is known of texts, by their digests."""
+    statement = (
+        "SELECT text_id, digest, major, first_seen, document_id FROM cluster_text "
+        "WHERE digest IN ({})"
+    )
+    return {
+        bytes(digest): TextRow(number, bytes(digest), (major, seen, document_id))
+        for number, digest, major, seen, document_id in select_in(connection, statement, digests)
+    }
+
+
+def texts_by_number(connection: Connection, numbers: Sequence[int]) -> dict[int, TextRow]:
+    """Return what is known of texts, by their numbers."""
+    statement = (
+        "SELECT text_id, digest, major, first_seen, document_id FROM cluster_text "
+        "WHERE text_id IN ({})"
+    )
+    return {
+        number: TextRow(number, bytes(digest), (major, seen, document_id))
+        for number, digest, major, seen, document_id in select_in(connection, statement, numbers)
+    }
+
+
+def texts_of(
+    connection: Connection, document_ids: Sequence[int]
+) -> dict[int, tuple[bytes, int | None, bool]]:
+    """Return of documents the digest, the number of the text if known, whether it is canonical."""
+    statement = (
+        "SELECT d.document_id, d.digest, t.text_id, c.cluster_id FROM document d "
+        "LEFT JOIN cluster_text t ON t.digest = d.digest "
+        "LEFT JOIN cluster c ON c.centre_id = t.text_id WHERE d.document_id IN ({})"
+    )
+    return {
+        number: (bytes(digest), text, name is not None)
+        for number, digest, text, name in select_in(connection, statement, document_ids)
+    }
+
+
+def spokes(connection: Connection, numbers: Sequence[int]) -> dict[int, dict[int, float]]:
+    """Return the spokes of texts that have some: canonical texts and resemblances."""
+    statement = "SELECT text_id, centre_id, resemblance FROM cluster_spoke WHERE text_id IN ({})"
+    found: dict[int, dict[int, float]] = {}
+    for text, centre, share in select_in(connection, statement, numbers):
+        found.setdefault(text, {})[centre] = share
+    return found
+
+
+def followers(connection: Connection, centres: Sequence[int]) -> dict[int, list[int]]:
+    """Return the texts with a spoke to each text."""
+    statement = "SELECT centre_id, text_id FROM cluster_spoke WHERE centre_id IN ({})"
+    found: dict[int, list[int]] = {}
+    for centre, text in select_in(connection, statement, centres):
+        found.setdefault(centre, []).append(text)
+    return found
+
+
+def members(connection: Connection, centres: Sequence[int]) -> dict[int, list[int]]:
+    """Return the texts of the cluster of each canonical text, itself left out.
+
+    A text is in the cluster of the first of those that it has a spoke to.
+    """
+    joined = {text for of_centre in followers(connection, centres).values() for text in of_centre}
+    led = spokes(connection, list(joined))
+    met = {centre for of_text in led.values() for centre in of_text}
+    places = {number: row.place for number, row in texts_by_number(connection, list(met)).items()}
+    wanted = set(centres)
+    found: dict[int, list[int]] = {}
+    for text, of_text in led.items():
+        centre = min(of_text, key=places.__getitem__)
+        if centre in wanted:
+            found.setdefault(centre, []).append(text)
+    return found
+
+
+def add_texts(connection: Connection, made: Iterable[TextRow]) -> None:
+    """Write new texts."""
+    columns = ("text_id", "digest", "major", "first_seen", "document_id")
+    rows = [(one.text_id, one.digest, *one.place) for one in made]
+    insert_rows(connection, cluster_text, columns, rows)
+
+
+def move_texts(connection: Connection, places: Mapping[int, Place]) -> None:
+    """Give texts another place."""
+    statement = (
+        "UPDATE cluster_text SET major = ?, first_seen = ?, document_id = ? WHERE text_id = ?"
+    )
+    for number, place in places.items():
+        execute(connection, statement, *place, number)
+
+
+def drop_texts(connection: Connection, numbers: Sequence[int]) -> None:
+    """Delete texts with their edges."""
+    for start in range(0, len(numbers), 500):
+        part = numbers[start : start + 500]
+        connection.execute(delete(cluster_text).where(cluster_text.c.text_id.in_(part)))
+
+
+def put_spokes(connection: Connection, rows: Sequence[tuple[int, int, float]]) -> None:
+    """Write spokes: text, canonical text, resemblance; one that is there gets the new one."""
+    conflict = "ON CONFLICT (text_id, centre_id) DO UPDATE SET resemblance = excluded.resemblance"
+    insert_rows(connection, cluster_spoke, ("text_id", "centre_id", "resemblance"), rows, conflict)
+
+
+def drop_spokes(connection: Connection, rows: Iterable[tuple[int, int]]) -> None:
+    """Delete spokes: text, canonical text."""
+    for text, centre in rows:
+        execute(
+            connection,
+            "DELETE FROM cluster_spoke WHERE text_id = ? AND centre_id = ?",
+            text,
+            centre,
+        )
+
+
+def names(connection: Connection, centres: Sequence[int]) -> dict[int, int]:
+    """Return the names of the clusters around canonical texts."""
+    statement = "SELECT centre_id, cluster_id FROM cluster WHERE centre_id IN ({})"
+    return dict(select_in(connection, statement, centres))
+
+
+def centre(connection: Connection, name: int) -> int | None:
+    """Return the canonical text of a cluster; None where there is none of this name."""
+    found = fetch(connection, "SELECT centre_id FROM cluster WHERE cluster_id = ?", name)
+    return found[0][0] if found else None
+
+
+def all_names(connection: Connection) -> list[StarRow]:
+    """Return all clusters that have not ended, ascending by name."""
+    statement = (
+        "SELECT c.cluster_id, c.centre_id, t.digest, t.document_id FROM cluster c "
+        "JOIN cluster_text t ON t.text_id = c.centre_id ORDER BY c.cluster_id"
+    )
+    return [
+        StarRow(name, centre, bytes(digest), document_id)
+        for name, centre, digest, document_id in fetch(connection, statement)
+    ]
+
+
+def free_names(connection: Connection) -> None:
+    """Take the canonical texts from all names, before they get others."""
+    connection.execute(
+        update(cluster).where(cluster.c.centre_id.is_not(None)).values(centre_id=None)
+    )
+
+
+def give_names(connection: Connection, centres: Sequence[int], created_at: int) -> list[int]:
+    """Make new clusters around canonical texts; return their names, in their order."""
+    made = next_numbers(connection, "cluster", "cluster_id", len(centres))
+    rows = [(name, centre, created_at) for name, centre in zip(made, centres, strict=True)]
+    insert_rows(connection, cluster, ("cluster_id", "centre_id", "created_at"), rows)
+    return made
+
+
+def move_names(connection: Connection, centres: Mapping[int, int]) -> None:
+    """Give clusters, by their names, other canonical texts."""
+    statement = "UPDATE cluster SET centre_id = ? WHERE cluster_id = ?"
+    for name, centre in centres.items():
+        execute(connection, statement, centre, name)
+
+
+def end_names(connection: Connection, merged: Mapping[int, int | None], ended_at: int) -> None:
+    """End clusters; each became part of another, or of none."""
+    statement = (
+        "UPDATE cluster SET centre_id = NULL, merged_into = ?, ended_at = ? WHERE cluster_id = ?"
+    )
+    for name, into in merged.items():
+        execute(connection, statement, into, ended_at, name)
+
+
+def merges(connection: Connection, after: int, limit: int) -> list[tuple[int, int | None, int]]:
+    """Return clusters that ended: name, what it became part of, when; ascending by name."""
+    statement = (
+        "SELECT cluster_id, merged_into, ended_at FROM cluster WHERE ended_at IS NOT NULL "
+        "AND cluster_id > ? ORDER BY cluster_id LIMIT ?"
+    )
+    return [(row[0], row[1], row[2]) for row in fetch(connection, statement, after, limit)]
+
+
+def centres_after(
+    connection: Connection, after: int, limit: int, *, alone: bool
+) -> list[tuple[int, int]]:
+    """Return (name, canonical text) of clusters, ascending by name.
+
+    Args:
+        connection: A snapshot.
+        after: Only names above it.
+        limit: At most so many.
+        alone: Those of one document too.
+    """
+    more = (
+        ""
+        if alone
+        else "AND (EXISTS (SELECT 1 FROM cluster_spoke s WHERE s.centre_id = c.centre_id) OR "
+        "(SELECT count(*) FROM document d JOIN cluster_text t ON t.digest = d.digest "
+        "WHERE t.text_id = c.centre_id) > 1) "
+    )
+    statement = (
+        "SELECT c.cluster_id, c.centre_id FROM cluster c WHERE c.centre_id IS NOT NULL "  # noqa: S608
+        f"AND c.cluster_id > ? {more}ORDER BY c.cluster_id LIMIT ?"
+    )
+    return [(row[0], row[1]) for row in fetch(connection, statement, after, limit)]
+
+
+def counts(connection: Connection) -> tuple[int, int]:
+    """Return how many texts there are and how many of them are canonical."""
+    found = fetch(connection, "SELECT count(*) FROM cluster_text")
+    centres = fetch(connection, "SELECT count(*) FROM cluster WHERE centre_id IS NOT NULL")
+    return found[0][0], centres[0][0]
+
+
+def largest(connection: Connection) -> int:
+    """Return the number of documents of the largest cluster."""
+    statement = (
+        "SELECT coalesce(max(documents), 0) FROM (SELECT count(*) AS documents FROM ("
+        "SELECT t.digest AS digest, coalesce((SELECT s.centre_id FROM cluster_spoke s "
+        "JOIN cluster_text c ON c.text_id = s.centre_id WHERE s.text_id = t.text_id "
+        "ORDER BY c.major, c.first_seen, c.document_id LIMIT 1), t.text_id) AS centre_id "
+        "FROM cluster_text t) joined JOIN document d ON d.digest = joined.digest "
+        "GROUP BY centre_id) sized"
+    )
+    return int(fetch(connection, statement)[0][0])
+
+
+def next_numbers(connection: Connection, table: str, column: str, count: int) -> list[int]:
+    """Return numbers that no row of a table has had, ascending, for a writer."""
+    if not count:
+        return []
+    if connection.dialect.name == "postgresql":
+        asked = f"SELECT nextval(pg_get_serial_sequence('{table}', '{column}')) "
+        rows = fetch(connection, asked + "FROM generate_series(1, ?)", count)
+        return sorted(row[0] for row in rows)
+    found = fetch(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+    first = (found[0][0] if found else 0) + 1
+    return list(range(first, first + count))
+
+
+def text_pages(connection: Connection, limit: int) -> Iterator[list[TextRow]]:
+    """Yield all texts, ascending by number, some at a time."""
+    statement = (
+        "SELECT text_id, digest, major, first_seen, document_id FROM cluster_text "
+        "WHERE text_id > ? ORDER BY text_id LIMIT ?"
+    )
+    after = 0
+    while rows := fetch(connection, statement, after, limit):
+        yield [TextRow(row[0], bytes(row[1]), (row[2], row[3], row[4])) for row in rows]
+        after = rows[-1][0]

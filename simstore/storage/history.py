@@ -1,0 +1,183 @@
+"""When documents were seen, their earlier versions, and the links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, func, select, text
+
+from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.schema import document, document_link, snapshot
+
+# Earlier versions that are kept of a document; beyond, the oldest go.
+MOST_SNAPSHOTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When a document was seen.
+
+    Attributes:
+        first_seen: When it was first seen, by what its basis says.
+        basis: ``ingest``: this store's clock; ``crawl``: the date of a crawl; ``published``: the
+            page's own date.
+        last_seen: When it was last seen.
+        visits: How often it was seen with its present text.
+        version_seen: When it was first seen with its present text.
+    """
+
+    first_seen: int
+    basis: str
+    last_seen: int
+    visits: int
+    version_seen: int
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the table ``document`` that hold them."""
+        same = self.version_seen == self.first_seen
+        return {
+            "first_seen": self.first_seen,
+            "first_seen_basis": self.basis,
+            "last_seen": self.last_seen,
+            "visits": self.visits,
+            "version_seen": None if same else self.version_seen,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SightRow:
+    """Which content a key was seen with, and when."""
+
+    key: bytes
+    digest: bytes
+    first_seen: int
+    last_seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRow:
+    """An earlier version of a document: a row of the table ``snapshot`` without its document."""
+
+    revision: int
+    digest: bytes
+    first_seen: int
+    last_seen: int
+    visits: int
+
+
+_SIGHT = "key, digest, first_seen, last_seen"
+_PUT_TIMES = text(
+    "UPDATE document SET first_seen = :first_seen, first_seen_basis = :first_seen_basis, "
+    "last_seen = :last_seen, visits = :visits, version_seen = :version_seen "
+    "WHERE document_id = :number"
+)
+_DROP_OLD = (
+    "DELETE FROM snapshot WHERE document_id = ? AND revision <= (SELECT revision FROM snapshot "
+    "WHERE document_id = ? ORDER BY revision DESC LIMIT 1 OFFSET ?)"
+)
+
+
+def put_times(connection: Connection, times: Mapping[int, Times]) -> None:
+    """Set when documents were seen, by their numbers."""
+    if times:
+        rows = [one.columns() | {"number": number} for number, one in sorted(times.items())]
+        connection.execute(_PUT_TIMES, rows)
+
+
+def put_snapshots(connection: Connection, versions: Mapping[int, Sequence[SnapshotRow]]) -> None:
+    """Keep earlier versions of documents, by their numbers; the oldest beyond the limit go."""
+    rows = [
+        (number, one.revision, one.digest, one.first_seen, one.last_seen, one.visits)
+        for number, some in sorted(versions.items())
+        for one in some[-MOST_SNAPSHOTS:]
+    ]
+    columns = ("document_id", "revision", "digest", "first_seen", "last_seen", "visits")
+    insert_rows(connection, snapshot, columns, rows)
+    for number, some in versions.items():
+        # A revision is a number from 1: only a later one can be the 21st version.
+        if some and some[-1].revision > MOST_SNAPSHOTS:
+            execute(connection, _DROP_OLD, number, number, MOST_SNAPSHOTS)
+
+
+def snapshots_of(
+    connection: Connection, document_ids: Sequence[int]
+) -> dict[int, list[SnapshotRow]]:
+    """Return the earlier versions of documents that have some, the oldest first."""
+    statement = (
+        "SELECT document_id, revision, digest, first_seen, last_seen, visits FROM snapshot "
+        "WHERE document_id IN ({})"
+    )
+    found: dict[int, list[SnapshotRow]] = {}
+    for row in sorted(select_in(connection, statement, document_ids)):
+        found.setdefault(row[0], []).append(SnapshotRow(*row[1:]))
+    return found
+
+
+def drop_links(connection: Connection, document_ids: Sequence[int]) -> None:
+    """Forget what documents link to."""
+    for number in document_ids:
+        execute(connection, "DELETE FROM document_link WHERE document_id = ?", number)
+
+
+def add_links(connection: Connection, links: Mapping[int, Collection[bytes]]) -> None:
+    """Note keys that documents link to, besides those that are noted."""
+    rows = [(number, target) for number, some in sorted(links.items()) for target in sorted(some)]
+    insert_rows(
+        connection, document_link, ("document_id", "target"), rows, "ON CONFLICT DO NOTHING"
+    )
+
+
+def links_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, list[bytes]]:
+    """Return the keys that documents link to, of those that link to some."""
+    statement = "SELECT document_id, target FROM document_link WHERE document_id IN ({})"
+    found: dict[int, list[bytes]] = {}
+    for number, target in sorted(select_in(connection, statement, document_ids)):
+        found.setdefault(number, []).append(target)
+    return found
+
+
+def sights_of_keys(connection: Connection, keys: Sequence[bytes]) -> list[SightRow]:
+    """Return the documents among these keys."""
+    statement = f"SELECT {_SIGHT} FROM document WHERE key IN ({{}})"  # noqa: S608 - ours
+    return [SightRow(*row) for row in select_in(connection, statement, keys)]
+
+
+def sights_of_digest(connection: Connection, digest: bytes) -> list[SightRow]:
+    """Return the documents with a content."""
+    statement = f"SELECT {_SIGHT} FROM document WHERE digest = ?"  # noqa: S608 - ours
+    return [SightRow(*row) for row in fetch(connection, statement, digest)]
+
+
+def count_unseen(connection: Connection, since: int, collection: str | None) -> int:
+    """Return how many documents were last seen before a time."""
+    statement = select(func.count()).select_from(document).where(*_unseen(since, collection))
+    return connection.execute(statement).scalar_one()
+
+
+def unseen(
+    connection: Connection, since: int, collection: str | None, after: int, limit: int
+) -> list[int]:
+    """Return numbers above ``after`` of documents that were last seen before a time, ascending."""
+    c = document.c
+    statement = (
+        select(c.document_id)
+        .where(c.document_id > after, *_unseen(since, collection))
+        .order_by(c.document_id)
+        .limit(limit)
+    )
+    return list(connection.execute(statement).scalars())
+
+
+def unseen_among(connection: Connection, document_ids: Sequence[int], since: int) -> list[int]:
+    """Return those of the documents that are there and were last seen before a time."""
+    statement = "SELECT document_id FROM document WHERE last_seen < ? AND document_id IN ({})"
+    return [row[0] for row in select_in(connection, statement, document_ids, since)]
+
+
+def _unseen(since: int, collection: str | None) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = [document.c.last_seen < since]
+    if collection is not None:
+        conditions.append(document.c.collection == collection)
+    return conditions

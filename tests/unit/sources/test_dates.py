@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from simstore.sources.dates import duration, seconds
+
+
+def of(*parts: int) -> int:
+    return int(datetime(*parts, tzinfo=UTC).timestamp())  # type: ignore[misc,arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0, 0),
+        (-1.5, -2),
+        (1_700_000_000, 1_700_000_000),
+        (1_700_000_000.9, 1_700_000_000),
+        ("2026-05-01", of(2026, 5, 1)),
+        ("2026-05-01T12:30:15Z", of(2026, 5, 1, 12, 30, 15)),
+        ("2026-05-01 12:30", of(2026, 5, 1, 12, 30)),
+        ("2026-05-01T12:30:15.9+02:00", of(2026, 5, 1, 10, 30, 15)),
+        (" 20260501 ", of(2026, 5, 1)),
+        ("1960-01-01", of(1960, 1, 1)),
+        ("0001-01-01T00:00:00+10:00", -62_135_632_800),
+    ],
+)
+def test_time_is_read(value: Any, expected: int) -> None:
+    assert seconds(value) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "", "yesterday", "2026-13-01", "1700000000", True, None, [1], {"t": 1},
+        1_700_000_000_000, float("nan"), float("inf"), -(10**15), 10**400,
+    ],
+)  # fmt: skip
+def test_what_is_no_time_is_refused_in_one_line(value: Any) -> None:
+    with pytest.raises(ValueError, match="no time") as raised:
+        seconds(value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("30m", 1_800), ("12h", 43_200), ("90d", 7_776_000), ("8w", 4_838_400)]
+)
+def test_duration_is_read(text: str, expected: int) -> None:
+    assert duration(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "90", "d", "1.5d", "-3d", "3 d", "3y", "90D", "٣d"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no duration"):
+        duration(text)
