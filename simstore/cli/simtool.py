@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from simstore import __version__
+from simstore.cli.imports import uncollected
 from simstore.cli.output import fail, write_file
 from simstore.errors import SimstoreError
 
@@ -27,11 +28,9 @@ def main(features: int, bits: int) -> None:
 
     Prints the first sample's block.
     """
-    from simstore import compiled
-    from simstore.reports.simtool import render
-    from simstore.services.simtool import run
-
-    compiled.leave_out_blas()
+    with uncollected():
+        from simstore.reports.simtool import render
+        from simstore.services.simtool import run
     try:
         samples = run(Path(), features, bits)
         write_file(Path("result.txt"), b"".join(render(samples)))

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.scheme import Scheme, SchemeRecord, check_bits
+from simstore.fingerprint.scheme import Scheme, SchemeRecord
+from simstore.fingerprint.simhash import check_bits
 
 
 class GivenScheme(Scheme):

@@ -95,35 +95,6 @@ def _sums_of_hashes(
         )
 
 
-def _ranked_sums(
-    numbers: Any, places: Any, ranks: Any, hashes: Any, bits: Any, result: Any
-) -> None:
-    """Make the fingerprint of each text from the ranks of its terms, as often as they occur."""
-    sums = np.zeros(64, np.int64)
-    spare = np.uint64(64 * hashes.shape[1] - bits)
-    occurrences = np.zeros(len(hashes) + 1, np.int64)
-    seen = np.empty(len(hashes) + 1, np.int64)
-    weights = np.empty(len(hashes) + 1, np.int64)
-    for text in range(len(places) - 1):
-        distinct = 0
-        for place in range(places[text], places[text + 1]):
-            rank = ranks[numbers[place]]
-            if rank >= 0:
-                count = occurrences[rank]
-                seen[distinct] = rank
-                distinct += 1 if count == 0 else 0
-                occurrences[rank] = count + 1
-        for entry in range(distinct):
-            weights[entry] = occurrences[seen[entry]]
-            occurrences[seen[entry]] = 0
-        _fingerprint(seen[:distinct], weights[:distinct], hashes, spare, False, sums, result[text])
-
-
-def _totals(numbers: Any, totals: Any) -> None:
-    for place in range(len(numbers)):
-        totals[numbers[place]] += 1
-
-
 def _key_ones(keys: Any, sums: Any) -> None:
     """Count the ones in each bit of the hashes of keys, the lowest bit first."""
     sums[:] = 0
@@ -247,11 +218,6 @@ SUMS_OF_HASHES = Kernel(
     ["void(int64[::1], int64[::1], int64[::1], uint64[:, ::1], int64, boolean, uint64[:, ::1])"],
     parts=[_lanes, _fingerprint],
 )
-RANKED_SUMS = Kernel(
-    _ranked_sums,
-    ["void(int32[::1], int64[::1], int64[::1], uint64[:, ::1], int64, uint64[:, ::1])"],
-    parts=[_lanes, _fingerprint],
-)
 SUMS_OF_PLACES = Kernel(
     _sums_of_places,
     [
@@ -260,7 +226,6 @@ SUMS_OF_PLACES = Kernel(
     ],
     parts=[_lanes, xxh3_short, _key_ones],
 )
-TOTALS = Kernel(_totals, ["void(int32[::1], int64[::1])"])
 COUNT_ROWS = Kernel(
     _count_rows,
     ["Tuple((int64[::1], int64[::1]))(int32[::1], int64[::1], int64[::1], int64)"],

@@ -15,10 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter
 from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.simhash import MAX_BITS, to_hex, to_integers
-from simstore.fingerprint.vocabulary import rank_features
+from simstore.fingerprint.simhash import to_hex, to_integers
+from simstore.fingerprint.vocabulary import rank_array, rank_features
 from simstore.fingerprint.weights import idf_weights
 from simstore.text.normalization import DEFAULT, Normalization
 
@@ -188,22 +187,3 @@ class Scheme(ABC):
             self.packed_hash_table(),
             self.known_answers(),
         )
-
-
-def rank_array(ranked: Sequence[tuple[int, int]], size: int) -> NDArray[np.int64]:
-    """Return the rank of each feature number below ``size``, -1 where it has none.
-
-    Args:
-        ranked: (feature number, total count) in rank order.
-        size: Feature numbers are below it.
-    """
-    ranks = np.full(size, -1, np.int64)
-    if ranked:
-        ranks[[number for number, _ in ranked]] = np.arange(len(ranked))
-    return ranks
-
-
-def check_bits(bits: int) -> None:
-    """Raise InvalidParameter unless ``1 <= bits <= 128``."""
-    if not 1 <= bits <= MAX_BITS:
-        raise InvalidParameter(f"M = {bits} bits: M must be from 1 to {MAX_BITS}")

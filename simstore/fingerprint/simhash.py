@@ -9,19 +9,28 @@ first, so that the words read as one M-bit number whose top bit is bit 0 of the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore import compiled
-from simstore.fingerprint import kernels
-from simstore.text.scanning import Scanned
+from simstore.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from simstore.text.scanning import Scanned
 
 MAX_BITS = 128
 # Up to this sum of weights every partial sum is an exact float32 integer, in any order.
 _EXACT_FLOAT32 = 1 << 24
 # What the NumPy form takes, for a guess whether the compiled one pays.
 _SECONDS_AN_ENTRY = 1e-7
+
+
+def check_bits(bits: int) -> None:
+    """Raise InvalidParameter unless ``1 <= bits <= 128``."""
+    if not 1 <= bits <= MAX_BITS:
+        raise InvalidParameter(f"M = {bits} bits: M must be from 1 to {MAX_BITS}")
 
 
 def word_count(bits: int) -> int:
@@ -76,6 +85,8 @@ def fingerprints(
     bits = signs.shape[1]
     positive = np.empty((document_count, bits), bool)
     if compiled.pays(_SECONDS_AN_ENTRY * len(rows)):
+        from simstore.fingerprint import kernels
+
         kernels.SIGNED_SUMS(
             np.ascontiguousarray(offsets, np.int64),
             np.ascontiguousarray(rows, np.int64),
@@ -117,6 +128,8 @@ def fingerprints_of_hashes(
     """
     if not compiled.pays(_SECONDS_AN_ENTRY * len(columns)):
         return fingerprints(offsets, columns, weights, signs_of_hashes(hashes, bits), tie)
+    from simstore.fingerprint import kernels
+
     result = np.empty((len(offsets) - 1, hashes.shape[1]), np.uint64)
     kernels.SUMS_OF_HASHES(
         np.ascontiguousarray(offsets, np.int64),
@@ -153,6 +166,8 @@ def fingerprints_of_scanned(
     Returns:
         uint64, shape (texts, 1).
     """
+    from simstore.fingerprint import kernels
+
     result = np.empty((len(scanned.offsets) - 1, 1), np.uint64)
     kernels.SUMS_OF_PLACES(
         scanned.numbers, scanned.offsets, hashes, linear, weight_of,

@@ -12,22 +12,16 @@ from simstore import compiled
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import generated_rows
 from simstore.fingerprint.features import FeatureCounts, count_features, count_scanned
-from simstore.fingerprint.scheme import Scheme, SchemeRecord, check_bits
-from simstore.fingerprint.simhash import fingerprints, signs_of_bits, word_count
+from simstore.fingerprint.scheme import Scheme, SchemeRecord
+from simstore.fingerprint.simhash import check_bits, fingerprints, signs_of_bits
 from simstore.fingerprint.stopwords import ENGLISH
+from simstore.fingerprint.vocabulary import check_features
 from simstore.text.decoding import encode
 from simstore.text.scanning import scan_letters
 from simstore.text.words import letter_words
 
-MAX_FEATURES = 1 << 24
 # What counting takes without a compiler, for a guess whether it pays.
 _SECONDS_A_CHARACTER = 3e-8
-
-
-def check_features(features: int) -> None:
-    """Raise InvalidParameter unless ``1 <= features <= 16,777,216``."""
-    if not 1 <= features <= MAX_FEATURES:
-        raise InvalidParameter(f"N = {features} features: N must be from 1 to {MAX_FEATURES:,}")
 
 
 class SimtoolScheme(Scheme):
@@ -113,13 +107,6 @@ class SimtoolScheme(Scheme):
     def stopword_lines(self) -> bytes:
         """Return the stop words, sorted, one a line."""
         return b"\n".join(sorted(self.stopwords))
-
-    def packed_rows(self) -> NDArray[np.uint64]:
-        """Return the first N rows as hashes; shape (N, ceil(M / 64)), as of ``feature_hashes``."""
-        padded = np.zeros((self.ranked_features, 8 * word_count(self.bits)), np.uint8)
-        packed = np.packbits(self._rows, axis=1)
-        padded[:, : packed.shape[1]] = packed
-        return padded.view(">u8").astype(np.uint64)
 
     def packed_hash_table(self) -> bytes:
         """Return the first N rows of M bits, packed."""

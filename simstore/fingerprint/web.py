@@ -15,8 +15,12 @@ from simstore.fingerprint.feature_hash import FEATURE_HASHES, feature_hashes, le
 from simstore.fingerprint.features import FeatureCounts, count_features, count_scanned
 from simstore.fingerprint.fields import EnumeratedField
 from simstore.fingerprint.packed_terms import PackedTerms, first_code_points
-from simstore.fingerprint.scheme import Scheme, SchemeRecord, check_bits
-from simstore.fingerprint.simhash import fingerprints_of_hashes, fingerprints_of_scanned
+from simstore.fingerprint.scheme import Scheme, SchemeRecord
+from simstore.fingerprint.simhash import (
+    check_bits,
+    fingerprints_of_hashes,
+    fingerprints_of_scanned,
+)
 from simstore.fingerprint.weights import (
     COUNT_PART,
     SCALE,

@@ -1,33 +1,51 @@
 """The course tool: two files of pages to ``result.txt``, without a store.
 
-The same core as a store's: reader, feature counts, ranks, fingerprints, verification, report.
+Whole files are read and their words numbered by array operations, a part a thread; ranks, rows of
+the hash table and verification are a store's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore import compiled
 from simstore.errors import MalformedRecord
-from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.scheme import check_bits, rank_array
-from simstore.fingerprint.simhash import to_hex, to_integers
-from simstore.fingerprint.simtool import SimtoolScheme, check_features
-from simstore.fingerprint.vocabulary import rank_features
-from simstore.model import Document, Match, SampleResult
+from simstore.fingerprint.ranked import ranked_fingerprints
+from simstore.fingerprint.simhash import check_bits, to_hex, to_integers
+from simstore.fingerprint.vocabulary import check_features, rank_array, rank_features
+from simstore.model import Match, Rejection, SampleResult
 from simstore.search.hamming import verify
 from simstore.search.plan import default_radius
 from simstore.sources.articles import read_articles
-from simstore.sources.course import read_hash_table, read_stopwords, size_of
+from simstore.sources.course import read_hash_table, read_stopwords
+from simstore.sources.course_pages import part_ends, read_bytes, take_pages
 from simstore.sources.streams import ByteStream, DamagedStream
+from simstore.text.letter_codes import LetterTable
+from simstore.text.letter_scan import PADDING, scan_letters_of
 
-BATCH_CHARACTERS = 4 << 20
-# What a page's bytes take page by page, for a guess whether the compiled form pays.
-_SECONDS_A_BYTE = 6e-8
+_LEAST_PART_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Consecutive pages of a file.
+
+    Attributes:
+        keys: The key of each page.
+        numbers: The number of each word, in this part; int32.
+        offsets: Page d has the words ``offsets[d]:offsets[d + 1]``; int64.
+        table: The words of this part.
+    """
+
+    keys: list[bytes]
+    numbers: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    table: LetterTable
 
 
 def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
@@ -42,102 +60,116 @@ def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
         InvalidParameter: N or M do not fit, or the hash table has a bad row.
         SourceNotFound: A file is missing.
         UnreadableSource: A file cannot be read.
+        MalformedRecord: A compressed file breaks off.
     """
     # N and M are checked before any file is read.
     check_features(features)
     check_bits(bits)
-    scheme = SimtoolScheme(
-        features,
-        bits,
-        hash_rows=read_hash_table(folder / "hashvalue.txt", features, bits),
-        stopwords=read_stopwords(folder / "stopwords.txt"),
-    )
-    articles, samples = folder / "article.txt", folder / "sample.txt"
-    if compiled.pays(_SECONDS_A_BYTE * size_of(articles)):
-        try:
-            return _run_compiled(scheme, articles, samples)
-        except DamagedStream:
-            # Page by page it is told where.
-            pass
-    return _run_by_page(scheme, articles, samples)
+    rows = read_hash_table(folder / "hashvalue.txt", features, bits)
+    stopwords = read_stopwords(folder / "stopwords.txt")
+    with ThreadPoolExecutor(_cores()) as threads:
+        parts = _scanned(folder / "article.txt", threads)
+        words, ids = _united(parts, LetterTable())
+        ranks = _ranks(parts, words, ids, stopwords, features)
+        known = _fingerprints(parts, ids, ranks, rows, threads)
+        keys = [_text(key) for part in parts for key in part.keys]
+        del parts
+        samples = _scanned(folder / "sample.txt", threads)
+        _, ids = _united(samples, words)
+        unranked = np.full(len(words) - len(ranks), -1, np.int32)
+        asked = _fingerprints(samples, ids, np.concatenate((ranks, unranked)), rows, threads)
+        names = [_text(key) for part in samples for key in part.keys]
+
+        def result(number: int) -> SampleResult:
+            return _result(names[number], asked[number], known, keys, bits)
+
+        return tuple(threads.map(result, range(len(names))))
 
 
-def _run_compiled(scheme: SimtoolScheme, articles: Path, samples: Path) -> tuple[SampleResult, ...]:
-    from simstore.services.simtool_bulk import fingerprint_files
-
-    known, asked = fingerprint_files(scheme, articles, samples)
-    return tuple(
-        _result(asked.pages.key(number), query, known.words, known.pages.key, scheme.bits)
-        for number, query in enumerate(asked.words)
-    )
+def _cores() -> int:
+    # Not everywhere can the cores that are ours be told from those that are there.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _run_by_page(scheme: SimtoolScheme, articles: Path, samples: Path) -> tuple[SampleResult, ...]:
-    features, bits = scheme.ranked_features, scheme.bits
-    keys: list[str] = []
-    counted: list[tuple[NDArray[np.int64], FeatureCounts]] = []
-    numbers: dict[bytes, int] = {}
-    totals = np.zeros(0, np.int64)
-    for batch in _batches(articles):
-        keys += [page.key for page in batch]
-        counts = scheme.count([page.text for page in batch])
-        ids = np.array([numbers.setdefault(term, len(numbers)) for term in counts.terms], np.int64)
-        grown = np.zeros(len(numbers), np.int64)
-        grown[: len(totals)] = totals
-        sums = np.zeros(len(ids), np.int64)
-        np.add.at(sums, counts.columns, counts.counts)
-        grown[ids] += sums
-        totals = grown
-        counted.append((ids, counts))
-    named = zip(numbers, range(len(numbers)), totals.tolist(), strict=True)
-    ranks = rank_array(rank_features(named, features), len(numbers))
-    words = np.concatenate(
-        [scheme.fingerprints(counts, ranks[ids]) for ids, counts in counted]
-        or [np.empty((0, (bits + 63) // 64), np.uint64)]
-    )
-    results: list[SampleResult] = []
-    for batch in _batches(samples):
-        counts = scheme.count([sample.text for sample in batch])
-        ids = np.array([numbers.get(term, -1) for term in counts.terms], np.int64)
-        known = np.where(ids >= 0, np.append(ranks, -1)[ids], -1)
-        fingerprints = scheme.fingerprints(counts, known)
-        results += [
-            _result(sample.key, query, words, keys.__getitem__, bits)
-            for sample, query in zip(batch, fingerprints, strict=True)
-        ]
-    return tuple(results)
+def _scanned(path: Path, threads: ThreadPoolExecutor) -> list[_Part]:
+    """Return all pages of a file, in parts."""
+    try:
+        data, size = read_bytes(path, PADDING, threads.map)
+    except DamagedStream:
+        _tell_where(path)
+        raise
+
+    def scan(first: int, end: int) -> _Part:
+        pages = take_pages(data, first, end)
+        table = LetterTable()
+        if not pages.keys:
+            return _Part([], np.empty(0, np.int32), np.zeros(1, np.int64), table)
+        numbers, offsets = scan_letters_of(data, first, end, pages.bodies, table)
+        return _Part(pages.keys, numbers, offsets, table)
+
+    ends = part_ends(data, size, max(1, min(_cores(), size // _LEAST_PART_BYTES)))
+    return list(threads.map(scan, ends[:-1], ends[1:]))
+
+
+def _tell_where(path: Path) -> None:
+    """Raise MalformedRecord for the page where a file breaks off."""
+    with ByteStream(str(path)).open() as stream:
+        for page in read_articles(stream, str(path), max_document_bytes=None):
+            if isinstance(page, Rejection):
+                raise MalformedRecord(str(path), page.position, page.reason)
+
+
+def _united(parts: list[_Part], words: LetterTable) -> tuple[LetterTable, list[NDArray[np.int32]]]:
+    """Tell a table the words of all parts; return it, and what each part's words are there."""
+    return words, [part.table.numbers_in(words) for part in parts]
+
+
+def _ranks(
+    parts: list[_Part],
+    words: LetterTable,
+    ids: list[NDArray[np.int32]],
+    stopwords: frozenset[bytes],
+    features: int,
+) -> NDArray[np.int32]:
+    """Return the rank of each word, -1 where it has none; int32, shape (words,)."""
+    totals = np.zeros(len(words), np.int64)
+    for part, part_ids in zip(parts, ids, strict=True):
+        totals[part_ids] += np.bincount(part.numbers, minlength=len(part_ids))
+    # The words above which there are enough need not be put in order.
+    enough = features + len(stopwords)
+    least = np.partition(totals, len(totals) - enough)[-enough] if len(totals) > enough else 1
+    chosen = np.flatnonzero(totals >= least)
+    named = zip(words.words(chosen), chosen.tolist(), totals[chosen].tolist(), strict=True)
+    ranked = rank_features((word for word in named if word[0] not in stopwords), features)
+    return rank_array(ranked, len(words)).astype(np.int32)
+
+
+def _fingerprints(
+    parts: list[_Part],
+    ids: list[NDArray[np.int32]],
+    ranks: NDArray[np.int32],
+    rows: NDArray[np.uint8],
+    threads: ThreadPoolExecutor,
+) -> NDArray[np.uint64]:
+    def make(part: _Part, part_ids: NDArray[np.int32]) -> NDArray[np.uint64]:
+        return ranked_fingerprints(part.numbers, part.offsets, ranks[part_ids], rows)
+
+    return np.concatenate(list(threads.map(make, parts, ids)))
 
 
 def _result(
-    sample: str,
-    query: NDArray[np.uint64],
-    words: NDArray[np.uint64],
-    key_of: Callable[[int], str],
-    bits: int,
+    sample: str, query: NDArray[np.uint64], words: NDArray[np.uint64], keys: list[str], bits: int
 ) -> SampleResult:
     """Return the pages within the radius of a sample, by distance, then order in the file."""
     places, distances = verify(words, query, default_radius(bits))
     order = np.argsort(distances, kind="stable")
     matches = tuple(
-        Match(key_of(place), distance, place)
+        Match(keys[place], distance, place)
         for place, distance in zip(places[order].tolist(), distances[order].tolist(), strict=True)
     )
     (value,) = to_integers(query.reshape(1, -1))
     return SampleResult(sample, to_hex(value, bits), matches)
 
 
-def _batches(path: Path) -> Iterator[list[Document]]:
-    batch: list[Document] = []
-    size = 0
-    name = str(path)
-    with ByteStream(name).open() as stream:
-        for page in read_articles(stream, name, max_document_bytes=None):
-            if not isinstance(page, Document):
-                raise MalformedRecord(name, page.position, page.reason)
-            batch.append(page)
-            size += len(page.text)
-            if size >= BATCH_CHARACTERS:
-                yield batch
-                batch, size = [], 0
-    if batch:
-        yield batch
+def _text(key: bytes) -> str:
+    return key.decode("utf-8", "surrogateescape")

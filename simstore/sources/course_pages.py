@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.sources.streams import ByteStream, is_compressed
+from simstore.sources.streams import MAGIC_BYTES, ByteStream, is_compressed
 
 Mapper = Callable[[Callable[[int], None], Iterable[int]], Iterator[None]]
 
@@ -108,7 +108,7 @@ def _is_plain(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return not is_compressed(file.read(4))
+        return not is_compressed(file.read(MAGIC_BYTES))
 
 
 def _fill(file: int, data: NDArray[np.uint8], size: int, start: int) -> None:

@@ -5,10 +5,10 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import generated_rows
-from simstore.fingerprint.scheme import rank_array
 from simstore.fingerprint.schemes import open_scheme
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.simtool import SimtoolScheme
+from simstore.fingerprint.vocabulary import rank_array
 
 ROWS = np.array([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0]], np.uint8)
 
