@@ -73,6 +73,27 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A part of a source that is no document and shall be none: a picture in an archive.
+
+    It is counted and told, and nothing of it is kept.
+
+    Attributes:
+        source: Name of the source.
+        position: Its number among the records of the source, from 0.
+        byte_offset: Where it begins in the (decompressed) source.
+        end_offset: Where the next record begins.
+        reason: Why, in a few words.
+    """
+
+    source: str
+    position: int
+    byte_offset: int
+    end_offset: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoredRejection:
     """A rejection as the store remembers it."""
 
@@ -119,7 +140,7 @@ class IngestSummary:
     Each record is counted once, as added, updated, unchanged, flagged, skipped or rejected.
     ``duplicates`` counts documents that were added, updated or flagged and whose content is stored
     under another key too. ``orphaned`` counts the keys that were skipped because of documents
-    which this run removed or changed.
+    which this run removed or changed, ``passed_over`` the parts of sources that shall be none.
     """
 
     run_id: int | None = None
@@ -134,6 +155,7 @@ class IngestSummary:
     flagged: int = 0
     skipped: int = 0
     orphaned: int = 0
+    passed_over: int = 0
 
     @property
     def document_count(self) -> int:
@@ -198,6 +220,87 @@ class Seen:
     digest: str
     first_seen: int
     last_seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a document, and between which times it was seen.
+
+    Attributes:
+        digest: BLAKE2b-128 of its text, hexadecimal.
+        first_seen: First visit.
+        last_seen: Last visit.
+        visits: Visits that are known of.
+    """
+
+    digest: str
+    first_seen: int
+    last_seen: int
+    visits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """A document beside one that it resembles.
+
+    Attributes:
+        relation: ``same text``; ``cluster``: of one kept cluster; ``duplicate``: one was flagged
+            or skipped because of the other, or both because of a third.
+        first_seen_basis: Who says when it was first seen: ``ingest``, ``crawl`` or ``published``;
+            None: it was skipped, and that is not kept.
+        resemblance: Of the two texts, 0 to 1; None where there is nothing to tell it by.
+        distance: Of the two fingerprints, bits; None where one has none.
+        links_to: Keys of the relatives, or of the document itself, that it links to.
+        site_revisit_seconds: How often documents of its site are visited; None: unknown.
+    """
+
+    key: str
+    state: SeenState
+    relation: Literal["same text", "cluster", "duplicate"]
+    first_seen: int
+    first_seen_basis: str | None
+    last_seen: int
+    resemblance: float | None
+    distance: int | None
+    links_to: tuple[str, ...]
+    site_revisit_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What became of a key: when it was seen, what is like it, and which is the original.
+
+    Attributes:
+        first_seen_basis: As of :class:`Relative`.
+        duplicate_of: Key of the document that it duplicates, by the check before the insert.
+        versions: Its versions, the present one at the end; none where it was skipped.
+        revisit_seconds: Mean time between visits; None before the second.
+        site: Host of a key that is an address; None where it is none.
+        site_revisit_seconds: Median of ``revisit_seconds`` of the documents of the site; where
+            the key is no address, its own.
+        links_to: Keys of its relatives that it links to.
+        cluster_id: The kept cluster that it is in; None where it is in none.
+        relatives: Documents with the same text, of its cluster, and its duplicates; at most 1,000
+            of each, by the time of first sight.
+        original: Key of the one that is the original.
+        reason: Why.
+    """
+
+    key: str
+    state: SeenState
+    first_seen: int
+    first_seen_basis: str | None
+    last_seen: int
+    duplicate_of: str | None
+    versions: tuple[Version, ...]
+    revisit_seconds: float | None
+    site: str | None
+    site_revisit_seconds: float | None
+    links_to: tuple[str, ...]
+    cluster_id: int | None
+    relatives: tuple[Relative, ...]
+    original: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

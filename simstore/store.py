@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -20,13 +21,16 @@ from simstore.model import (
     ClusterPlace,
     Comparison,
     Document,
+    Duplicate,
     ExpireSummary,
     Finding,
     IngestSummary,
     KeptCluster,
     KeptSummary,
     Match,
+    OnDuplicate,
     Outcome,
+    PassedOver,
     Policy,
     QueryOptions,
     QueryRun,
@@ -37,23 +41,27 @@ from simstore.model import (
     StoredDocument,
     StoredRejection,
     StoreStatistics,
+    Story,
     VocabularyStatus,
     VocabularyTerm,
 )
 from simstore.services.accept import Addable, accept
 from simstore.services.opened import OpenStore
 from simstore.services.query import query_samples
-from simstore.sources.registry import ReadOptions, open_sources
+from simstore.sources.files import open_sources
+from simstore.sources.reader import ReadOptions
 from simstore.storage import documents, generations, migrate, queries
 from simstore.storage.engine import Database, Synchronous
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
+    from simstore.reports.known_filter import KnownFilter
     from simstore.search.evaluation import Evaluation
     from simstore.services.choose import SchemeChoice
     from simstore.services.cluster import ClusterOptions
     from simstore.services.compared import CompareOptions
     from simstore.services.evaluate import EvaluateOptions, ExactPair
+    from simstore.services.export import ExportOptions, ExportSummary
     from simstore.services.given import Values
     from simstore.services.ingest import IngestOptions, Observer
     from simstore.services.reader import Reader
@@ -219,6 +227,8 @@ class Store:
         published_at: int | None = None,
         links: Sequence[str] = (),
         refresh: bool = True,
+        on_duplicate: OnDuplicate = "keep",
+        min_resemblance: float = 0.8,
     ) -> Outcome:
         """Add a document, or update the one with this key; durable on return.
 
@@ -232,19 +242,28 @@ class Store:
             published_at: When it was published.
             links: Keys that it links to.
             refresh: Refresh a live store at the end.
+            on_duplicate: As for :meth:`add_many`.
+            min_resemblance: As for :meth:`add_many`.
 
         Returns:
-            ``added``, ``updated`` or ``unchanged``.
+            ``added``, ``updated``, ``unchanged``, ``flagged`` or ``skipped``.
         """
         document = Document(
             key, text, title, collection, metadata or {},
             seen_at=seen_at, published_at=published_at,
             links=(links,) if isinstance(links, str) else tuple(links),
         )  # fmt: skip
-        summary = self.add_many([document], refresh=refresh)
+        summary = self.add_many(
+            [document],
+            refresh=refresh,
+            on_duplicate=on_duplicate,
+            min_resemblance=min_resemblance,
+        )
         if summary.added:
             return "added"
-        return "updated" if summary.updated else "unchanged"
+        if summary.updated:
+            return "updated"
+        return "flagged" if summary.flagged else "skipped" if summary.skipped else "unchanged"
 
     def add_many(
         self,
@@ -254,6 +273,8 @@ class Store:
         threads: int | None = None,
         batch_documents: int | None = None,
         observer: Observer | None = None,
+        on_duplicate: OnDuplicate = "keep",
+        min_resemblance: float = 0.8,
     ) -> IngestSummary:
         """Add or update documents, in batches that are durable one by one.
 
@@ -265,15 +286,26 @@ class Store:
             threads: Threads that prepare batches.
             batch_documents: Most documents a transaction.
             observer: Hears of progress.
+            on_duplicate: What is done with a document that duplicates a stored one, verified and
+                within the writer's transaction. ``keep``: it is stored, nothing is looked up;
+                ``flag``: it is stored, and what it duplicates; ``skip``: only what it duplicates.
+            min_resemblance: Least resemblance of a duplicate to its original.
+
+        Raises:
+            InvalidParameter: An option is out of its range.
+            NotFound: Duplicates are asked for, and the store keeps nothing to verify them by.
         """
         self._check_takes_documents()
         from simstore.services.ingest import IngestOptions, Observer, ingest_documents
 
-        options = IngestOptions(refresh=refresh, threads=threads)
+        options = IngestOptions(
+            refresh=refresh,
+            threads=threads,
+            on_duplicate=on_duplicate,
+            min_resemblance=min_resemblance,
+        )
         if batch_documents is not None:
-            options = IngestOptions(
-                refresh=refresh, threads=threads, batch_documents=batch_documents
-            )
+            options = replace(options, batch_documents=batch_documents)
         return ingest_documents(self._opened, map(accept, given), options, observer or Observer())
 
     def ingest(
@@ -372,6 +404,29 @@ class Store:
             on_progress=on_progress,
             on_refresh=on_refresh,
         )
+
+    def duplicates(
+        self, *, state: str | None = None, original: str | None = None
+    ) -> Iterator[Duplicate]:
+        """Yield what checks before the insert found to be duplicates, by their keys.
+
+        Args:
+            state: Only those that are ``flagged``, ``skipped`` or ``orphaned``.
+            original: Only those of the document with this key.
+
+        Raises:
+            InvalidParameter: There is no such state.
+        """
+        from simstore.services.duplicates import iterate_duplicates
+
+        return iterate_duplicates(self._opened, state=state, original=original)
+
+    def orphans(self) -> Iterator[Duplicate]:
+        """Yield the keys that were skipped because of documents which have gone or changed.
+
+        Nothing stands for them: they should be ingested again, which clears them.
+        """
+        return self.duplicates(state="orphaned")
 
     # Fingerprints without documents.
 
@@ -495,7 +550,10 @@ class Store:
         """
         sources, _ = open_sources(names, self._read_options(read))
         samples: Iterator[Document | Rejection] = (
-            sample for source in sources for sample in source.records()
+            sample
+            for source in sources
+            for sample in source.records()
+            if not isinstance(sample, PassedOver)
         )
 
         def tell() -> None:
@@ -581,6 +639,7 @@ class Store:
             NotFound: The store keeps neither texts nor sketches to verify by.
             ReadOnlyStore: It cannot be written.
         """
+        self._check_takes_documents()
         from simstore.services.kept_clusters import keep_clusters
 
         return keep_clusters(
@@ -681,6 +740,59 @@ class Store:
 
         return exact_pairs(self._opened, min_resemblance, on_progress)
 
+    def export(
+        self,
+        target: str | os.PathLike[str],
+        options: ExportOptions | None = None,
+        *,
+        on_progress: Progress | None = None,
+    ) -> ExportSummary:
+        """Write the documents of one snapshot to a file, all or a part, in order of ingest.
+
+        Args:
+            target: The file; ``-`` is standard output.
+            options: What to write, and how.
+            on_progress: Called with documents done and in all.
+
+        Raises:
+            OutputExists: There is a file already, and the options do not say to replace it.
+            StorageError: It cannot be written; then it is not there.
+        """
+        self._check_takes_documents()
+        from simstore.services.export import ExportOptions, export_documents
+
+        return export_documents(self._opened, target, options or ExportOptions(), on_progress)
+
+    def known_filter(
+        self,
+        *,
+        false_positive_rate: float = 0.001,
+        of: Sequence[str] = ("keys", "digests"),
+        capacity: int | None = None,
+        on_progress: Progress | None = None,
+    ) -> KnownFilter:
+        """Return a filter of the keys and the texts that the store knows, for a crawler.
+
+        Args:
+            false_positive_rate: Largest share of strangers that are taken for known.
+            of: ``keys``, ``digests`` (of texts) or both.
+            capacity: Keys, and as many texts, that it has room for; None: a quarter more.
+            on_progress: Called with members added and in all.
+
+        Raises:
+            InvalidParameter: A parameter is out of its range.
+        """
+        self._check_takes_documents()
+        from simstore.services.known import known_filter
+
+        return known_filter(
+            self._opened,
+            false_positive_rate=false_positive_rate,
+            of=of,
+            capacity=capacity,
+            on_progress=on_progress,
+        )
+
     def report(self, run_id: int | None = None) -> QueryRun:
         """Return a recorded query run, the latest where none is named.
 
@@ -738,6 +850,22 @@ class Store:
             return False
         with self._opened.database.read() as connection:
             return bool(documents.by_keys(connection, [wanted]))
+
+    def story(self, key: str, *, original: str = "first-seen") -> Story:
+        """Return when a key was seen, what is like it, and which of them is the original.
+
+        Args:
+            key: The key of a document, or one that was skipped as a duplicate.
+            original: ``first-seen``: the one that was surely there first; ``linked``: the one that
+                most of the others link to; ``prefer:REGEX``: one with such a key.
+
+        Raises:
+            DocumentNotFound: The key was never seen.
+            InvalidParameter: There is no such rule.
+        """
+        from simstore.services.story import tell_story
+
+        return tell_story(self._opened, key, original=original)
 
     def seen(self, key: str) -> Seen | None:
         """Return what became of a key; None where it was never seen, or was forgotten."""
@@ -945,8 +1073,6 @@ class Store:
 
     def _read_options(self, given: ReadOptions | None) -> ReadOptions:
         """Return how to read for this store: against ``simtool``, text files are article files."""
-        from dataclasses import replace
-
         options = given or ReadOptions()
         with self._opened.database.read() as connection:
             found = generations.scheme_with_status(connection, "standing")

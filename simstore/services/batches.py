@@ -14,7 +14,7 @@ from simstore.model import Duplicate, Outcome
 from simstore.services import counting, history, standing
 from simstore.services.cluster_changes import note_changes
 from simstore.services.decisions import Decisions, FinalDocument, decide
-from simstore.services.found_duplicates import write_duplicates
+from simstore.services.found_duplicates import let_go, write_found
 from simstore.services.history import KeyHistory
 from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import PreparedBatch
@@ -72,7 +72,8 @@ def store_batch(
     if check is not None:
         make_screen = partial(Screen, opened, connection, state, batch, options=check)
     decisions = decide(connection, batch, source_ids or {}, make_screen)
-    orphans = remove_rows(opened, connection, state, decisions.left)
+    orphans = let_go(connection, batch, decisions)
+    orphans += remove_rows(opened, connection, state, decisions.left)
     histories = history.tell(batch, decisions, seen_at)
     ids = {k: final.stored.document_id for k, final in decisions.finals.items() if final.stored}
     changed = {k: final for k, final in decisions.finals.items() if final.place is not None}
@@ -85,15 +86,16 @@ def store_batch(
     history.write(connection, histories, ids)
     note_changes(connection, _moved_digests(changed, histories))
     _write_seen(connection, decisions, changed, ids)
-    found, more = write_duplicates(
-        connection, batch, decisions, ids, run_id=run_id, seen_at=seen_at
-    )
+    screen = decisions.screen
+    found = write_found(connection, batch, screen, ids, run_id=run_id, seen_at=seen_at)
+    if screen is not None:
+        orphans += [batch.keys[place] for place in screen.orphans]
     return BatchOutcome(
         tuple(decisions.outcomes),
         decisions.duplicates,
         found,
         frozenset(decisions.renewed),
-        frozenset((*orphans, *more)),
+        frozenset(orphans),
     )
 
 

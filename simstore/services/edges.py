@@ -86,11 +86,7 @@ class EdgeSearch:
             raise InvalidParameter(
                 f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
             )
-        if not state.settings.text_kept and not state.channels.minhash:
-            raise NotFound(
-                "this store keeps neither texts nor sketches to verify candidates by; ingest into "
-                "a store that keeps texts (`simstore init` without --no-text)"
-            )
+        check_verifiable(state)
         self._opened = opened
         self._connection = connection
         self._state = state
@@ -217,3 +213,12 @@ def _distance(one: Probed, other: Probed) -> int | None:
 def _ratio(one: int, other: int) -> float:
     """Return the smaller size divided by the larger; 0 where both are 0."""
     return min(one, other) / max(one, other, 1)
+
+
+def check_verifiable(state: State) -> None:
+    """Raise NotFound where a store keeps neither texts nor sketches."""
+    if not state.settings.text_kept and not state.channels.minhash:
+        raise NotFound(
+            "this store keeps neither texts nor sketches to verify candidates by; ingest into "
+            "a store that keeps texts (`simstore init` without --no-text)"
+        )

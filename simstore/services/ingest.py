@@ -26,17 +26,23 @@ from simstore.errors import (
 )
 from simstore.model import (
     Document,
+    Duplicate,
     IngestProgress,
     IngestSummary,
+    OnDuplicate,
+    PassedOver,
     Rejection,
     SourceState,
 )
 from simstore.services import pack
-from simstore.services.batches import BatchOutcome, store_batch
+from simstore.services.batches import BatchOutcome
+from simstore.services.check_insert import check_and_store
+from simstore.services.edges import check_verifiable
 from simstore.services.opened import OpenStore, State, now
 from simstore.services.pipeline import in_order, with_last
 from simstore.services.prepare import PreparedBatch, is_prepared_for, prepare
 from simstore.services.refresh import Progress, refresh
+from simstore.services.screen import CheckOptions
 from simstore.services.source_batches import (
     BATCH_CHARACTERS,
     Batch,
@@ -59,7 +65,9 @@ _THREADS = min(os.cpu_count() or 1, 4)
 # Documents of a run, or runs of fewer, after which is looked whether a tail is long.
 _LOOKED_AT = 256
 Work = tuple[Batch, PreparedBatch, State]
-_COUNTS = ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count")
+_COUNTS = (
+    "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "byte_count",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,11 @@ class IngestOptions:
         refresh: Refresh a live store at the end.
         threads: Threads that prepare batches; None: as many as there are processors, at most 4.
         batch_documents: Most documents a transaction.
+        on_duplicate: What is done with a document that duplicates one which is stored: ``keep``
+            stores it without looking; ``flag`` stores it and what it duplicates; ``skip`` stores
+            only what it duplicates.
+        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1.
+        from_start: Read from their start the sources that could be read on, too.
     """
 
     collection: str | None = None
@@ -79,12 +92,26 @@ class IngestOptions:
     refresh: bool = True
     threads: int | None = None
     batch_documents: int = COMMIT_DOCUMENTS
+    on_duplicate: OnDuplicate = "keep"
+    min_resemblance: float = 0.8
+    from_start: bool = False
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
             raise InvalidParameter(f"{self.threads} threads: there must be at least 1")
         if self.batch_documents < 1:
             raise InvalidParameter(f"batches of {self.batch_documents}: there must be at least 1")
+        _ = self.check
+
+    @property
+    def check(self) -> CheckOptions | None:
+        """What is looked for before a document is stored; None: nothing.
+
+        Raises:
+            InvalidParameter: An option is out of its range.
+        """
+        options = CheckOptions(self.on_duplicate, self.min_resemblance)
+        return None if self.on_duplicate == "keep" else options
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +124,8 @@ class Observer:
         on_duplicate: Called with a key and the key of the earlier document with its content.
         on_refresh: Called while a live store is refreshed, with documents done and in all.
         should_stop: Asked before each batch; True stops at the batch's boundary.
+        on_found: Called for each duplicate that a check before the insert found.
+        on_pass_over: Called for each part of a source that is no document and shall be none.
     """
 
     on_progress: Callable[[IngestProgress], None] = lambda _progress: None
@@ -104,6 +133,8 @@ class Observer:
     on_duplicate: Callable[[str, str], None] = lambda _key, _original: None
     on_refresh: Progress = lambda _done, _total: None
     should_stop: Callable[[], bool] = lambda: False
+    on_found: Callable[[Duplicate], None] = lambda _duplicate: None
+    on_pass_over: Callable[[PassedOver], None] = lambda _part: None
 
 
 @dataclass(slots=True)
@@ -113,6 +144,7 @@ class _Run:
     Attributes:
         run_id: None until its first commit.
         state: What stood at its last commit.
+        orphans: Keys that were skipped because of documents which it removed or changed.
     """
 
     names: Sequence[str]
@@ -125,6 +157,12 @@ class _Run:
     state: State | None = None
     total_bytes: int | None = 0
     finished_bytes: int = 0
+    orphans: set[bytes] = field(default_factory=set)
+
+    def forget(self, name: str) -> None:
+        """Forget a source that was read to its end."""
+        for known in (self.states, self.source_ids, self.from_start):
+            known.pop(name, None)
 
 
 def ingest_sources(
@@ -142,9 +180,21 @@ def ingest_sources(
     run = _Run([printable(source.name) for source in sources])
     with opened.database.read() as connection:
         for source in sources:
-            _look_up(connection, run, source)
+            _look_up(connection, run, source, from_start=options.from_start)
+            with suppress(SourceNotFound, OSError):
+                size = source.total_bytes
+                if run.total_bytes is not None:
+                    run.total_bytes = None if size is None else run.total_bytes + size
+
+    def state_of(source: Source) -> SourceState | None:
+        if source.name not in run.states:
+            # A member of an archive. What is read is cut into batches between two transactions.
+            with opened.database.read() as connection:
+                _look_up(connection, run, source, from_start=options.from_start)
+        return run.states.get(source.name)
+
     most = min(options.batch_documents, BATCH_DOCUMENTS)
-    batches = batches_of_sources(sources, run.states, most)
+    batches = batches_of_sources(sources, state_of, most, strict=options.strict)
     return _run(opened, run, batches, options, observer)
 
 
@@ -156,20 +206,20 @@ def ingest_documents(
     return _run(opened, _Run([]), batches, options, observer)
 
 
-def _look_up(connection: Connection, run: _Run, source: Source) -> None:
-    """Find out how far a source was ingested before, and how large it is."""
+def _look_up(connection: Connection, run: _Run, source: Source, *, from_start: bool) -> None:
+    """Find out how far a source was ingested before."""
     with suppress(UnreadableSource, SourceNotFound):
         state = source.state()
         known = runs.source_state(connection, encode(source.name))
         run.source_ids[source.name] = known[0] if known else None
-        if known and not known[1].complete and known[1].is_same_content(state):
-            state = known[1]
-            run.resumed_at[source.name] = state.position
+        if known and not from_start:
+            before = known[1]
+            goes_on = not before.complete and before.is_same_content(state)
+            if goes_on or source.has_grown(before):
+                state = replace(state, position=before.position, byte_offset=before.byte_offset)
+                run.resumed_at[source.name] = state.position
         run.states[source.name] = state
         run.from_start[source.name] = state.position == 0
-        size = source.total_bytes
-        if run.total_bytes is not None:
-            run.total_bytes = None if size is None else run.total_bytes + size
 
 
 def _run(
@@ -184,7 +234,8 @@ def _run(
     try:
         for works, is_last in with_last(_together(_prepared(opened, batches, options), options)):
             refused = works[-1][0].rejections if options.strict else []
-            _commit(opened, run, works, observer, ends_run=is_last and not refused)
+            ends_run = is_last and not refused
+            _commit(opened, run, works, observer, options.check, ends_run=ends_run)
             finished = is_last and not refused
             if refused:
                 raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
@@ -206,6 +257,10 @@ def _run(
         run.counts["byte_count"],
         interrupted,
         run.resumed_at,
+        run.counts["flagged"],
+        run.counts["skipped"],
+        len(run.orphans),
+        run.counts["passed_over"],
     )
     if interrupted:
         return summary
@@ -216,7 +271,7 @@ def _run(
     ):
         return replace(summary, interrupted=True)
     often = min(_LOOKED_AT, pack.LONG_TAIL)
-    written = summary.added + summary.updated
+    written = summary.added + summary.updated + summary.flagged
     if run.state is None or written >= often or run.state.settings.changes % often == 0:
         pack.pack_long_tail(opened)
     return summary
@@ -254,10 +309,10 @@ def _prepared(
             known = opened.state(connection)
     # The writer looks whether it still stands.
     state = known
+    if options.check is not None:
+        check_verifiable(state)
 
     def prepared(batch: Batch) -> Work:
-        if options.strict:
-            batch = batch.until_first_rejection()
         documents = batch.documents
         if options.collection is not None:
             documents = [
@@ -311,12 +366,14 @@ def _commit(
     run: _Run,
     works: Sequence[Work],
     observer: Observer,
+    check: CheckOptions | None,
     *,
     ends_run: bool,
 ) -> None:
     """Write batches, their rejections and their places in the sources in one transaction."""
     counts = Counter(run.counts)
     source_ids = dict(run.source_ids)
+    orphans = set(run.orphans)
     seen_at = now()
     outcomes = []
     with opened.write() as connection:
@@ -329,27 +386,34 @@ def _commit(
             if not is_prepared_for(prepared_with, state):
                 prepared = prepare(prepared.documents, state)
             _put_marks(connection, run, batch, run_id, source_ids)
-            outcome = store_batch(
+            of_documents = {
+                place: source_id
+                for place, owner in enumerate(batch.owners)
+                if owner is not None and (source_id := source_ids.get(owner)) is not None
+            }
+            outcome = check_and_store(
                 opened,
                 connection,
                 state,
                 prepared,
+                check,
                 run_id=run_id,
                 seen_at=seen_at,
-                source_ids={
-                    place: source_id
-                    for place, owner in enumerate(batch.owners)
-                    if owner is not None and (source_id := source_ids.get(owner)) is not None
-                },
+                source_ids=of_documents,
             )
             outcomes.append(outcome)
+            orphans = (orphans - outcome.renewed) | outcome.orphans
+            runs.drop_rejections_at(connection, batch.settled)
             runs.put_rejections(connection, run_id, batch.rejections, seen_at)
             for name, mark in batch.marks.items():
                 if mark.ends and run.from_start.get(name):
-                    runs.drop_old_rejections(connection, encode(name), run_id)
+                    runs.drop_old_rejections(
+                        connection, encode(name), run_id, of_members=mark.is_archive
+                    )
             counts.update(outcome.outcomes)
             counts["duplicates"] += len(outcome.duplicates)
             counts["rejected"] += len(batch.rejections)
+            counts["passed_over"] += len(batch.passed_over)
             counts["byte_count"] += sum(prepared.sizes)
         deltas.merge_many(connection, state.scheme_id, len(works))
         runs.count_in_run(
@@ -359,6 +423,7 @@ def _commit(
             finished_at=now() if ends_run else None,
         )
     run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, state
+    run.orphans = orphans
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
         _tell(run, batch, prepared, outcome, observer)
     _tell_progress(run, works[-1][0], observer)
@@ -395,11 +460,18 @@ def _tell(
     for place, original in outcome.duplicates.items():
         key = prepared.documents[place].key
         observer.on_duplicate(key, original.decode("utf-8", "surrogateescape"))
+    for duplicate in outcome.found:
+        observer.on_found(duplicate)
     for rejection in batch.rejections:
         observer.on_reject(rejection)
-    for mark in batch.marks.values():
+    for part in batch.passed_over:
+        observer.on_pass_over(part)
+    for name, mark in batch.marks.items():
         if mark.ends:
             run.finished_bytes += mark.source.bytes_read
+            if mark.is_member:
+                # An archive may have very many.
+                run.forget(name)
 
 
 def _tell_progress(run: _Run, batch: Batch, observer: Observer) -> None:
@@ -411,7 +483,7 @@ def _tell_progress(run: _Run, batch: Batch, observer: Observer) -> None:
             next(reversed(batch.marks), ""),
             run.finished_bytes + sum(under_way[-1:]),
             run.total_bytes,
-            counts["added"] + counts["updated"] + counts["unchanged"],
+            sum(counts[name] for name in ("added", "updated", "unchanged", "flagged", "skipped")),
             counts["rejected"],
         )
     )

@@ -112,8 +112,9 @@ class OpenStore:
                 with self.database.write() as connection:
                     yield connection
             except BaseException:
-                # Terms that this transaction added are not there.
+                # Terms and sketches that this transaction added are not there.
                 self.forget_terms()
+                self.kept_tail = None
                 raise
 
     def state(self, connection: Connection) -> State:

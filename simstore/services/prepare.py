@@ -51,6 +51,29 @@ class PreparedBatch:
     words: NDArray[np.uint64] | None
     sketches: tuple[tuple[int, bytes], ...]
 
+    def part(self, start: int, end: int) -> PreparedBatch:
+        """Return the documents ``start <= place < end``."""
+        if (start, end) == (0, len(self.documents)):
+            return self
+        counts = None
+        if self.counts is not None:
+            rows = self.counts.rows(start, end)
+            used, columns = np.unique(rows.columns, return_inverse=True)
+            terms = tuple(rows.terms[column] for column in used.tolist())
+            counts = replace(rows, terms=terms, columns=columns)
+        return PreparedBatch(
+            self.documents[start:end],
+            self.keys[start:end],
+            self.digests[start:end],
+            self.sizes[start:end],
+            self.token_counts[start:end],
+            self.packed_texts[start:end],
+            counts,
+            None,
+            None if self.words is None else self.words[start:end],
+            self.sketches[start:end],
+        )
+
 
 def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     """Compute what needs no database: digests, counts, fingerprints, sketches, packed texts."""

@@ -1,0 +1,90 @@
+"""``simstore duplicates`` and ``orphans``: what a check before the insert found."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from simstore.cli.options import common_options, format_option, open_store
+from simstore.cli.output import print_table, time_text
+from simstore.errors import printable
+from simstore.reports.lines import to_json
+
+if TYPE_CHECKING:
+    from simstore.model import Duplicate
+
+_COLUMNS = (
+    "key", "state", "original", "distance", "resemblance", "basis", "first seen", "last seen",
+)  # fmt: skip
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore duplicates                       what was flagged or skipped, and why\n"
+        "  simstore duplicates --of page-17          what duplicates one document\n"
+        "  simstore duplicates --state skipped --format jsonl\n"
+    )
+)
+@click.option(
+    "--state",
+    type=click.Choice(["flagged", "skipped", "orphaned"]),
+    help="Only those that are stored too; only those that are not; only those without original.",
+)
+@click.option("--of", "original", metavar="KEY", help="Only duplicates of this document.")
+@format_option("table", "keys", "jsonl", "csv")
+@common_options
+def duplicates(state: str | None, original: str | None, output_format: str) -> None:
+    """List what `ingest --on-duplicate` found to be duplicates, and of which document."""
+    with open_store(read_only=True) as store:
+        _print(store.duplicates(state=state, original=original), output_format)
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore orphans                          their keys, one a line\n"
+        "  simstore orphans | xargs my-crawler-fetch\n"
+        "  simstore orphans --format table           and what they were duplicates of\n\n"
+        "One that is ingested again is an orphan no more."
+    )
+)
+@format_option("keys", "table", "jsonl", "csv")
+@common_options
+def orphans(output_format: str) -> None:
+    """List keys that were skipped because of documents which have gone or changed.
+
+    Nothing stands for them any more, so they should be ingested again.
+    """
+    with open_store(read_only=True) as store:
+        _print(store.orphans(), output_format)
+
+
+def _print(found: Iterable[Duplicate], output_format: str) -> None:
+    if output_format == "keys":
+        for one in found:
+            sys.stdout.buffer.write(one.key.encode("utf-8", "surrogateescape") + b"\n")
+        sys.stdout.buffer.flush()
+    elif output_format == "jsonl":
+        for one in found:
+            record = asdict(one)
+            record |= {"key": printable(one.key), "original": printable(one.original)}
+            click.echo(to_json(record))
+    elif output_format == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow([name.replace(" ", "_") for name in _COLUMNS])
+        writer.writerows(_row(one) for one in found)
+    else:
+        print_table(_COLUMNS, map(_row, found))
+
+
+def _row(one: Duplicate) -> tuple[str | int | float | None, ...]:
+    return (
+        printable(one.key), one.state, printable(one.original), one.distance,
+        round(one.resemblance, 4), one.basis, time_text(one.first_seen), time_text(one.last_seen),
+    )  # fmt: skip

@@ -1,0 +1,106 @@
+"""Write what a batch tells of duplicates: those found, those stored after all, and orphans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simstore.model import Duplicate
+from simstore.services.decisions import Decisions
+from simstore.services.duplicates import as_duplicate, orphan
+from simstore.services.prepare import PreparedBatch
+from simstore.services.screen import Screen
+from simstore.storage import documents, duplicates
+from simstore.storage.duplicates import DuplicateRow
+from simstore.storage.engine import Connection
+
+
+def let_go(connection: Connection, batch: PreparedBatch, decisions: Decisions) -> list[bytes]:
+    """Forget what keys were that have another text now, and what duplicated their old one.
+
+    To be called before the documents of a batch are written, and before those that left go.
+
+    Returns:
+        The keys that became orphans.
+    """
+    if not decisions.renewed or not duplicates.are_there(connection):
+        return []
+    screen = decisions.screen
+    again = set() if screen is None else {batch.keys[place] for place in screen.again}
+    duplicates.drop_many(connection, sorted(decisions.renewed - again))
+    changed = [
+        stored.document_id
+        for key in sorted(decisions.renewed)
+        if (final := decisions.finals.get(key)) and (stored := final.stored)
+    ]
+    return orphan(connection, changed)
+
+
+def write_found(
+    connection: Connection,
+    batch: PreparedBatch,
+    screen: Screen | None,
+    ids: Mapping[bytes, int],
+    *,
+    run_id: int,
+    seen_at: int,
+) -> tuple[Duplicate, ...]:
+    """Write the duplicates that were found in a batch, after its documents; return them in order.
+
+    Args:
+        connection: A writer.
+        batch: The documents.
+        screen: What was found; None: nothing was looked for.
+        ids: Document of each key that is stored.
+        run_id: The ingest run.
+        seen_at: The time, for documents without a date of their own.
+    """
+    if screen is None or not (screen.found or screen.again):
+        return ()
+    times = [seen_at if one.seen_at is None else one.seen_at for one in batch.documents]
+    duplicates.touch_many(
+        connection, [(batch.keys[place], times[place]) for place in sorted(screen.again)]
+    )
+    rows = _rows(connection, batch, screen, ids, times, run_id)
+    duplicates.put_many(connection, [rows[place] for place in sorted(screen.found)])
+    return tuple(as_duplicate(rows[place]) for place in sorted(rows))
+
+
+def _rows(
+    connection: Connection,
+    batch: PreparedBatch,
+    screen: Screen,
+    ids: Mapping[bytes, int],
+    times: list[int],
+    run_id: int,
+) -> dict[int, DuplicateRow]:
+    """Return the rows of the duplicates of a batch by their places."""
+    originals = {one.document_id for one in screen.found.values() if one.document_id is not None}
+    # Some may have left since.
+    key_of = {number: batch.keys[place] for place, number in screen.stored_ids.items()}
+    key_of |= documents.keys_of(connection, sorted(originals - key_of.keys()))
+    rows = {place: screen.known[batch.keys[place]] for place in screen.again}
+    for place, one in screen.found.items():
+        key = batch.keys[place]
+        before = screen.known.get(key)
+        if one.place is not None:
+            original_key = batch.keys[one.place]
+            original_id = ids[original_key]
+        else:
+            original_id = one.document_id or 0
+            original_key = key_of[original_id]
+        is_orphan = place in screen.orphans
+        rows[place] = DuplicateRow(
+            key,
+            batch.digests[place],
+            "orphaned" if is_orphan else "skipped" if screen.skips else "flagged",
+            None if screen.skips else ids[key],
+            None if is_orphan else original_id,
+            original_key,
+            one.distance,
+            one.resemblance,
+            one.basis,
+            run_id,
+            min(times[place], before.first_seen if before else times[place]),
+            max(times[place], before.last_seen if before else times[place]),
+        )
+    return rows

@@ -1,0 +1,188 @@
+"""What checks before the insert found to be duplicates, and of which document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from simstore.storage.documents import chunks
+from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.schema import duplicate
+
+_COLUMNS = (
+    "key", "digest", "state", "document_id", "original_id", "original_key", "distance",
+    "resemblance", "basis", "run_id", "first_seen", "last_seen",
+)  # fmt: skip
+_NAMES = ", ".join(_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateRow:
+    """A row of the table ``duplicate``.
+
+    Attributes:
+        document_id: The document, where it is flagged.
+        original_id: The document that it duplicates; None: it has gone or has other content.
+    """
+
+    key: bytes
+    digest: bytes
+    state: str
+    document_id: int | None
+    original_id: int | None
+    original_key: bytes
+    distance: int | None
+    resemblance: float
+    basis: str
+    run_id: int
+    first_seen: int
+    last_seen: int
+
+
+def are_there(connection: Connection) -> bool:
+    """Return whether there is any."""
+    return bool(fetch(connection, "SELECT 1 FROM duplicate LIMIT 1"))
+
+
+def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, DuplicateRow]:
+    """Return the duplicates among these keys, each once."""
+    statement = f"SELECT {_NAMES} FROM duplicate WHERE key IN ({{}})"  # noqa: S608 - ours
+    return {row[0]: DuplicateRow(*row) for row in select_in(connection, statement, keys)}
+
+
+def flagged_among(connection: Connection, document_ids: Sequence[int]) -> set[int]:
+    """Return those of the documents that are flagged."""
+    statement = "SELECT document_id FROM duplicate WHERE document_id IN ({})"
+    return {row[0] for row in select_in(connection, statement, document_ids)}
+
+
+def flagged_because_of(
+    connection: Connection, document_ids: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return (original, document) of the documents that are flagged because of these."""
+    statement = (
+        "SELECT original_id, document_id FROM duplicate WHERE document_id IS NOT NULL "
+        "AND original_id IN ({})"
+    )
+    return [(row[0], row[1]) for row in select_in(connection, statement, document_ids)]
+
+
+def put_many(connection: Connection, rows: Sequence[DuplicateRow]) -> None:
+    """Write duplicates of keys that are in no other row."""
+    values = [tuple(getattr(row, name) for name in _COLUMNS) for row in rows]
+    insert_rows(connection, duplicate, _COLUMNS, values)
+
+
+def drop_many(connection: Connection, keys: Sequence[bytes]) -> None:
+    """Forget what these keys duplicate."""
+    for part in chunks(keys):
+        connection.execute(delete(duplicate).where(duplicate.c.key.in_(part)))
+
+
+def touch_many(connection: Connection, times: Sequence[tuple[bytes, int]]) -> None:
+    """Note when keys were seen: the first and the last time of each cover it."""
+    for key, seen_at in times:
+        execute(
+            connection,
+            "UPDATE duplicate SET last_seen = CASE WHEN last_seen < ? THEN ? ELSE last_seen END, "
+            "first_seen = CASE WHEN first_seen > ? THEN ? ELSE first_seen END WHERE key = ?",
+            seen_at, seen_at, seen_at, seen_at, key,
+        )  # fmt: skip
+
+
+def orphan(connection: Connection, document_ids: Sequence[int]) -> list[bytes]:
+    """Let go of what duplicates these documents: they leave, or get other content.
+
+    What is flagged because of them is so no more; what was skipped becomes an orphan.
+
+    Returns:
+        The keys that became orphans, ascending.
+    """
+    keys: list[bytes] = []
+    c = duplicate.c
+    for part in chunks(document_ids):
+        of_part = c.original_id.in_(part)
+        rows = connection.execute(select(c.key, c.state).where(of_part)).all()
+        if rows:
+            keys += [key for key, state in rows if state == "skipped"]
+            connection.execute(delete(duplicate).where(of_part, c.state == "flagged"))
+            connection.execute(
+                update(duplicate).where(of_part).values(state="orphaned", original_id=None)
+            )
+    return sorted(keys)
+
+
+def some(
+    connection: Connection,
+    *,
+    state: str | None,
+    original: bytes | None,
+    after: bytes | None,
+    limit: int,
+) -> list[DuplicateRow]:
+    """Return duplicates in the order of their keys.
+
+    Args:
+        connection: A snapshot.
+        state: Only those in this state.
+        original: Only those of the document with this key.
+        after: Only keys above it.
+        limit: At most so many.
+    """
+    c = duplicate.c
+    statement = select(*(c[name] for name in _COLUMNS)).order_by(c.key).limit(limit)
+    if state is not None:
+        statement = statement.where(c.state == state)
+    if original is not None:
+        statement = statement.where(c.original_key == original)
+    if after is not None:
+        statement = statement.where(c.key > after)
+    return [DuplicateRow(*row) for row in connection.execute(statement)]
+
+
+def counts(connection: Connection) -> dict[str, int]:
+    """Return how many there are in each state."""
+    statement = select(duplicate.c.state, func.count()).group_by(duplicate.c.state)
+    return {row[0]: row[1] for row in connection.execute(statement)}
+
+
+def of_originals(
+    connection: Connection, document_ids: Sequence[int], limit: int
+) -> list[DuplicateRow]:
+    """Return duplicates of documents that stand, at most so many, in the order found."""
+    c = duplicate.c
+    statement = select(*(c[name] for name in _COLUMNS)).where(c.original_id.in_(document_ids))
+    statement = statement.order_by(c.duplicate_id).limit(limit)
+    return [DuplicateRow(*row) for row in connection.execute(statement)]
+
+
+def by_digest(connection: Connection, digest: bytes) -> list[DuplicateRow]:
+    """Return the duplicates with a content."""
+    statement = f"SELECT {_NAMES} FROM duplicate WHERE digest = ?"  # noqa: S608 - ours
+    return [DuplicateRow(*row) for row in fetch(connection, statement, digest)]
+
+
+def count_older(connection: Connection, before: int) -> int:
+    """Return how many skipped and orphaned keys were not seen since a time."""
+    c = duplicate.c
+    statement = select(func.count()).select_from(duplicate)
+    statement = statement.where(c.state != "flagged", c.last_seen < before)
+    return connection.execute(statement).scalar_one()
+
+
+def delete_older(connection: Connection, before: int, limit: int) -> int:
+    """Forget skipped and orphaned keys not seen since a time, at most so many; return how many."""
+    c = duplicate.c
+    chosen = list(
+        connection.execute(
+            select(c.duplicate_id)
+            .where(c.state != "flagged", c.last_seen < before)
+            .order_by(c.duplicate_id)
+            .limit(limit)
+        ).scalars()
+    )
+    for part in chunks(chosen):
+        connection.execute(delete(duplicate).where(c.duplicate_id.in_(part)))
+    return len(chosen)

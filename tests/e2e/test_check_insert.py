@@ -1,0 +1,210 @@
+"""Check and insert by several processes at once, through kills, and on the command line."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from simstore import Store
+
+from .processes import Child, Nursery
+from .states import assert_sound, committed, integrity
+from .test_crashes import acknowledged, kill_at_random, seeds
+
+FAMILIES = 400
+COPIES = 8
+BATCH = 7
+WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lnrst"]
+modes = pytest.mark.parametrize("mode", ["flag", "skip"])
+
+
+def copy_of(family: int, number: int) -> str:
+    """Return one of a family of texts that differ in a word each: any two are alike by 0.9."""
+    words = random.Random(f"family {family}").choices(WORDS, k=90)
+    words[11 * number] = f"x{number}"
+    return " ".join(words)
+
+
+def family_file(path: Path, records: list[tuple[int, int]]) -> Path:
+    lines = (
+        json.dumps({"key": f"{family}/{number}", "text": copy_of(family, number)})
+        for family, number in records
+    )
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return path
+
+
+def assert_families(path: Path, mode: str, families: int, copies: int) -> None:
+    """Each family has one original, and each other of its copies points at it."""
+    assert_sound(path)
+    with Store.open(path) as store:
+        held = {one.key for one in store}
+        found = {one.key: one for one in store.duplicates()}
+    originals = held - found.keys()
+    assert Counter(key.split("/")[0] for key in originals) == {str(n): 1 for n in range(families)}
+    assert len(found) == families * (copies - 1)
+    assert held == originals | (found.keys() if mode == "flag" else set())
+    for key, one in found.items():
+        assert one.state == ("flagged" if mode == "flag" else "skipped")
+        assert one.original in originals
+        assert one.original.split("/")[0] == key.split("/")[0]
+        assert 0.8 <= one.resemblance < 1
+        assert one.basis == "text"
+
+
+@modes
+def test_families_inserted_by_eight_processes_at_once_have_one_original_each(
+    nursery: Nursery, tmp_path: Path, mode: str
+) -> None:
+    path = tmp_path / "store.db"
+    Store.create(path).close()
+    children: list[Child] = []
+    for number in range(COPIES):
+        records = [(family, (number + family) % COPIES) for family in range(FAMILIES)]
+        random.Random(number).shuffle(records)
+        source = family_file(tmp_path / f"crawl-{number}.jsonl", records)
+        children.append(
+            nursery.start(
+                "ingest",
+                tmp_path,
+                place=str(path),
+                names=[str(source)],
+                batch_documents=25,
+                on_duplicate=mode,
+            )
+        )
+    for child in children:
+        done = child.wait()
+        assert (done.code, done.errors) == (0, "")
+    assert_families(path, mode, FAMILIES, COPIES)
+
+
+def outcome(path: Path) -> list[tuple[object, ...]]:
+    """Return the documents in order and the duplicates, without runs and times."""
+    with Store.open(path) as store:
+        documents = [(one.key, one.text) for one in store.documents(with_text=True)]
+        found = [
+            (one.key, one.digest, one.state, one.original, one.distance, one.resemblance)
+            for one in store.duplicates()
+        ]
+    return [*documents, *found]
+
+
+@seeds(2)
+@modes
+def test_killed_check_and_insert_keeps_what_it_acknowledged_and_is_finished_by_the_same_command(
+    nursery: Nursery, tmp_path: Path, mode: str, seed: int
+) -> None:
+    chance = random.Random(f"check {mode} {seed}")
+    records = [(family, number) for family in range(30) for number in range(4)]
+    chance.shuffle(records)
+    source = family_file(tmp_path / "crawl.jsonl", records)
+    clean = tmp_path / "clean.db"
+    Store.create(clean).close()
+    command = {"names": [str(source)], "batch_documents": BATCH, "on_duplicate": mode}
+    assert nursery.run("ingest", tmp_path, place=str(clean), **command).code == 0
+    assert_families(clean, mode, 30, 4)
+    path = tmp_path / "store.db"
+    Store.create(path).close()
+    for _ in range(3):
+        before = committed(path)
+        child = nursery.start("ingest", tmp_path, place=str(path), **command)
+        said = kill_at_random(child, chance, 12)
+        assert integrity(path) == "ok"
+        after = committed(path)
+        assert after - before <= acknowledged(said) + BATCH or after == len(records)
+        with closing(sqlite3.connect(path)) as connection:
+            (held,) = connection.execute("SELECT count(*) FROM document").fetchone()
+            (left_out,) = connection.execute(
+                "SELECT count(*) FROM duplicate WHERE document_id IS NULL"
+            ).fetchone()
+        # Each record up to the committed one is a document, or stands among the duplicates.
+        assert held + left_out == after
+        assert_sound(path)
+    assert nursery.run("ingest", tmp_path, place=str(path), **command).code == 0
+    assert outcome(path) == outcome(clean)
+    assert nursery.run("ingest", tmp_path, place=str(path), **command).code == 0
+    assert outcome(path) == outcome(clean)
+
+
+def test_the_command_line_says_what_was_left_out_and_what_became_an_orphan(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    records = [(family, number) for number in range(3) for family in range(2)]
+    source = family_file(tmp_path / "crawl.jsonl", records)
+
+    def run(*words: str, code: int = 0) -> tuple[str, str]:
+        done = nursery.simstore(tmp_path, *words)
+        assert done.code == code, done.errors
+        return done.text, done.errors
+
+    text, errors = run("ingest", "-v", "--on-duplicate", "skip", source.name)
+    assert text == ("2 added, 0 updated, 0 unchanged, 4 skipped, 0 exact duplicates, 0 rejected\n")
+    assert "0/1: skipped as a duplicate of 0/0 (distance " in errors
+    text, _ = run("ingest", "--on-duplicate", "skip", source.name)
+    assert text == ("0 added, 0 updated, 2 unchanged, 4 skipped, 0 exact duplicates, 0 rejected\n")
+    assert run("orphans") == ("", "")
+    text, errors = run("remove", "0/0")
+    assert (text, "`simstore orphans`" in errors) == ("1 removed\n", True)
+    assert run("orphans")[0] == "0/1\n0/2\n"
+    listed = [json.loads(line) for line in run("duplicates", "--format", "jsonl")[0].splitlines()]
+    assert [(one["key"], one["state"], one["original"]) for one in listed] == [
+        ("0/1", "orphaned", "0/0"),
+        ("0/2", "orphaned", "0/0"),
+        ("1/1", "skipped", "1/0"),
+        ("1/2", "skipped", "1/0"),
+    ]
+    assert run("duplicates", "--of", "1/0", "--format", "keys")[0] == "1/1\n1/2\n"
+    assert run("duplicates", "--state", "orphaned", "--format", "csv")[0].startswith(
+        "key,state,original,distance,resemblance,basis,first_seen,last_seen\n0/1,orphaned,0/0,"
+    )
+    # Ingested again, they are orphans no more: one stands for the other now.
+    again = family_file(tmp_path / "again.jsonl", [(0, 1), (0, 2)])
+    text, _ = run("ingest", "--on-duplicate", "flag", again.name)
+    assert text == ("1 added, 0 updated, 0 unchanged, 1 flagged, 0 exact duplicates, 0 rejected\n")
+    assert run("orphans")[0] == ""
+    text, errors = run("ingest", family_file(tmp_path / "more.jsonl", [(1, 1)]).name)
+    assert text == "1 added, 0 updated, 0 unchanged, 0 exact duplicates, 0 rejected\n"
+    assert [line.split() for line in run("duplicates")[0].splitlines()][1:] == [
+        line.split() for line in run("duplicates", "--format", "table")[0].splitlines()[1:]
+    ]
+    assert run("duplicates", "--format", "keys")[0] == "0/2\n1/2\n"
+    assert_sound(tmp_path / "simstore.db")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--min-resemblance", "0.5"], 2, "give --on-duplicate flag or skip too"),
+        (["--on-duplicate", "drop"], 2, "is not one of 'keep', 'flag', 'skip'"),
+        (["--on-duplicate", "skip", "--min-resemblance", "0"], 2, "above 0 and at most 1"),
+        (["--on-duplicate", "skip", "--min-resemblance", "1.5"], 2, "above 0 and at most 1"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_stored(
+    nursery: Nursery, tmp_path: Path, words: list[str], code: int, message: str
+) -> None:
+    source = family_file(tmp_path / "crawl.jsonl", [(0, 0)])
+    done = nursery.simstore(tmp_path, "ingest", *words, source.name)
+    assert done.code == code
+    assert message in done.errors
+    assert "Traceback" not in done.errors
+    assert not (tmp_path / "simstore.db").exists()
+
+
+def test_a_store_that_keeps_nothing_to_verify_by_refuses_to_check(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    source = family_file(tmp_path / "crawl.jsonl", [(0, 0)])
+    init = nursery.simstore(tmp_path, "init", "--no-text", "--channels", "simhash")
+    assert init.code == 0
+    done = nursery.simstore(tmp_path, "ingest", "--on-duplicate", "skip", source.name)
+    assert done.code == 3
+    assert done.error_lines[-1].startswith("Error: this store keeps neither texts nor sketches")
+    assert nursery.simstore(tmp_path, "duplicates", "--state", "lost").code == 2

@@ -1,0 +1,199 @@
+"""Check and insert does what plain rules say, one document after the other, however batched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simstore.services.choose import SchemeChoice
+from simstore.store import Store
+
+from .state import assert_sound, state_of
+from .test_batches import new_store
+from .test_clusters import TEXTS, is_edge
+
+# An example takes some milliseconds.
+many = settings(max_examples=settings.default.max_examples * 2)
+few = settings(max_examples=max(settings.default.max_examples // 2, 1))
+# Of so few bits that each is within three of each: what is looked at is every text that has a
+# shingle, and the rule alone decides.
+THREE_BITS = SchemeChoice("web", bits=3)
+Mode = Literal["keep", "flag", "skip"]
+KEYS = [f"page {number}" for number in range(5)]
+WORDS = [f"word{number}" for number in range(14)]
+
+
+def chain(number: int) -> str:
+    """Return a text that is like its neighbours, and the less like the others the farther."""
+    return " ".join([f"other{place}" for place in range(number)] + WORDS[number:])
+
+
+# Few, so that texts come back, and each is like some of the others and not like the rest.
+ALIKE = st.sampled_from([*(chain(number) for number in range(0, 12, 2)), "word0 word1 word2", ""])
+PAGES = st.lists(st.tuples(st.sampled_from(KEYS), st.one_of(ALIKE, ALIKE, TEXTS)), max_size=14)
+LEAST = st.integers(3, 8).map(lambda tenths: Fraction(tenths, 10))
+
+
+@dataclass
+class Plain:
+    """The rule, word by word: plain lists, every text compared with every other."""
+
+    least: Fraction
+    texts: dict[str, str] = field(default_factory=dict)  # in order of ingest
+    duplicates: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    orphaned: set[str] = field(default_factory=set)
+
+    def add(self, key: str, text: str, mode: Mode) -> str:
+        held = self.texts.get(key)
+        if held == text:
+            return "unchanged"
+        known = self.duplicates.get(key)
+        if mode == "skip" and known is not None and known[:2] == ("skipped", text):
+            return "skipped"
+        original = None if mode == "keep" else self.earliest_original(key, text)
+        if held is not None:
+            self.let_go(key)
+        self.duplicates.pop(key, None)
+        self.orphaned.discard(key)
+        if original is not None and mode == "skip":
+            self.texts.pop(key, None)
+            self.duplicates[key] = "skipped", text, original
+            return "skipped"
+        self.texts[key] = text
+        if original is not None:
+            self.duplicates[key] = "flagged", text, original
+            return "flagged"
+        return "added" if held is None else "updated"
+
+    def earliest_original(self, key: str, text: str) -> str | None:
+        for other, held in self.texts.items():
+            flagged = self.duplicates.get(other, ("",))[0] == "flagged"
+            if other != key and not flagged and is_edge(text, held, self.least):
+                return other
+        return None
+
+    def let_go(self, key: str) -> None:
+        for other, (state, text, original) in list(self.duplicates.items()):
+            if original == key and state == "flagged":
+                del self.duplicates[other]
+            elif original == key and state == "skipped":
+                self.duplicates[other] = "orphaned", text, original
+                self.orphaned.add(other)
+
+    def remove(self, key: str) -> None:
+        self.let_go(key)
+        del self.texts[key]
+        self.duplicates.pop(key, None)
+
+
+def assert_is(store: Store, plain: Plain) -> None:
+    assert_sound(store)
+    assert {one.key: one.text for one in store.documents(with_text=True)} == plain.texts
+    assert [one.key for one in store] == list(plain.texts)
+    found = {one.key: (one.state, one.original) for one in store.duplicates()}
+    assert found == {
+        key: (state, original) for key, (state, _, original) in plain.duplicates.items()
+    }
+    assert [one.key for one in store.orphans()] == sorted(
+        key for key, (state, _, _) in plain.duplicates.items() if state == "orphaned"
+    )
+    assert all(one.resemblance >= float(plain.least) for one in store.duplicates())
+
+
+@many
+@given(
+    st.lists(st.tuples(st.sampled_from(["keep", "flag", "skip"]), PAGES), min_size=1, max_size=4),
+    LEAST,
+    st.sampled_from([2, 1000]),
+)
+def test_any_history_of_batches_does_what_the_rule_says(
+    runs: list[tuple[Mode, list[tuple[str, str]]]], least: Fraction, batch_documents: int
+) -> None:
+    plain = Plain(least)
+    with new_store(THREE_BITS) as (_, store):
+        for mode, pages in runs:
+            plain.orphaned = set()
+            expected = [plain.add(key, text, mode) for key, text in pages]
+            summary = store.add_many(
+                pages,
+                threads=1,
+                batch_documents=batch_documents,
+                on_duplicate=mode,
+                min_resemblance=float(least),
+            )
+            for outcome in ("added", "updated", "unchanged", "flagged", "skipped"):
+                assert getattr(summary, outcome) == expected.count(outcome)
+            assert summary.orphaned == len(plain.orphaned)
+            assert_is(store, plain)
+
+
+@few
+@given(PAGES, st.data(), LEAST, st.sampled_from(["flag", "skip"]))
+def test_removing_and_ingesting_orphans_again_does_what_the_rule_says(
+    pages: list[tuple[str, str]], data: st.DataObject, least: Fraction, mode: Mode
+) -> None:
+    plain = Plain(least)
+    texts = dict(pages)
+    with new_store(THREE_BITS) as (_, store):
+        for key, text in pages:
+            outcome = store.add(key, text, on_duplicate=mode, min_resemblance=float(least))
+            assert outcome == plain.add(key, text, mode)
+        for _ in range(data.draw(st.integers(0, 3)) if plain.texts else 0):
+            if not plain.texts:
+                break
+            key = data.draw(st.sampled_from(list(plain.texts)))
+            store.remove(key)
+            plain.remove(key)
+            assert_is(store, plain)
+        again = [one.key for one in store.orphans()]
+        store.add_many(
+            [(key, texts[key]) for key in again],
+            on_duplicate=mode,
+            min_resemblance=float(least),
+        )
+        for key in again:
+            plain.add(key, texts[key], mode)
+        assert_is(store, plain)
+        assert not list(store.orphans())
+
+
+@few
+@given(
+    PAGES,
+    st.sampled_from([1, 2, 5]),
+    st.sampled_from(["flag", "skip"]),
+    st.sampled_from(
+        [
+            SchemeChoice("simtool", bits=24, features=4),
+            SchemeChoice("web", bits=24, weights="tf-idf"),
+            SchemeChoice("web"),
+        ]
+    ),
+    st.booleans(),
+)
+def test_the_size_of_a_batch_changes_nothing(
+    pages: list[tuple[str, str]],
+    batch_documents: int,
+    mode: Mode,
+    scheme: SchemeChoice,
+    standing: bool,
+) -> None:
+    states = []
+    for size in (batch_documents, 1_000):
+        with new_store(scheme) as (_, store):
+            if standing:
+                store.add_many([("first", "the lamp on the old bridge"), *pages[:3]], threads=1)
+            summary = store.add_many(
+                pages, threads=1, batch_documents=size, on_duplicate=mode, min_resemblance=0.5
+            )
+            assert_sound(store)
+            found = [
+                (one.key, one.state, one.original, one.distance, one.resemblance, one.digest)
+                for one in store.duplicates()
+            ]
+            states.append((state_of(store), found, summary.flagged, summary.skipped))
+    assert states[0] == states[1]
