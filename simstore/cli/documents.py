@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import sys
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from simstore.cli.keys import all_keys, keys_option, tell_orphans
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, progress, time_text
 from simstore.errors import printable
 from simstore.reports.lines import to_json
+
+if TYPE_CHECKING:
+    from simstore.model import StoredDocument, Story
 
 _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of")
 
@@ -53,29 +57,69 @@ def list_documents(limit: int | None, collection: str | None, output_format: str
                 print_table(_COLUMNS, rows)
 
 
-@click.command()
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore show https://example.org/a\n"
+        "  simstore show page-17 --text                       the kept text, and nothing else\n"
+        "  simstore show page-17 --original prefer:example    who is the original?\n\n"
+        "Which is the original: first-seen: the one that was surely there first; within the "
+        "interval at which a site is visited, dates do not decide, and the one that others link "
+        "to is it. linked: the one that most of the others link to. prefer:REGEX: one with such "
+        "a key."
+    )
+)
 @click.argument("key")
 @click.option("--text", "with_text", is_flag=True, help="Print the kept text, and nothing else.")
+@click.option(
+    "--original",
+    default="first-seen",
+    show_default=True,
+    metavar="RULE",
+    help="Which of those that are alike is the original: first-seen, linked or prefer:REGEX.",
+)
 @format_option("table", "json")
 @common_options
-def show(key: str, with_text: bool, output_format: str) -> None:
-    """Show what the store knows of a document."""
+def show(key: str, with_text: bool, original: str, output_format: str) -> None:
+    """Show what the store knows of a document: its facts, and its story where it has one.
+
+    The story: when it was seen and who says so, earlier versions, what is like it, links between
+    them, how often its site is visited, and which of them is the original, and why.
+    """
+    from simstore.errors import DocumentNotFound
+
+    document: StoredDocument | None = None
     with open_store(read_only=True) as store:
-        document = store.show(key, with_text=with_text)
-    if with_text:
+        try:
+            document = store.show(key, with_text=with_text)
+        except DocumentNotFound:
+            # A key that was skipped has a story too.
+            if with_text or store.seen(key) is None:
+                raise
+        story = None if with_text else store.story(key, original=original)
+    if document is not None and story is None:
         if document.text is None:
             raise click.ClickException("this store keeps no texts (it was made with --no-text)")
         sys.stdout.buffer.write(document.text.encode("utf-8", "surrogateescape"))
         sys.stdout.buffer.flush()
-        return
-    record = _record(document)
+    elif story is not None:
+        _show(document, story, output_format)
+
+
+def _show(document: StoredDocument | None, story: Story, output_format: str) -> None:
+    from simstore.reports.story import story_facts, story_record
+
+    record = {} if document is None else _record(document)
     if output_format == "json":
-        click.echo(to_json(record, indent=2))
+        click.echo(to_json(record | {"story": story_record(story)}, indent=2))
         return
-    record["first_seen"] = time_text(document.first_seen)
-    record["last_seen"] = time_text(document.last_seen)
-    record["metadata"] = to_json(record["metadata"])
-    print_facts((name.replace("_", " "), value) for name, value in record.items())
+    facts: list[tuple[str, Any]] = []
+    if document is not None:
+        record["first_seen"] = time_text(document.first_seen)
+        record["last_seen"] = time_text(document.last_seen)
+        record["metadata"] = to_json(record["metadata"])
+        facts += [(name.replace("_", " "), value) for name, value in record.items()]
+    print_facts([*facts, *story_facts(story)])
 
 
 def _record(document: Any) -> dict[str, Any]:
@@ -87,12 +131,39 @@ def _record(document: Any) -> dict[str, Any]:
     return record
 
 
-@click.command()
-@click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore remove page-17 page-18\n"
+        "  simstore remove --keys-from gone.txt\n"
+        "  simstore list --format keys | grep /print/ | simstore remove --keys-from -\n\n"
+        "Many are removed in batches; after an interruption the same command with "
+        "--ignore-missing goes on."
+    )
+)
+@click.argument("keys", nargs=-1, metavar="[KEY...]")
+@keys_option
+@click.option("--ignore-missing", is_flag=True, help="Pass over keys that are not there.")
 @click.option("--no-refresh", is_flag=True, help="Leave a live store stale; refresh it later.")
 @common_options
-def remove(keys: tuple[str, ...], no_refresh: bool) -> None:
+def remove(
+    keys: tuple[str, ...], keys_from: str | None, ignore_missing: bool, no_refresh: bool
+) -> None:
     """Remove documents: all that are named, or none where one is not there."""
-    with open_store() as store, progress("refresh", at_once=False) as show_refresh:
-        count = store.remove(*keys, refresh=not no_refresh, on_refresh=show_refresh)
+    wanted = all_keys(keys, keys_from)
+    orphans: list[str] = []
+    with (
+        open_store() as store,
+        progress("remove", at_once=False) as show_progress,
+        progress("refresh", at_once=False) as show_refresh,
+    ):
+        count = store.remove(
+            *wanted,
+            missing_ok=ignore_missing,
+            refresh=not no_refresh,
+            on_progress=show_progress,
+            on_refresh=show_refresh,
+            on_orphan=orphans.append,
+        )
     click.echo(f"{count:,} removed")
+    tell_orphans(len(orphans))

@@ -12,7 +12,7 @@ from typing import Any
 
 from simstore.services.choose import SchemeChoice
 from simstore.services.ingest import IngestOptions
-from simstore.sources.registry import ReadOptions
+from simstore.sources.reader import ReadOptions
 from simstore.store import Store
 
 SIMTOOL = SchemeChoice("simtool", bits=32, features=5)

@@ -17,7 +17,7 @@ from simstore.model import Comparison, Document
 from simstore.services.choose import SchemeChoice
 from simstore.services.compare import compare_texts, read_document
 from simstore.services.compared import CompareOptions
-from simstore.sources.registry import ReadOptions
+from simstore.sources.reader import ReadOptions
 from simstore.text.words import terms
 
 from .stores import SIMTOOL, create

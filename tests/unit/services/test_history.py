@@ -11,8 +11,8 @@ import pytest
 from simstore.errors import InvalidParameter
 from simstore.model import Document
 from simstore.services import ingest as services_ingest
-from simstore.sources.jsonl import HistoryFields
-from simstore.sources.registry import ReadOptions
+from simstore.sources.fields import HistoryFields
+from simstore.sources.reader import ReadOptions
 from simstore.storage.history import MOST_SNAPSHOTS
 from simstore.store import Store
 

@@ -17,7 +17,7 @@ from simstore.errors import InvalidParameter, MalformedRecord, SourceNotFound
 from simstore.model import IngestProgress, QueryOptions, Rejection
 from simstore.services import ingest as services_ingest
 from simstore.services.ingest import IngestOptions, Observer
-from simstore.sources.registry import ReadOptions
+from simstore.sources.reader import ReadOptions
 from simstore.sources.streams import zstd
 from simstore.store import Store
 

@@ -1,0 +1,203 @@
+"""``simstore expire`` and ``seen``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.keys import all_keys, keys_option, tell_orphans
+from simstore.cli.options import common_options, format_option, open_store
+from simstore.cli.output import print_table, progress, time_text
+from simstore.errors import InvalidParameter, UnreadableSource, printable
+from simstore.reports.lines import key_bytes, key_text, to_json
+
+if TYPE_CHECKING:
+    from simstore.model import Seen
+
+_DIGEST_DIGITS = 32
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore expire --older-than 90d --dry-run     how much would go?\n"
+        "  simstore expire --older-than 90d               what was not seen for 90 days goes\n"
+        "  simstore expire --not-seen-since 2026-05-01 --collection news\n\n"
+        "Documents leave in batches, each a transaction; after an interruption the same command "
+        "goes on. `simstore compact` then gives the room back."
+    )
+)
+@click.option(
+    "--not-seen-since",
+    metavar="DATE",
+    help="Remove what was last seen before it (ISO 8601, UTC).",
+)
+@click.option(
+    "--older-than", metavar="AGE", help="Remove what was not seen for 30m, 12h, 90d or 8w."
+)
+@click.option("--collection", metavar="NAME", help="Only documents of this collection.")
+@click.option("--dry-run", is_flag=True, help="Count, and remove nothing.")
+@click.option(
+    "--batch",
+    "batch_documents",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Documents a transaction.  [default: 4,000]",
+)
+@click.option("--no-refresh", is_flag=True, help="Leave a live store stale; refresh it later.")
+@common_options
+def expire(
+    not_seen_since: str | None,
+    older_than: str | None,
+    collection: str | None,
+    dry_run: bool,
+    batch_documents: int | None,
+    no_refresh: bool,
+) -> None:
+    """Remove documents, and skipped duplicates, that were not seen since a time."""
+    if (not_seen_since is None) == (older_than is None):
+        raise click.UsageError("give one of --not-seen-since and --older-than")
+    since = None if not_seen_since is None else _seconds("--not-seen-since", not_seen_since)
+    age = None if older_than is None else _seconds("--older-than", older_than)
+    with (
+        open_store(read_only=dry_run) as store,
+        progress("expire", at_once=False) as show_progress,
+        progress("refresh", at_once=False) as show_refresh,
+    ):
+        found = store.expire(
+            not_seen_since=since,
+            older_than=age,
+            collection=collection,
+            dry_run=dry_run,
+            refresh=not no_refresh,
+            batch_documents=batch_documents,
+            on_progress=show_progress,
+            on_refresh=show_refresh,
+        )
+    would = "would be " if dry_run else ""
+    forgotten = ""
+    if found.forgotten:
+        forgotten = f", {found.forgotten:,} skipped duplicates {would}forgotten"
+    click.echo(
+        f"{found.removed:,} {would}removed{forgotten}; last seen before {time_text(found.since)}"
+    )
+    tell_orphans(len(found.orphans))
+
+
+def _seconds(option: str, text: str) -> int:
+    from simstore.sources.dates import duration, seconds
+
+    try:
+        return duration(text) if option == "--older-than" else seconds(text)
+    except ValueError as error:
+        raise InvalidParameter(f"{option} {error}") from None
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore seen https://example.org/a https://example.org/b\n"
+        "  simstore seen --keys-from frontier.txt --format jsonl\n"
+        "  simstore seen --text page.txt                   under which key was this text seen?\n\n"
+        "Exit code 0: all were seen; 3: some were not."
+    )
+)
+@click.argument("keys", nargs=-1, metavar="[KEY...]")
+@keys_option
+@click.option(
+    "--text",
+    "text_file",
+    metavar="FILE",
+    help="Look for the very text of a file, or of standard input (-).",
+)
+@click.option("--digest", metavar="HEX", help="Look for a text by its BLAKE2b-128 digest.")
+@format_option("table", "jsonl", "keys")
+@common_options
+def seen(
+    keys: tuple[str, ...],
+    keys_from: str | None,
+    text_file: str | None,
+    digest: str | None,
+    output_format: str,
+) -> None:
+    """Say whether keys, or a text, were seen: stored, flagged, skipped, orphaned, or unknown."""
+    by_content = text_file is not None or digest is not None
+    if by_content and (keys or keys_from is not None or None not in (text_file, digest)):
+        raise click.UsageError("look for keys, or for one --text, or for one --digest")
+    if keys == ("-",):
+        keys, keys_from = (), "-"
+    wanted = [] if by_content else all_keys(keys, keys_from)
+    content = _content(text_file, digest) if by_content else b""
+    with open_store(read_only=True) as store:
+        rows: list[tuple[str, Seen | None]]
+        if by_content:
+            rows = [(one.key, one) for one in store.seen_content(content)]
+        else:
+            rows = list(zip(wanted, store.seen_many(wanted), strict=True))
+    _print(rows, output_format)
+    if not rows or any(found is None for _, found in rows):
+        raise SystemExit(3 if by_content or wanted else 0)
+
+
+def _content(text_file: str | None, digest: str | None) -> str | bytes:
+    """Return the text of a file, or a digest."""
+    if text_file is not None:
+        return _text(text_file)
+    try:
+        found = bytes.fromhex(digest or "")
+    except ValueError:
+        found = b""
+    if len(found) * 2 != _DIGEST_DIGITS:
+        raise InvalidParameter(
+            f"--digest {printable(digest or '')!r}: write {_DIGEST_DIGITS} hexadecimal digits"
+        )
+    return found
+
+
+def _text(name: str) -> str:
+    """Return the text of a file, as ingest reads it."""
+    from simstore.model import Document
+    from simstore.sources.files import open_sources
+    from simstore.sources.reader import ReadOptions
+
+    sources, _ = open_sources([name], ReadOptions("text", max_document_bytes=None))
+    if len(sources) != 1:
+        raise InvalidParameter(f"--text {printable(name)!r}: name one file")
+    (record,) = sources[0].records()
+    if not isinstance(record, Document):
+        raise UnreadableSource(printable(name), record.reason)
+    return record.text
+
+
+def _print(rows: list[tuple[str, Seen | None]], output_format: str) -> None:
+    if output_format == "table":
+        columns = ("key", "state", "original", "first seen", "last seen")
+        print_table(columns, (_cells(key, found) for key, found in rows))
+        return
+    for key, found in rows:
+        if output_format == "jsonl":
+            click.echo(to_json(_record(key, found)))
+        elif found is not None:
+            sys.stdout.buffer.write(key.encode("utf-8", "surrogateescape") + b"\n")
+    sys.stdout.flush()
+
+
+def _cells(key: str, found: Seen | None) -> tuple[str | None, ...]:
+    if found is None:
+        return printable(key), "unknown", None, None, None
+    original = None if found.original is None else printable(found.original)
+    first, last = time_text(found.first_seen), time_text(found.last_seen)
+    return printable(key), found.state, original, first, last
+
+
+def _record(key: str, found: Seen | None) -> dict[str, Any]:
+    shown = {"key": key_text(key), **key_bytes("key", key)}
+    if found is None:
+        return shown | {"state": "unknown"}
+    record = asdict(found) | shown
+    if found.original is not None:
+        record |= {"original": key_text(found.original), **key_bytes("original", found.original)}
+    return record

@@ -1,0 +1,47 @@
+"""What commands share that take keys, or take them away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from simstore.cli.options import log
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def keys_option(command: Command) -> Command:
+    """Add the option ``--keys-from``."""
+    return click.option(
+        "--keys-from",
+        metavar="FILE",
+        help="Take keys from a file, one a line, or from standard input (-).",
+    )(command)
+
+
+def all_keys(given: tuple[str, ...], keys_from: str | None) -> list[str]:
+    """Return the keys of the command line, then those of the file.
+
+    Raises:
+        UsageError: There is no key, and no file either.
+    """
+    from simstore.sources.keys import read_keys
+
+    if not given and keys_from is None:
+        raise click.UsageError("name keys, or a file of keys by --keys-from")
+    return [*given, *([] if keys_from is None else read_keys(keys_from))]
+
+
+def tell_orphans(count: int) -> None:
+    """Say on stderr that keys became orphans."""
+    if count:
+        keys, were = ("key was", "it") if count == 1 else ("keys were", "them")
+        log.warning(
+            "%s %s skipped as duplicates of what has gone; `simstore orphans` lists %s, to be "
+            "ingested again",
+            f"{count:,}",
+            keys,
+            were,
+        )

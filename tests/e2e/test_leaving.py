@@ -1,0 +1,161 @@
+"""What leaves a store, and what it has seen: ``remove``, ``expire`` and ``seen``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .processes import Finished, Nursery
+
+TEXT = "The harbour was quiet at dawn and the first boats came in with the tide and the wind."
+DAYS = [
+    {"url": "a", "text": TEXT, "day": "2026-05-01", "to": ["b", "x"]},
+    {"url": "b", "text": TEXT, "day": "2026-05-03T10:00:00Z"},
+    {"url": "c", "text": "Mix flour, water and salt; let the dough rest.", "day": 1_780_000_000},
+    {"url": "d", "text": "nothing of this kind", "day": "some day"},
+]
+
+
+class Shell:
+    def __init__(self, nursery: Nursery, folder: Path) -> None:
+        self._nursery = nursery
+        self.folder = folder
+
+    def __call__(self, *words: str, code: int = 0, **options: object) -> Finished:
+        done = self._nursery.simstore(self.folder, *words, **options)
+        assert done.code == code, (done.code, done.errors)
+        assert "Traceback" not in done.errors
+        return done
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    """A store of a crawl whose records say when they were seen."""
+    (tmp_path / "day.jsonl").write_text("".join(json.dumps(one) + "\n" for one in DAYS))
+    made = Shell(nursery, tmp_path)
+    done = made("ingest", "day.jsonl", "--seen-field", "day", "--links-field", "to", code=5)
+    assert done.text.startswith("3 added, 0 updated, 0 unchanged, 1 exact duplicates, 1 rejected")
+    return made
+
+
+def test_date_of_the_crawl_is_the_time_of_sight(shell: Shell) -> None:
+    facts = json.loads(shell("show", "b", "--format", "json").text)
+    assert facts["first_seen"] == facts["last_seen"] == 1_777_802_400
+    assert facts["metadata"] == {}
+    (kept,) = shell("rejects", "list").text.splitlines()[1:]
+    assert "the field day: 'some day' is no time" in kept
+
+
+def test_seen_tells_what_became_of_keys_and_exits_with_3_for_unknown_ones(shell: Shell) -> None:
+    rows = shell("seen", "a", "none", code=3).text.splitlines()
+    assert rows[1].split() == ["a", "stored", *["2026-05-01", "00:00:00", "UTC"] * 2]
+    assert rows[2].split() == ["none", "unknown"]
+    shell("seen", "a", "b", "c")
+    (shell.folder / "keys").write_bytes(b"a\r\n\nno\xffne\n")
+    for words, options in (
+        (["--keys-from", "keys"], {}),
+        (["-"], {"stdin": (shell.folder / "keys").read_bytes()}),
+    ):
+        done = shell("seen", *words, "--format", "jsonl", code=3, **options)
+        known, unknown = map(json.loads, done.text.splitlines())
+        assert (known["key"], known["state"], known["first_seen"]) == ("a", "stored", 1_777_593_600)
+        assert unknown == {"key": "no\\xffne", "key_base64": "bm//bmU=", "state": "unknown"}
+        assert shell("seen", *words, "--format", "keys", code=3, **options).out == b"a\n"
+
+
+def test_seen_finds_a_text_by_itself_and_by_its_digest(shell: Shell) -> None:
+    (shell.folder / "page.txt").write_text(TEXT)
+    (shell.folder / "other.txt").write_text(TEXT + ".")
+    digest = json.loads(shell("show", "a", "--format", "json").text)["digest"]
+    for words in (["--text", "page.txt"], ["--digest", digest]):
+        assert shell("seen", *words, "--format", "keys").text == "a\nb\n"
+    assert shell("seen", "--text", "other.txt", "--format", "keys", code=3).text == ""
+
+
+def test_expire_says_what_would_go_and_then_removes_it(shell: Shell) -> None:
+    words = ("expire", "--not-seen-since", "2026-05-02")
+    last = "; last seen before 2026-05-02 00:00:00 UTC\n"
+    assert shell(*words, "--dry-run").text == f"1 would be removed{last}"
+    assert shell(*words).text == f"1 removed{last}"
+    assert shell(*words).text == f"0 removed{last}"
+    assert shell("list", "--format", "keys").text == "b\nc\n"
+    assert shell("expire", "--older-than", "1d").text.startswith("2 removed; last seen before 20")
+    shell("fsck")
+
+
+def test_remove_takes_keys_from_a_file_and_goes_on_where_some_are_missing(shell: Shell) -> None:
+    (shell.folder / "keys").write_text("b\nnone\na\n")
+    refused = shell("remove", "--keys-from", "keys", code=3)
+    assert "'none'" in refused.errors
+    assert shell("remove", "--keys-from", "keys", "--ignore-missing", "c").text == "3 removed\n"
+    shell("fsck")
+
+
+def test_removal_and_expiry_tell_of_what_was_skipped_because_of_what_leaves(shell: Shell) -> None:
+    for number, words in enumerate((["remove", "a", "b"], ["expire", "--older-than", "0m"])):
+        record = {"url": f"copy-{number}", "text": TEXT, "day": "2126-01-01"}
+        if number:
+            record["text"] = DAYS[2]["text"]
+        (shell.folder / "late.jsonl").write_text(json.dumps(record) + "\n")
+        shell("ingest", "late.jsonl", "--seen-field", "day", "--on-duplicate", "skip")
+        assert "1 key was skipped as duplicates" in shell(*words).errors
+        assert shell("seen", f"copy-{number}").text.split()[5 + 3] == "orphaned"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["expire"], 2, "give one of --not-seen-since and --older-than"),
+        (["expire", "--older-than", "1d", "--not-seen-since", "2026"], 2, "give one of"),
+        (["expire", "--older-than", "3 months"], 2, "'3 months' is no duration"),
+        (["expire", "--not-seen-since", "may"], 2, "'may' is no time"),
+        (["expire", "--older-than", "1d", "--batch", "0"], 2, "--batch"),
+        (["expire", "--older-than", "1d", "--db", "none.db"], 3, "no store at none.db"),
+        (["remove"], 2, "--keys-from"),
+        (["remove", "--keys-from", "none.txt"], 3, "none.txt"),
+        (["remove", "--keys-from", "."], 5, "."),
+        (["seen"], 2, "--keys-from"),
+        (["seen", "a", "--digest", "00" * 16], 2, "look for keys"),
+        (["seen", "--digest", "00"], 2, "32 hexadecimal digits"),
+        (["seen", "--text", "none.txt"], 3, "none.txt"),
+        (["seen", "a", "--db", "none.db"], 3, "no store at none.db"),
+    ],
+)
+def test_wrong_use_is_one_line(shell: Shell, words: list[str], code: int, expected: str) -> None:
+    done = shell(*words, code=code)
+    assert expected in done.error_lines[-1]
+    assert done.error_lines[-1].startswith("Error: ")
+    assert done.text == ""
+
+
+def test_show_tells_the_story_and_the_original(shell: Shell) -> None:
+    lines = shell("show", "a").text.splitlines()
+    assert lines[0].split() == ["document", "id", "1"]
+    told = [line.split(maxsplit=2) for line in lines[-5:]]
+    assert [" ".join(words[:2]) for words in told] == [
+        "duplicate of", "first seen", "links to", "like it", "original a:",
+    ]  # fmt: skip
+    assert lines[-3].endswith("  b")
+    assert lines[-2].endswith("b: same text, first seen 2026-05-03 10:00:00 UTC")
+    assert lines[-1].endswith(
+        "a: first seen 2026-05-01 00:00:00 UTC by the date of the crawl, 2.4 d before others can "
+        "have been there"
+    )
+    linked = json.loads(shell("show", "a", "--format", "json", "--original", "linked").text)
+    assert (linked["key"], linked["story"]["original"]) == ("a", "b")
+    assert linked["story"]["reason"] == "another links to it"
+    refused = shell("show", "a", "--original", "newest", code=2)
+    assert "choose first-seen, linked, prefer:REGEX" in refused.errors
+
+
+def test_show_of_a_skipped_key_says_of_what_it_is_a_duplicate(shell: Shell) -> None:
+    (shell.folder / "late.jsonl").write_text(json.dumps({"key": "late", "text": TEXT}) + "\n")
+    shell("ingest", "late.jsonl", "--on-duplicate", "skip")
+    lines = shell("show", "late").text.splitlines()
+    assert lines[0].split() == ["key", "late"]
+    assert "skipped as a duplicate of a" in lines[3]
+    assert json.loads(shell("show", "late", "--format", "json").text)["story"]["state"] == "skipped"
+    shell("show", "late", "--text", code=3)
+    shell("show", "never", code=3)

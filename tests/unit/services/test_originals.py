@@ -1,0 +1,158 @@
+"""Which of several documents is the original, and the reason that is given."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from simstore.errors import InvalidParameter
+from simstore.services.originals import Claimant, parse_rule
+
+DAY = 86_400
+
+
+def claimant(
+    key: str,
+    first_seen: float,
+    basis: str = "crawl",
+    *,
+    revisit: float | None = None,
+    links: str = "",
+    order: int = 0,
+) -> Claimant:
+    """Return a claimant whose times are in days."""
+    seconds = None if revisit is None else revisit * DAY
+    return Claimant(key, order, int(first_seen * DAY), basis, seconds, frozenset(links))
+
+
+def chosen(rule: str, *claimants: Claimant) -> tuple[str, str]:
+    """Return the key that is chosen, whatever the order, and the reason."""
+    answers = {
+        (found.key, reason)
+        for some in permutations(claimants)
+        for found, reason in [parse_rule(rule)(some)]
+    }
+    (answer,) = answers
+    return answer
+
+
+def test_document_that_nothing_is_like_is_its_own_original() -> None:
+    for rule in ("first-seen", "linked"):
+        key, reason = chosen(rule, claimant("a", 1))
+        assert key == "a"
+        assert "nothing else is like it" in reason
+
+
+@pytest.mark.parametrize(
+    ("revisit", "gap", "expected"),
+    [
+        # B may have been there since the visit before: only a longer gap is sure.
+        (7, 7, "b"),
+        (7, 7.01, "a"),
+        (7, 3, "b"),
+        (None, 0.01, "a"),
+        (0, 0.01, "a"),
+    ],
+)
+def test_date_of_a_crawl_decides_only_beyond_the_revisit_interval(
+    revisit: float | None, gap: float, expected: str
+) -> None:
+    a = claimant("a", 100, links="b", revisit=0)
+    b = claimant("b", 100 + gap, revisit=revisit)
+    assert chosen("first-seen", a, b)[0] == expected
+
+
+@pytest.mark.parametrize("basis", ["published", "ingest"])
+def test_other_dates_decide_by_themselves(basis: str) -> None:
+    a = claimant("a", 100, links="b")
+    b = claimant("b", 100.5, basis, revisit=7)
+    key, reason = chosen("first-seen", a, b)
+    assert key == "a"
+    assert reason == (
+        "first seen 1970-04-11 00:00:00 UTC by the date of the crawl, 12 h before others can have "
+        "been there"
+    )
+
+
+def test_doubt_of_the_earlier_does_not_matter() -> None:
+    a = claimant("a", 100, revisit=30)
+    b = claimant("b", 101, revisit=0.5, links="a")
+    assert chosen("first-seen", a, b)[0] == "a"
+
+
+def test_within_the_interval_the_one_that_is_linked_to_is_the_original() -> None:
+    a, b = claimant("a", 100, links="b", revisit=7), claimant("b", 103, revisit=7)
+    key, reason = chosen("first-seen", a, b)
+    assert key == "b"
+    assert reason == "dates within the revisit interval do not decide; another links to it"
+
+
+def test_links_of_later_copies_count_too() -> None:
+    a, b = claimant("a", 100, revisit=7), claimant("b", 103, revisit=7)
+    later = [claimant(key, 200, links="b", revisit=7) for key in "cd"]
+    key, reason = chosen("first-seen", a, b, *later)
+    assert (key, reason.split("; ")[1]) == ("b", "2 others link to it")
+
+
+def test_link_to_one_that_is_surely_later_does_not_make_it_the_original() -> None:
+    a, b = claimant("a", 100, links="b", revisit=7), claimant("b", 108, revisit=7)
+    assert chosen("first-seen", a, b)[0] == "a"
+
+
+def test_links_to_each_other_say_nothing() -> None:
+    a = claimant("a", 100, links="b", revisit=7)
+    b = claimant("b", 103, links="a", revisit=7)
+    key, reason = chosen("first-seen", a, b)
+    assert key == "a"
+    assert "no link decides" in reason
+
+
+def test_link_to_itself_says_nothing() -> None:
+    a, b = claimant("a", 103, links="a", revisit=7), claimant("b", 100, revisit=7)
+    assert chosen("first-seen", a, b)[0] == "b"
+
+
+def test_equal_dates_are_decided_by_the_order_of_ingest() -> None:
+    some = [claimant(key, 100, order=order) for key, order in (("a", 3), ("b", 1), ("c", 2))]
+    key, reason = chosen("first-seen", *some)
+    assert key == "b"
+    assert "ingested before them" in reason
+
+
+def test_what_was_skipped_may_be_the_original() -> None:
+    stored = claimant("a", 100, "published")
+    skipped = claimant("b", 90, "skipped", order=1 << 62)
+    key, reason = chosen("first-seen", stored, skipped)
+    assert key == "b"
+    assert "first seen 1970-04-01 00:00:00 UTC, 10 d before" in reason
+
+
+def test_most_linked_wins_where_links_are_to_decide() -> None:
+    a, b = claimant("a", 100, links="c"), claimant("b", 1, links="c")
+    c = claimant("c", 200, links="d")
+    key, reason = chosen("linked", a, b, c, claimant("d", 300))
+    assert (key, reason) == ("c", "2 others link to it")
+
+
+def test_without_links_the_first_seen_wins() -> None:
+    key, reason = chosen("linked", claimant("a", 3), claimant("b", 2))
+    assert key == "b"
+    assert reason.startswith("no link decides; first seen 1970-01-03")
+
+
+def test_preferred_key_wins_and_the_first_seen_among_several() -> None:
+    some = [claimant("https://mirror/a", 1), claimant("https://home/a", 5)]
+    assert chosen("prefer:^https://home/", *some) == ("https://home/a", "its key is preferred")
+    key, reason = chosen("prefer:home", *some, claimant("https://home/b", 4))
+    assert key == "https://home/b"
+    assert reason.startswith("of the preferred keys: first seen")
+    key, reason = chosen("prefer:none", *some)
+    assert key == "https://mirror/a"
+    assert reason.startswith("no key is preferred; first seen")
+
+
+@pytest.mark.parametrize("rule", ["", "first", "prefer:", "prefer:(", "prefer", "newest"])
+def test_unknown_rule_is_refused(rule: str) -> None:
+    with pytest.raises(InvalidParameter, match="original"):
+        parse_rule(rule)
