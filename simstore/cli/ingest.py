@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simstore.cli.keys import tell_orphans
 from simstore.cli.options import (
     common_options,
     history_options,
@@ -23,7 +24,7 @@ from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.errors import StoreNotFound, printable
 
 if TYPE_CHECKING:
-    from simstore.model import IngestProgress, IngestSummary, Rejection
+    from simstore.model import Duplicate, IngestProgress, IngestSummary, Rejection
     from simstore.store import Store
 
 _SHOWN_REJECTS = 10
@@ -60,6 +61,19 @@ _SHOWN_REJECTS = 10
     help="normal: faster; a loss of power may undo the last commits.",
 )
 @click.option("--no-text", is_flag=True, help="A new store keeps no texts.")
+@click.option(
+    "--on-duplicate",
+    type=click.Choice(["keep", "flag", "skip"]),
+    default="keep",
+    show_default=True,
+    help="Look each document up first: flag stores a duplicate too, skip only what it duplicates.",
+)
+@click.option(
+    "--min-resemblance",
+    type=float,
+    metavar="SHARE",
+    help="With flag or skip: least resemblance of a duplicate.  [default: 0.8]",
+)
 @scheme_options
 @common_options
 def ingest(
@@ -77,6 +91,8 @@ def ingest(
     threads: int | None,
     synchronous: str,
     no_text: bool,
+    on_duplicate: str,
+    min_resemblance: float | None,
     **scheme: Any,
 ) -> None:
     """Remember the documents of files, folders, patterns, or standard input (-).
@@ -86,18 +102,30 @@ def ingest(
     options choose otherwise.
     """
     from simstore.services.ingest import IngestOptions
-    from simstore.sources.jsonl import HistoryFields
-    from simstore.sources.registry import ReadOptions, open_sources
+    from simstore.sources.fields import HistoryFields
+    from simstore.sources.files import open_sources
+    from simstore.sources.reader import ReadOptions
 
     history = HistoryFields(seen_field, published_field, links_field)
-    read = ReadOptions(as_format, False, max_document_bytes, key_field, text_field, history)  # type: ignore[arg-type]
+    read = ReadOptions(as_format, False, max_document_bytes, key_field, text_field, history)
     # Before a store is made: are the sources there?
     _, passed_over = open_sources(sources, read)
     for name in passed_over:
         log.info(
             "%s: passed over, its type is not known (--as says how to read it)", printable(name)
         )
-    options = IngestOptions(collection, strict, not no_refresh, threads)
+    if on_duplicate == "keep" and min_resemblance is not None:
+        raise click.UsageError(
+            "--min-resemblance says what a duplicate is: give --on-duplicate flag or skip too"
+        )
+    options = IngestOptions(
+        collection,
+        strict,
+        not no_refresh,
+        threads,
+        on_duplicate=on_duplicate,  # type: ignore[arg-type]
+        min_resemblance=0.8 if min_resemblance is None else min_resemblance,
+    )
     with _store(scheme, no_text, synchronous) as store, _stop_on_signal() as stopping:
         summary = _ingest(store, sources, read, options, stopping)
     _report(summary, stopping)
@@ -164,6 +192,17 @@ def _ingest(
     def on_duplicate(key: str, original: str) -> None:
         log.debug("%s: exact duplicate of %s", printable(key), printable(original))
 
+    def on_found(one: Duplicate) -> None:
+        log.debug(
+            "%s: %s as a duplicate of %s (%sresemblance %.3f, by %s)",
+            printable(one.key),
+            one.state,
+            printable(one.original),
+            "" if one.distance is None else f"distance {one.distance}, ",
+            one.resemblance,
+            {"same": "the same text", "text": "the texts", "sketch": "the sketches"}[one.basis],
+        )
+
     with (
         progress("ingest", in_bytes=True) as show,
         progress("refresh", at_once=False) as show_refresh,
@@ -174,7 +213,7 @@ def _ingest(
             log.debug("%s: %d documents committed", printable(state.source), state.document_count)
 
         observer = Observer(
-            on_progress, on_reject, on_duplicate, show_refresh, lambda: bool(stopping)
+            on_progress, on_reject, on_duplicate, show_refresh, lambda: bool(stopping), on_found
         )
         summary = store.ingest(sources, read=read, options=options, observer=observer)
     if shown > _SHOWN_REJECTS:
@@ -204,10 +243,13 @@ def _stop_on_signal() -> Iterator[list[int]]:
 def _report(summary: IngestSummary, stopping: list[int]) -> None:
     for name, position in summary.resumed_at.items():
         log.info("%s: went on after record %d", printable(name), position)
+    flagged = f"{summary.flagged:,} flagged, " if summary.flagged else ""
+    skipped = f"{summary.skipped:,} skipped, " if summary.skipped else ""
     click.echo(
         f"{summary.added:,} added, {summary.updated:,} updated, {summary.unchanged:,} unchanged, "
-        f"{summary.duplicates:,} exact duplicates, {summary.rejected:,} rejected"
+        f"{flagged}{skipped}{summary.duplicates:,} exact duplicates, {summary.rejected:,} rejected"
     )
+    tell_orphans(summary.orphaned)
     if summary.interrupted:
         log.warning("interrupted; all of the above is committed: the same command again goes on")
         raise SystemExit(128 + stopping[0])

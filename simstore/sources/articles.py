@@ -6,12 +6,36 @@ from collections.abc import Iterator
 from io import BufferedReader
 
 from simstore.model import Document, Rejection
+from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
 from simstore.sources.streams import DamagedStream
 
 _BLANKS = b" \t\n\v\f\r"
 _FORM_FEED = b"\f"
 _CHUNK = 1 << 20
+
+
+class ArticleReader:
+    """Reads article files; see :func:`read_articles`."""
+
+    name = "articles"
+    suffixes = ()
+    needs_file = False
+    record_ends = (b"\f",)
+
+    def recognises(self, _head: bytes) -> bool:
+        """Return False: a form feed may stand anywhere, so the whole text is looked through."""
+        return False
+
+    def read(self, stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the pages of a file."""
+        return read_articles(
+            stream,
+            request.name,
+            position=request.position,
+            byte_offset=request.byte_offset,
+            max_document_bytes=request.options.max_document_bytes,
+        )
 
 
 def read_articles(

@@ -22,14 +22,6 @@ def read_file(path: str | Path) -> bytes:
         return stream.read()
 
 
-def size_of(path: str | Path) -> int:
-    """Return the bytes of a file as it lies there; 0 where there is none."""
-    try:
-        return Path(path).stat().st_size
-    except OSError:
-        return 0
-
-
 def read_stopwords(path: str | Path) -> frozenset[bytes]:
     """Return the words of a file, separated by white space, ASCII letters lower-cased."""
     return frozenset(read_file(path).lower().split())

@@ -6,9 +6,31 @@ from collections.abc import Iterator
 from io import BufferedReader
 
 from simstore.model import Document, Rejection
+from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
 from simstore.sources.streams import DamagedStream
 from simstore.text.decoding import decode
+
+
+class PlainReader:
+    """Reads a plain text; see :func:`read_plain`."""
+
+    name = "text"
+    suffixes = ()
+    needs_file = False
+    record_ends = ()
+
+    def recognises(self, _head: bytes) -> bool:
+        """Return False: it is what nothing else is."""
+        return False
+
+    def read(self, stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the document."""
+        if request.position:
+            return iter(())
+        return read_plain(
+            stream, request.name, max_document_bytes=request.options.max_document_bytes
+        )
 
 
 def read_plain(

@@ -1,223 +1,178 @@
-"""Which reader reads what: names, folders and patterns to sources."""
+"""Which reader reads what: by the bytes that a source begins with, then by its name."""
 
 from __future__ import annotations
 
 import fnmatch
-import glob
-import io
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, cast, get_args
+from collections.abc import Callable
+from functools import cache
 
-from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
-from simstore.model import Rejection, SourceState
-from simstore.sources.articles import read_articles
-from simstore.sources.jsonl import HistoryFields, read_jsonl
-from simstore.sources.plain import read_plain
-from simstore.sources.source import MAX_DOCUMENT_BYTES, Record, Source
-from simstore.sources.streams import (
-    COMPRESSED_SUFFIXES,
-    STANDARD_INPUT,
-    ByteStream,
-    DamagedStream,
-    Prefixed,
+from simstore.errors import InvalidParameter
+from simstore.sources.articles import ArticleReader
+from simstore.sources.jsonl import JsonlReader
+from simstore.sources.lines import LinesReader
+from simstore.sources.plain import PlainReader
+from simstore.sources.reader import Reader, ReadOptions
+from simstore.sources.streams import COMPRESSED_SUFFIXES, STANDARD_INPUT
+
+ENTRY_POINTS = "simstore.readers"
+_ARTICLES = ArticleReader()
+_TEXT = PlainReader()
+# Those that read files before those that read streams; an earlier one is asked first.
+BUILT_IN: tuple[Reader, ...] = (
+    JsonlReader(),
+    _ARTICLES,
+    LinesReader(),
+    _TEXT,
 )
-from simstore.text.decoding import UTF8_BOM
-
-Format = Literal["auto", "articles", "text", "jsonl"]
-FORMATS: tuple[str, ...] = get_args(Format)
-
-_JSONL_SUFFIXES = (".jsonl", ".ndjson")
+FORMATS = ("auto", *(reader.name for reader in BUILT_IN))
 _TEXT_SUFFIXES = (".txt",)
+_ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tzst")
+_TAR_BLOCK = 512
 _ARTICLE_NAMES = ("article*.txt", "sample*.txt")
-_FORM_FEED_CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How to read sources.
-
-    Attributes:
-        format: A reader, or ``auto``: by name, then by content.
-        texts_are_articles: A ``.txt`` file is an article file (stores of the scheme ``simtool``).
-        max_document_bytes: Longer records are rejected; None: no limit.
-        key_field: Field of JSON Lines that holds the key; None: the usual ones.
-        text_field: Field of JSON Lines that holds the text; None: the usual ones.
-        history_fields: Fields of JSON Lines that hold times and links.
-    """
-
-    format: Format = "auto"
-    texts_are_articles: bool = False
-    max_document_bytes: int | None = MAX_DOCUMENT_BYTES
-    key_field: str | None = None
-    text_field: str | None = None
-    history_fields: HistoryFields = field(default_factory=HistoryFields)
-
-
-class FileSource:
-    """A file, or standard input, with the reader that reads it.
-
-    Args:
-        name: Path, or ``-``.
-        options: How to read it.
-    """
-
-    def __init__(self, name: str, options: ReadOptions) -> None:
-        self.name = name
-        self._options = options
-        self._stream = ByteStream(name)
-        self._chosen: str | None = None
-
-    @property
-    def total_bytes(self) -> int | None:
-        """Size of the file in bytes; None for standard input."""
-        return self._stream.total_bytes
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read so far, before decompression."""
-        return self._stream.bytes_read
-
-    def state(self) -> SourceState:
-        """Return what identifies the content and the way it is read."""
-        options = self._options
-        fields = f"{options.key_field} {options.text_field}"
-        if options.history_fields:
-            history = options.history_fields
-            fields += f" {history.seen} {history.published} {history.links}"
-        reader = f"{self._format()} {options.max_document_bytes} {fields}"
-        return self._stream.state(reader[:200])
-
-    def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:
-        """Yield the records from ``position`` on, which begins at ``byte_offset``."""
-        options = self._options
-        limit = options.max_document_bytes
-        chosen = self._format()
-        try:
-            with self._stream.open(byte_offset) as opened:
-                stream = opened
-                if chosen == "auto":
-                    chosen, stream = _look_ahead(opened, limit)
-                if chosen == "jsonl":
-                    yield from read_jsonl(
-                        stream,
-                        self.name,
-                        position=position,
-                        byte_offset=byte_offset,
-                        max_document_bytes=limit,
-                        key_field=options.key_field,
-                        text_field=options.text_field,
-                        history_fields=options.history_fields,
-                    )
-                elif chosen == "articles":
-                    yield from read_articles(
-                        stream,
-                        self.name,
-                        position=position,
-                        byte_offset=byte_offset,
-                        max_document_bytes=limit,
-                    )
-                elif position == 0:
-                    yield from read_plain(stream, self.name, max_document_bytes=limit)
-        except DamagedStream as error:
-            # Damage before the first record that was asked for.
-            yield Rejection(self.name, position, byte_offset, byte_offset, error.reason)
-
-    def _format(self) -> str:
-        if self._chosen is None:
-            self._chosen = self._choose()
-        return self._chosen
-
-    def _choose(self) -> str:
-        options = self._options
-        if options.format != "auto":
-            return options.format
-        base = Path(_without_compression(self.name)).name
-        if base.endswith(_JSONL_SUFFIXES):
-            return "jsonl"
-        if options.texts_are_articles or any(fnmatch.fnmatch(base, p) for p in _ARTICLE_NAMES):
-            return "articles"
-        if self.name == STANDARD_INPUT:
-            return "auto"
-        return "articles" if self._holds_form_feed() else "text"
-
-    def _holds_form_feed(self) -> bool:
-        with suppress(DamagedStream), ByteStream(self.name).open() as stream:
-            while data := stream.read1(_FORM_FEED_CHUNK):
-                if b"\f" in data:
-                    return True
-        return False
-
-
-def _look_ahead(stream: io.BufferedReader, limit: int | None) -> tuple[str, io.BufferedReader]:
-    """Return the format of a stream that has no name, and the stream from its start.
-
-    As with a file: a form feed says articles; a brace at the start says JSON Lines.
-    """
-    head = b""
-    is_jsonl = False
-    while data := stream.read1(_FORM_FEED_CHUNK):
-        head += data
-        is_jsonl = head.removeprefix(UTF8_BOM).lstrip()[:1] == b"{"
-        if b"\f" in data or is_jsonl or (limit is not None and len(head) > limit):
-            break
-    whole = cast(io.BufferedReader, io.BufferedReader(Prefixed(head, stream), _FORM_FEED_CHUNK))
-    if is_jsonl:
-        return "jsonl", whole
-    return ("articles" if b"\f" in head else "text"), whole
-
-
-def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Source], list[str]]:
-    """Return a source for each file that is meant, and the names of files that are passed over.
-
-    A name is a file, a folder (all files below it that have a known ending, in the order of
-    their paths; hidden ones are left out), a pattern, or ``-`` for standard input.
+def reader_named(name: str) -> Reader:
+    """Return the reader that ``--as`` names.
 
     Raises:
-        SourceNotFound: A name means nothing.
-        InvalidParameter: Standard input is named twice.
+        InvalidParameter: There is none.
     """
-    if sum(name == STANDARD_INPUT for name in names) > 1:
-        raise InvalidParameter("standard input (-) can be read only once")
-    paths: list[str] = []
-    passed_over: list[str] = []
-    for name in names:
-        if name == STANDARD_INPUT:
-            paths.append(name)
-        elif os.path.isdir(name):
-            for path in _files_below(name):
-                known = options.format != "auto" or _is_known(path)
-                (paths if known else passed_over).append(path)
-        elif os.path.lexists(name):
-            paths.append(name)
-        else:
-            found = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
-            found = [path for path in found if not os.path.isdir(path)]
-            if not found:
-                raise SourceNotFound(name)
-            paths += found
-    # One name a file, however it was written: it is the key of a plain text.
-    paths = [p if p == STANDARD_INPUT else os.path.normpath(p) for p in paths]
-    return [FileSource(path, options) for path in dict.fromkeys(paths)], passed_over
+    for reader in BUILT_IN:
+        if reader.name == name:
+            return reader
+    for reader in added_readers():
+        if reader.name == name:
+            return reader
+    names = (*FORMATS, *(reader.name for reader in added_readers()))
+    raise InvalidParameter(f"no reader is called {name!r}: choose one of {', '.join(names)}")
 
 
-def _files_below(folder: str) -> Iterator[str]:
-    def refuse(error: OSError) -> None:
-        raise UnreadableSource(printable(str(error.filename)), error.strerror or "unreadable")
+def choose_reader(
+    name: str, head: bytes, options: ReadOptions, holds_form_feed: Callable[[], bool]
+) -> Reader:
+    """Return the reader of a source.
 
-    for parent, folders, files in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(parent, name) for name in sorted(files) if name[0] != ".")
+    By ``options.format``; else a reader of files that recognises the first bytes; else by the
+    name's ending; else a reader of streams that recognises the first bytes; else it is text: an
+    article file where the store's scheme or a form feed says so. A ``.txt`` file is text whatever
+    it begins with, if no reader of files recognises it.
+
+    Args:
+        name: Name of the source.
+        head: Its first bytes, decompressed.
+        options: How to read.
+        holds_form_feed: Tells whether there is one anywhere in the source.
+
+    Raises:
+        InvalidParameter: The format has no reader.
+    """
+    if options.format != "auto":
+        return reader_named(options.format)
+    base = base_name(name)
+    for reader in BUILT_IN:
+        if reader.needs_file and reader.recognises(head):
+            return reader
+    if any(fnmatch.fnmatch(base, pattern) for pattern in _ARTICLE_NAMES):
+        return _ARTICLES
+    if not base.lower().endswith(_TEXT_SUFFIXES):
+        named = _by_suffix(base, BUILT_IN)
+        if named is not None:
+            return named
+        if not (options.texts_are_articles and name != STANDARD_INPUT):
+            for reader in BUILT_IN:
+                if not reader.needs_file and reader.recognises(head):
+                    return reader
+        added = _by_suffix(base, added_readers())
+        if added is not None:
+            return added
+        for reader in added_readers():
+            if reader.recognises(head):
+                return reader
+    if options.texts_are_articles or holds_form_feed():
+        return _ARTICLES
+    return _TEXT
 
 
-def _is_known(path: str) -> bool:
-    return _without_compression(path).endswith(_JSONL_SUFFIXES + _TEXT_SUFFIXES)
+def archive_kind(name: str, head: bytes, options: ReadOptions) -> str | None:
+    """Return ``zip`` or ``tar`` where a source is an archive that is read member by member.
+
+    What a reader of files claims, by content or name, is none (office documents are zip archives).
+
+    Args:
+        name: Name of the source.
+        head: Its first bytes, decompressed.
+        options: How to read.
+    """
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        kind = "zip"
+    elif _is_tar(head):
+        kind = "tar"
+    else:
+        return None
+    if options.format != "auto":
+        reader = reader_named(options.format)
+        return None if reader.needs_file and reader.recognises(head) else kind
+    named = _by_suffix(base_name(name), BUILT_IN)
+    claimed = named is not None and named.needs_file
+    return None if claimed or any(r.needs_file and r.recognises(head) for r in BUILT_IN) else kind
 
 
-def _without_compression(name: str) -> str:
-    for suffix in COMPRESSED_SUFFIXES:
-        name = name.removesuffix(suffix)
-    return name
+def _is_tar(head: bytes) -> bool:
+    """Return whether a block is the header of a tar archive, by its checksum."""
+    block = head[:_TAR_BLOCK]
+    if len(block) < _TAR_BLOCK or not block[0]:
+        return False
+    try:
+        told = int(block[148:156].strip(b" \x00"), 8)
+    except ValueError:
+        return False
+    return told == sum(block) - sum(block[148:156]) + 8 * ord(" ")
+
+
+def is_known(path: str) -> bool:
+    """Return whether the ending of a name says how a file is read."""
+    base = base_name(path)
+    return (
+        base.lower().endswith(_TEXT_SUFFIXES + _ARCHIVE_SUFFIXES)
+        or _by_suffix(base, BUILT_IN) is not None
+        or _by_suffix(base, added_readers()) is not None
+    )
+
+
+def base_name(path: str) -> str:
+    """Return the last part of a path, without endings of compression."""
+    base = os.path.basename(path)
+    stripped = True
+    while stripped:
+        stem, suffix = os.path.splitext(base)
+        stripped = suffix.lower() in COMPRESSED_SUFFIXES
+        base = stem if stripped else base
+    return base
+
+
+@cache
+def added_readers() -> tuple[Reader, ...]:
+    """Return the readers that other packages add, in the order of their names.
+
+    Raises:
+        InvalidParameter: One cannot be loaded.
+    """
+    from importlib.metadata import entry_points
+
+    found: list[Reader] = []
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+        try:
+            loaded = point.load()
+            found.append(loaded() if isinstance(loaded, type) else loaded)
+        except Exception as error:
+            raise InvalidParameter(
+                f"the reader {point.name} ({point.value}) cannot be loaded: {error}; "
+                "uninstall or repair the package that adds it"
+            ) from error
+    return tuple(found)
+
+
+def _by_suffix(base: str, readers: tuple[Reader, ...]) -> Reader | None:
+    lower = base.lower()
+    return next((reader for reader in readers if lower.endswith(reader.suffixes)), None)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
-from simstore.model import Document, Rejection, SourceState
+from simstore.model import Document, PassedOver, Rejection, SourceState
 
 MAX_DOCUMENT_BYTES = 8 << 20
+# Decompressed bytes a compressed one, on the whole; never fewer than so many in all.
+MAX_EXPANSION = 200
+LEAST_EXPANDED_BYTES = 100_000_000
 HEAD_BYTES = 200
 
-Record = Document | Rejection
+Record = Document | Rejection | PassedOver
 
 
 class Source(Protocol):
@@ -26,15 +30,45 @@ class Source(Protocol):
 
     @property
     def bytes_read(self) -> int:
-        """Stored bytes read so far."""
+        """Stored bytes read so far; 0 for a member of an archive, whose bytes are the archive's."""
 
     def state(self) -> SourceState:
         """Return its identity, at position 0."""
 
+    def has_grown(self, known: SourceState) -> bool:
+        """Return whether it is what was known, with more records behind those that were read."""
+
+    def members(self, position: int = 0, byte_offset: int = 0) -> Iterator[Member] | None:
+        """Return the members of an archive from number ``position`` on; None: it is no archive.
+
+        A member is read before the next is asked for.
+
+        Raises:
+            SourceNotFound: It has gone.
+            UnreadableSource: It cannot be read at all, or breaks off.
+        """
+
     def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:
         """Yield the records from ``position`` on, which begins at ``byte_offset``.
+
+        Of an archive: the records of all its members.
 
         Raises:
             SourceNotFound: It has gone.
             UnreadableSource: It cannot be read at all.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What stands in an archive.
+
+    Attributes:
+        number: Its number in the archive, from 0; folders count.
+        byte_offset: Where it begins in the (decompressed) archive.
+        source: The file; or why it is not read.
+    """
+
+    number: int
+    byte_offset: int
+    source: Source | Rejection | PassedOver

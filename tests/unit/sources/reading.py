@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from simstore.model import Document, Rejection
-from simstore.sources.registry import ReadOptions, open_sources
+from simstore.sources.files import open_sources
+from simstore.sources.reader import ReadOptions
 from simstore.sources.source import Record
 
 

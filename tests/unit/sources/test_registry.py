@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import InvalidParameter, SourceNotFound
-from simstore.sources.registry import ReadOptions, open_sources
+from simstore.sources.files import open_sources
+from simstore.sources.reader import ReadOptions
 
 from .reading import documents, read_file, reasons, rejections
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from simstore.model import Rejection
+from simstore.model import Rejection, SourceState
+from simstore.sources.files import FileSource
+from simstore.sources.reader import ReadOptions
 from simstore.sources.streams import ByteStream, zstd
 
 from .reading import documents, read_file, reasons, rejections
@@ -150,11 +152,15 @@ def test_file_shorter_than_a_magic_number_is_plain(tmp_path: Path, data: bytes) 
 
 def test_state_tells_contents_apart(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
+
+    def state_now(name: str = str(path), reader: str = "articles") -> SourceState:
+        return FileSource(name, ReadOptions(reader)).state()
+
     path.write_bytes(b"one")
-    state = ByteStream(str(path)).state("articles")
-    assert state.is_same_content(ByteStream(str(path)).state("articles"))
-    assert not state.is_same_content(ByteStream(str(path)).state("text"))
+    state = state_now()
+    assert state.is_same_content(state_now())
+    assert not state.is_same_content(state_now(reader="text"))
     path.write_bytes(b"two")
-    assert not state.is_same_content(ByteStream(str(path)).state("articles"))
-    standard_input = ByteStream("-").state("articles")
+    assert not state.is_same_content(state_now())
+    standard_input = state_now("-")
     assert not standard_input.is_same_content(standard_input)

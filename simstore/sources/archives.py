@@ -1,0 +1,235 @@
+"""Zip and tar archives: each member is a source of its own, ``ARCHIVE!/MEMBER``."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import IO, cast
+
+from simstore.errors import UnreadableSource
+from simstore.model import PassedOver, Rejection, SourceState
+from simstore.sources.looking import look_ahead, read_with, reader_label
+from simstore.sources.reader import ReadOptions, ReadRequest
+from simstore.sources.registry import archive_kind, is_known
+from simstore.sources.source import Member, Record
+from simstore.sources.streams import (
+    DAMAGE,
+    DamagedStream,
+    Expansion,
+    decompressed,
+    guarded,
+    skip,
+    sought,
+)
+
+SEPARATOR = "!/"
+_TAR_BLOCKS = 1 << 20
+_TYPE_UNKNOWN = "its type is not known (--as says how to read it)"
+_ENCRYPTED = 0x1
+# What the two libraries raise where an archive is not as it should be.
+_BROKEN = (
+    tarfile.TarError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError,
+    *DAMAGE,
+)  # fmt: skip
+_Opener = Callable[[], AbstractContextManager[IO[bytes]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """An archive that is read.
+
+    Attributes:
+        name: Its name.
+        state: Its identity, which is a part of its members'.
+        options: How its members are read.
+        expansion: Counts what its members become.
+    """
+
+    name: str
+    state: SourceState
+    options: ReadOptions
+    expansion: Expansion
+
+
+class MemberSource:
+    """A member of an archive, as a source.
+
+    Args:
+        archive: The archive.
+        path: Name of the member in it.
+        size: Its size, bytes.
+        byte_offset: Where it stands in the archive.
+        opener: Gives its bytes; a member of a tar archive can be opened once.
+    """
+
+    def __init__(
+        self, archive: Archive, path: str, size: int, byte_offset: int, opener: _Opener
+    ) -> None:
+        self.name = f"{archive.name}{SEPARATOR}{path}"
+        self.total_bytes = size
+        self.bytes_read = 0
+        self._archive = archive
+        self._byte_offset = byte_offset
+        self._opener = opener
+
+    def state(self) -> SourceState:
+        """Return what identifies the archive, the place of the member, and how it is read."""
+        whole = self._archive.state
+        place = f"{self.total_bytes} {self._byte_offset} ".encode() + whole.head_digest
+        digest = hashlib.blake2b(place, digest_size=16).digest()
+        label = reader_label("member", self._archive.options)
+        return replace(whole, head_digest=digest, reader=label)
+
+    def has_grown(self, known: SourceState) -> bool:  # noqa: ARG002 - as for other sources
+        """Return False: archives are written as a whole."""
+        return False
+
+    def members(self, position: int = 0, byte_offset: int = 0) -> None:  # noqa: ARG002
+        """Return None: an archive in an archive is not read."""
+        return
+
+    def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:
+        """Yield the records from ``position`` on, which begins at ``byte_offset``."""
+        options, expansion = self._archive.options, self._archive.expansion
+        try:
+            with self._opener() as opened:
+                inner = decompressed(guarded(opened, self.name, expansion), self.name, expansion)
+                reader, head, stream = look_ahead(inner, self.name, options)
+                if archive_kind(self.name, head, options) is not None:
+                    raise UnreadableSource(
+                        self.name, "an archive in an archive is not read; unpack it first"
+                    )
+                if not reader.needs_file:
+                    skip(stream, byte_offset)
+                request = ReadRequest(self.name, position, byte_offset, options, head)
+                yield from read_with(reader, stream, request)
+        except (DamagedStream, *_BROKEN) as error:
+            # Damage before the first record that was asked for, or no way to read the member.
+            reason = error.reason if isinstance(error, UnreadableSource) else _one_line(error)
+            yield Rejection(self.name, position, byte_offset, byte_offset, reason)
+
+
+def zip_members(archive: Archive, opened: io.BufferedReader, position: int) -> Iterator[Member]:
+    """Yield the members of a zip archive.
+
+    Args:
+        archive: The archive.
+        opened: Its bytes.
+        position: Number of the first member that is wanted.
+
+    Raises:
+        UnreadableSource: It is damaged, or breaks off.
+    """
+    with sought(opened, archive.name) as file:
+        try:
+            found = zipfile.ZipFile(file)
+            infos = found.infolist()
+        except _BROKEN as error:
+            raise _damaged(archive.name, error) from None
+        for number in range(position, len(infos)):
+            info = infos[number]
+            if info.is_dir() or _is_hidden(info.filename):
+                continue
+            refusal = "it is encrypted" if info.flag_bits & _ENCRYPTED else None
+
+            def opener(info: zipfile.ZipInfo = info) -> AbstractContextManager[IO[bytes]]:
+                return found.open(info)
+
+            member = _member(
+                archive, info.filename, info.file_size, info.header_offset, opener, refusal
+            )
+            yield Member(number, info.header_offset, member)
+
+
+def tar_members(
+    archive: Archive, opened: io.BufferedReader, position: int, byte_offset: int
+) -> Iterator[Member]:
+    """Yield the members of a tar archive.
+
+    Args:
+        archive: The archive.
+        opened: Its bytes from ``byte_offset`` on.
+        position: Number of the member that begins there.
+        byte_offset: Where the header of a member begins.
+
+    Raises:
+        UnreadableSource: It is damaged, or breaks off.
+    """
+    number = position
+    try:
+        found = tarfile.open(  # noqa: SIM115 - it owns nothing
+            fileobj=opened, mode="r|", bufsize=_TAR_BLOCKS, tarinfo=_StrictTarInfo
+        )
+        while (info := found.next()) is not None:
+            # It would remember each.
+            found.members.clear()  # type: ignore[attr-defined]
+            offset = byte_offset + info.offset
+            if not info.isdir() and not _is_hidden(info.name):
+
+                @contextmanager
+                def opener(info: tarfile.TarInfo = info) -> Iterator[IO[bytes]]:
+                    yield cast(IO[bytes], found.extractfile(info))
+
+                if info.isreg():
+                    member = _member(archive, info.name, info.size, offset, opener, None)
+                else:
+                    name = f"{archive.name}{SEPARATOR}{info.name}"
+                    member = PassedOver(name, 0, 0, 0, "it is a link or a device, not a file")
+                yield Member(number, offset, member)
+            number += 1
+    except _BROKEN as error:
+        raise _damaged(archive.name, error) from None
+
+
+class _StrictTarInfo(tarfile.TarInfo):
+    """A header that is damaged or missing is told; the library takes it for the archive's end."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> _StrictTarInfo:
+        try:
+            return super().fromtarfile(archive)
+        except (tarfile.TruncatedHeaderError, tarfile.EmptyHeaderError):  # type: ignore[attr-defined]
+            raise tarfile.ReadError("it breaks off") from None
+        except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]
+            raise tarfile.ReadError(f"a member's header is damaged: {error}") from None
+
+
+def _member(
+    archive: Archive,
+    path: str,
+    size: int,
+    byte_offset: int,
+    opener: _Opener,
+    refusal: str | None,
+) -> MemberSource | Rejection | PassedOver:
+    """Return the source of a member, or why it is none."""
+    name = f"{archive.name}{SEPARATOR}{path}"
+    parts = path.replace("\\", "/").split("/")
+    if ".." in parts or not parts[0] or parts[0].endswith(":"):
+        refusal = "its name leads out of the archive"
+    elif archive.options.format == "auto" and not is_known(path):
+        return PassedOver(name, 0, 0, 0, _TYPE_UNKNOWN)
+    if refusal is not None:
+        return Rejection(name, 0, 0, 0, refusal)
+    return MemberSource(archive, path, size, byte_offset, opener)
+
+
+def _is_hidden(path: str) -> bool:
+    """Return whether a member is hidden, as files are, or holds what a Mac adds to an archive."""
+    parts = path.split("/")
+    return parts[0] == "__MACOSX" or any(part[:1] == "." and part.strip(".") for part in parts)
+
+
+def _damaged(name: str, error: BaseException) -> UnreadableSource:
+    if isinstance(error, UnreadableSource):
+        return error
+    return UnreadableSource(name, f"the archive is damaged: {_one_line(error)}")
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,0 +1,278 @@
+"""Files, folders, patterns and standard input as sources."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
+from simstore.model import Rejection, SourceState
+from simstore.sources.archives import SEPARATOR, Archive, tar_members, zip_members
+from simstore.sources.looking import HEAD, look_ahead, read_with, reader_label
+from simstore.sources.reader import Reader, ReadOptions, ReadRequest
+from simstore.sources.registry import archive_kind, choose_reader, is_known, reader_named
+from simstore.sources.source import Member, Record, Source
+from simstore.sources.streams import (
+    STANDARD_INPUT,
+    ByteStream,
+    DamagedStream,
+    Expansion,
+    is_compressed,
+    reading,
+)
+
+_PIECE = 1 << 20
+
+
+class FileSource:
+    """A file, or standard input, with the reader that reads it.
+
+    Args:
+        name: Path, or ``-``.
+        options: How to read it.
+    """
+
+    def __init__(self, name: str, options: ReadOptions) -> None:
+        self.name = name
+        self._options = options
+        self._stream = ByteStream(name, options.max_expansion)
+        self._is_input = name == STANDARD_INPUT
+        # Archive or not; and the reader, where it is none.
+        self._kind: tuple[str | None, Reader | None] | None = None
+        # Standard input, once its beginning was looked at.
+        self._looked: tuple[ExitStack, Reader, ReadRequest, io.BufferedReader] | None = None
+
+    @property
+    def total_bytes(self) -> int | None:
+        """Size of the file in bytes; None for standard input."""
+        return self._stream.total_bytes
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far, before decompression."""
+        return self._stream.bytes_read
+
+    def state(self) -> SourceState:
+        """Return what identifies the content and the way it is read."""
+        if self._is_input:
+            return SourceState(None, None, b"", reader_label("auto", self._options))
+        with reading(self.name):
+            status = Path(self.name).stat()
+            first = self._first()
+        kind, reader = self._look(first)
+        label = reader_label(kind or (reader.name if reader else ""), self._options)
+        return SourceState(status.st_size, status.st_mtime_ns, _digest(first), label)
+
+    def has_grown(self, known: SourceState) -> bool:
+        """Return whether the file has become longer, and was read up to the end of a record."""
+        if self._is_input or known.size is None or not known.position:
+            return False
+        now = self.state()
+        _, reader = self._look()
+        if (
+            reader is None
+            or not reader.record_ends
+            or known.reader != now.reader
+            or (now.size or 0) <= known.size
+            or known.head_digest != _digest(self._first()[: known.size])
+        ):
+            return False
+        length = min(max(len(end) for end in reader.record_ends), known.byte_offset)
+        with suppress(DamagedStream), self._stream.open(known.byte_offset - length) as stream:
+            return stream.read(length).endswith(reader.record_ends)
+        return False
+
+    def members(self, position: int = 0, byte_offset: int = 0) -> Iterator[Member] | None:
+        """Return the members of an archive from number ``position`` on; None: it is no archive."""
+        if self._is_input:
+            return self._members_of_input()
+        kind, _ = self._look()
+        if kind is None:
+            return None
+        return self._members_of_file(kind, position, byte_offset)
+
+    def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:
+        """Yield the records from ``position`` on, which begins at ``byte_offset``.
+
+        Of an archive: the records of all its members. Standard input begins where it begins.
+        """
+        try:
+            members = self.members()
+            if members is not None:
+                yield from _records_of(members)
+            elif self._looked is not None:
+                stack, reader, request, stream = self._looked
+                self._looked = None
+                with stack:
+                    yield from read_with(reader, stream, request)
+            else:
+                yield from self._records_of_file(position, byte_offset)
+        except DamagedStream as error:
+            # Damage before the first record that was asked for.
+            yield Rejection(self.name, position, byte_offset, byte_offset, error.reason)
+
+    def _records_of_file(self, position: int, byte_offset: int) -> Iterator[Record]:
+        first = self._first()
+        _, reader = self._look(first)
+        if reader is None:
+            return
+        head = self._unpacked(first)
+        request = ReadRequest(self.name, position, byte_offset, self._options, head)
+        with self._stream.open(0 if reader.needs_file else byte_offset) as stream:
+            yield from read_with(reader, stream, request)
+
+    def _members_of_file(self, kind: str, position: int, byte_offset: int) -> Iterator[Member]:
+        archive = self._archive(self.state())
+        with self._stream.open(0 if kind == "zip" else byte_offset) as stream:
+            if kind == "zip":
+                yield from zip_members(archive, stream, position)
+            else:
+                yield from tar_members(archive, stream, position, byte_offset)
+
+    def _members_of_input(self) -> Iterator[Member] | None:
+        """Look at standard input; keep what was seen where it is no archive."""
+        stack = ExitStack()
+        opened = stack.enter_context(self._stream.open())
+        reader, head, stream = look_ahead(opened, self.name, self._options)
+        kind = archive_kind(self.name, head, self._options)
+        if kind is None:
+            request = ReadRequest(self.name, 0, 0, self._options, head)
+            self._looked = stack, reader, request, stream
+            return None
+        archive = self._archive(self.state())
+
+        def members() -> Iterator[Member]:
+            with stack:
+                if kind == "zip":
+                    yield from zip_members(archive, stream, 0)
+                else:
+                    yield from tar_members(archive, stream, 0, 0)
+
+        return members()
+
+    def _archive(self, state: SourceState) -> Archive:
+        most = self._options.max_expansion
+        expansion = Expansion(self.name, most, lambda: self.total_bytes or self.bytes_read)
+        return Archive(self.name, state, self._options, expansion)
+
+    def _look(self, first: bytes | None = None) -> tuple[str | None, Reader | None]:
+        """Return what kind of archive the file is, or its reader."""
+        if self._kind is None:
+            if first is None:
+                first = self._first()
+            head = self._unpacked(first)
+            kind = archive_kind(self.name, head, self._options)
+            if kind is not None:
+                self._kind = kind, None
+            else:
+
+                def holds_form_feed() -> bool:
+                    if len(first) < HEAD and not is_compressed(first):
+                        return b"\f" in first
+                    return self._holds_form_feed()
+
+                self._kind = None, choose_reader(self.name, head, self._options, holds_form_feed)
+        return self._kind
+
+    def _first(self) -> bytes:
+        """Return the first bytes of the file, as they lie there."""
+        with reading(self.name), Path(self.name).open("rb", buffering=0) as file:
+            return file.read(HEAD)
+
+    def _unpacked(self, first: bytes) -> bytes:
+        """Return the first bytes of the file, decompressed; as many as there are before damage."""
+        if not is_compressed(first):
+            return first
+        head = b""
+        with suppress(DamagedStream), self._stream.open() as stream:
+            while len(head) < HEAD and (data := stream.read1(HEAD - len(head))):
+                head += data
+        return head
+
+    def _holds_form_feed(self) -> bool:
+        stream = ByteStream(self.name, self._options.max_expansion)
+        with suppress(DamagedStream), stream.open() as opened:
+            while data := opened.read1(_PIECE):
+                if b"\f" in data:
+                    return True
+        return False
+
+
+def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Source], list[str]]:
+    """Return a source for each file that is meant, and the names of files that are passed over.
+
+    A name is a file, a folder (all files below it that have a known ending, in the order of
+    their paths; hidden ones are left out), a pattern, or ``-`` for standard input.
+
+    Raises:
+        SourceNotFound: A name means nothing.
+        InvalidParameter: Standard input is named twice, or the format has no reader.
+    """
+    if options.format != "auto":
+        reader_named(options.format)
+    if sum(name == STANDARD_INPUT for name in names) > 1:
+        raise InvalidParameter("standard input (-) can be read only once")
+    paths: list[str] = []
+    passed_over: list[str] = []
+    for name in names:
+        if name == STANDARD_INPUT:
+            paths.append(name)
+        elif os.path.isdir(name):
+            for path in _files_below(name):
+                known = options.format != "auto" or is_known(path)
+                (paths if known else passed_over).append(path)
+        elif os.path.lexists(name):
+            paths.append(name)
+        else:
+            found = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
+            found = [path for path in found if not os.path.isdir(path)]
+            if not found:
+                raise SourceNotFound(name)
+            paths += found
+    # One name a file, however it was written: it is the key of a plain text.
+    paths = [p if p == STANDARD_INPUT else os.path.normpath(p) for p in paths]
+    return [FileSource(path, options) for path in dict.fromkeys(paths)], passed_over
+
+
+def source_named(name: str, options: ReadOptions) -> Source | None:
+    """Return the source that a store remembers by this name, a member of an archive too.
+
+    Returns:
+        None where there is none any more. A member must be read before this is called again.
+    """
+    if os.path.lexists(name):
+        return FileSource(name, options)
+    place = name.find(SEPARATOR)
+    while place > 0:
+        if os.path.isfile(name[:place]):
+            for member in FileSource(name[:place], options).members() or ():
+                if not isinstance(member.source, Record) and member.source.name == name:
+                    return member.source
+        place = name.find(SEPARATOR, place + 1)
+    return None
+
+
+def _records_of(members: Iterator[Member]) -> Iterator[Record]:
+    for member in members:
+        if isinstance(member.source, Record):
+            yield member.source
+        else:
+            yield from member.source.records()
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    def refuse(error: OSError) -> None:
+        raise UnreadableSource(printable(str(error.filename)), error.strerror or "unreadable")
+
+    for parent, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.join(parent, name) for name in sorted(files) if name[0] != ".")
+
+
+def _digest(first: bytes) -> bytes:
+    return hashlib.blake2b(first, digest_size=16).digest()

@@ -1,0 +1,112 @@
+"""What a reader is: it knows one format, and makes records of the bytes of a source."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from simstore.sources.fields import HistoryFields
+from simstore.sources.source import MAX_DOCUMENT_BYTES, MAX_EXPANSION, Record
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read sources.
+
+    Attributes:
+        format: Name of a reader, or ``auto``: by content, then by name.
+        texts_are_articles: A ``.txt`` file is an article file (stores of the scheme ``simtool``).
+        max_document_bytes: Longer records are rejected; None: no limit.
+        key_field: Field that holds the key, where records have fields; a dotted path leads into
+            objects. None: the usual ones.
+        text_field: Field that holds the text; None: the usual ones.
+        history_fields: Fields that hold times and links.
+        max_expansion: Most bytes that a compressed one may become, on the whole; what expands to
+            less than 100 MB is never refused. None: no limit.
+        extract: Of web pages, the main text or all text.
+    """
+
+    format: str = "auto"
+    texts_are_articles: bool = False
+    max_document_bytes: int | None = MAX_DOCUMENT_BYTES
+    key_field: str | None = None
+    text_field: str | None = None
+    history_fields: HistoryFields = field(default_factory=HistoryFields)
+    max_expansion: int | None = MAX_EXPANSION
+    extract: Literal["main", "all"] = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """What is asked of a reader.
+
+    Attributes:
+        name: The source's name, for rejections and keys.
+        position: Number of the first record that is wanted, from 0.
+        byte_offset: Where it begins in the (decompressed) source, as a record before it told.
+        options: How to read.
+        head: The first bytes of the source, whatever the position; at most 64 KiB.
+    """
+
+    name: str
+    position: int = 0
+    byte_offset: int = 0
+    options: ReadOptions = field(default_factory=ReadOptions)
+    head: bytes = b""
+
+
+class Reader(Protocol):
+    """Reads one format. It holds nothing of a source: one object reads any number of them.
+
+    Packages add readers by an entry point of the group ``simstore.readers``: a class that is called
+    without arguments, or an object.
+    """
+
+    @property
+    def name(self) -> str:
+        """What ``--as`` takes."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Endings of names, in lower case, without those of compression: ``.csv``."""
+
+    @property
+    def needs_file(self) -> bool:
+        """Whether ``read`` wants a stream that can be sought.
+
+        Such a stream always stands at the source's start; a compressed or piped source is written
+        to a temporary file first.
+        """
+
+    @property
+    def record_ends(self) -> tuple[bytes, ...]:
+        """What stands at the end of a record in files that grow; none: such files do not grow.
+
+        A file that has become longer is read on from where it ended, if the last record ended so;
+        where there is none of these, it is read from its start.
+        """
+
+    def recognises(self, head: bytes) -> bool:
+        """Return whether a source is of this format, by its first bytes (at most 64 KiB).
+
+        Asked of readers that need a file before anything else, so it must not be mistaken; of the
+        others where the name tells nothing.
+        """
+
+    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the records from the one that is asked for on, in the source's order.
+
+        Each has its position, and in ``end_offset`` what ``byte_offset`` shall be to read on after
+        it. Packages that are not of the core are imported here.
+
+        Args:
+            stream: The decompressed bytes: from ``request.byte_offset`` on; all, where
+                ``needs_file`` is true.
+            request: What is wanted.
+
+        Raises:
+            MissingExtra: A package is not installed.
+            DamagedStream: The bytes break off before the first record that is wanted.
+        """

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from simstore.model import Document, Rejection
+from simstore.reports.exported import EXPORT_FIELD, EXPORT_VERSION, ExportedDocument, json_line
+from simstore.sources import exported
+from simstore.sources.jsonl import read_jsonl
+
+
+def read(*lines: bytes | dict[str, Any], **options: Any) -> list[Document | Rejection]:
+    data = b"".join(
+        line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines
+    )
+    return list(read_jsonl(io.BufferedReader(io.BytesIO(data)), "x.jsonl", **options))  # type: ignore[arg-type]
+
+
+def test_writer_and_reader_mean_the_same_mark() -> None:
+    assert (EXPORT_FIELD, EXPORT_VERSION) == (exported.EXPORT_FIELD, exported.EXPORT_VERSION)
+
+
+@pytest.mark.parametrize(
+    ("basis", "first", "seen_at", "published_at", "since"),
+    [("ingest", 5, 9, None, 5), ("crawl", -5, 9, None, -5), ("published", 5, 9, 5, None)],
+)
+def test_a_record_comes_back(
+    basis: str, first: int, seen_at: int, published_at: int | None, since: int | None
+) -> None:
+    text = 'bytes \udcff, controls \x00\x1b\x85, "quotes" and 三'
+    metadata = {"key": "k", "text": "t", "simstore_record": 1, "deep": [{"ü": None}]}
+    line = json_line(
+        ExportedDocument(
+            "k\udcfe", text, "title", "collection", metadata, "00" * 16, "src", first, basis, 9,
+            ("a", "b\udcfe"),
+        )
+    )  # fmt: skip
+    (found,) = read(line)
+    assert found == Document(
+        "k\udcfe", text, "title", "collection", metadata, 0, 0, len(line),
+        seen_at, published_at, ("a", "b\udcfe"), since,
+    )  # fmt: skip
+
+
+def test_fields_without_a_value_are_left_out() -> None:
+    line = json_line(
+        ExportedDocument("k", "", None, None, {}, "00" * 16, None, 5, "ingest", 5)
+    )
+    assert set(json.loads(line)) == {
+        EXPORT_FIELD, "key", "text", "digest", "first_seen", "first_seen_basis", "last_seen",
+    }  # fmt: skip
+    (found,) = read(line)
+    assert isinstance(found, Document)
+    assert (found.key, found.text, found.metadata) == ("k", "", {})
+
+
+def test_a_named_key_field_reads_a_record_as_any_other() -> None:
+    (found,) = read({EXPORT_FIELD: 1, "key": "k", "id": "i", "text": "t"}, key_field="id")
+    assert isinstance(found, Document)
+    assert (found.key, found.metadata) == ("i", {EXPORT_FIELD: 1, "key": "k"})
+
+
+@pytest.mark.parametrize("mark", ["1", True, None, 1.0])
+def test_another_mark_is_a_field_like_any_other(mark: Any) -> None:
+    (found,) = read({EXPORT_FIELD: mark, "key": "k", "text": "t"})
+    assert isinstance(found, Document)
+    assert EXPORT_FIELD in found.metadata
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({EXPORT_FIELD: 2}, "version 2"),
+        ({"key": None}, "no key"),
+        ({"key": ""}, "no key"),
+        ({"key": 7}, "field key is not a string"),
+        ({"key_base64": "!"}, "key_base64 is no base64"),
+        ({"key_base64": 7}, "key_base64 is no base64"),
+        ({"text": None}, "exported without"),
+        ({"text": 7}, "field text is not a string"),
+        ({"text_base64": "é"}, "text_base64 is no base64"),
+        ({"title": 7}, "field title"),
+        ({"metadata": [1]}, "metadata is no object"),
+        ({"metadata": {"x": 1e999}}, "not JSON"),
+        ({"first_seen": "soon"}, "first_seen"),
+        ({"last_seen": [1]}, "last_seen"),
+        ({"links": "a"}, "links is no list"),
+        ({"links": [1]}, "links is no list"),
+        ({"links_base64": "a"}, "links_base64"),
+        ({"links_base64": [1]}, "links_base64"),
+    ],
+)
+def test_what_no_export_writes_is_rejected(fields: dict[str, Any], reason: str) -> None:
+    (found,) = read({EXPORT_FIELD: 1, "key": "k", "text": "t"} | fields)
+    assert isinstance(found, Rejection)
+    assert reason in found.reason
