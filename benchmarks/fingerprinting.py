@@ -275,7 +275,7 @@ def simtool_part(report: results.Report, source: Path, folders: Sequence[Path]) 
     table = report.table(
         f"The course tool, `simtool {' '.join(SIMTOOL)}`, whole processes",
         ("article.txt", "pages", "yardstick", "simtool", "of the yardstick"),
-        "Medians of runs in turns, both with the files in memory and simtool's kernels on disk. "
+        "Medians of runs in turns, both with the files in memory. simtool compiles nothing. "
         "The yardstick is a C program of one thread for this one task; each output is "
         "compared byte by byte.",
     )

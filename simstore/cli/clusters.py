@@ -2,38 +2,68 @@
 
 from __future__ import annotations
 
+import csv
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
-from simstore.cli.output import print_table, progress
+from simstore.cli.output import print_facts, print_table, progress, time_text
+from simstore.errors import NotFound, ReadOnlyStore
 
 if TYPE_CHECKING:
-    from simstore.model import Clustering, LeastShares
+    from collections.abc import Callable, Iterable
+
+    from simstore.model import Clustering, KeptCluster, KeptSummary, LeastShares
+    from simstore.reports.clusters import Rule
+    from simstore.store import Store
+
+# Options that only clusters of the moment know.
+_OF_THE_MOMENT = ("min_likeness", "min_cosine", "radius", "exact_join", "collection")
+_ACTIONS = ("status", "merges", "drop")
 
 
 @click.command(
     epilog=(
         "\b\nExamples:\n"
-        "  simstore clusters                         near-duplicates, grouped\n"
-        "  simstore clusters --min-resemblance 0.8   only close ones\n"
-        "  simstore clusters --min-likeness 0.45 --min-cosine 0 --exact-join\n"
-        "  simstore clusters --exact-join            miss none, however many documents\n"
-        "  simstore clusters --min-size 1 --format csv --policy longest\n\n"
+        "  simstore clusters                          bring them up to date and print them\n"
+        "  simstore clusters --min-resemblance 0.8    the first time: keep only close ones\n"
+        "  simstore clusters --rebuild --policy 'prefer:^https://example\\.org/'\n"
+        "  simstore clusters --merges --format csv    which clusters became part of which\n"
+        "  simstore clusters --once --exact-join      miss none, however many documents\n"
+        "  simstore clusters --min-likeness 0.45 --min-cosine 0 --exact-join\n\n"
         "A cluster is a canonical document and those that are like it; no member is there by "
-        "way of another. A member reaches one of the two thresholds that are given; where none "
-        "is, a resemblance of 0.65 or a likeness of 0.58 with a cosine of 0.68. Without texts "
-        "(init --no-text) resemblance is estimated from the sketches and marked ~, there is no "
-        "likeness, and a resemblance of 0.5 is asked for. `docs/clusters.md` tells more."
+        "way of another. Kept clusters go by resemblance. Clusters of the moment go by one of "
+        "the two thresholds that are given; where none is, by a resemblance of 0.65 or a "
+        "likeness of 0.58 with a cosine of 0.68. Without texts (init --no-text) resemblance is "
+        "estimated from the sketches and marked ~, and there is no likeness. `docs/clusters.md` "
+        "tells more."
     )
 )
 @click.option(
     "--min-resemblance",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="SHARE",
-    help="Least resemblance of a member to its canonical document.",
+    help="Least resemblance of a member to its canonical document.  [default: as they are kept, "
+    "else 0.5]",
+)
+@click.option(
+    "--policy",
+    metavar="POLICY",
+    help="Which document is canonical: first (the first seen), longest, or prefer:REGEX (the "
+    "first whose key has a match, else the first).  [default: as they are kept, else first]",
+)
+@click.option("--rebuild", is_flag=True, help="Make the clusters anew, by another rule if given.")
+@click.option("--status", is_flag=True, help="Tell in short what is kept; change nothing.")
+@click.option("--merges", is_flag=True, help="List the clusters that ended; change nothing.")
+@click.option("--drop", is_flag=True, help="Forget the clusters that are kept.")
+@click.option(
+    "--once",
+    is_flag=True,
+    help="Clusters of the moment: store nothing. cluster_id is the place in the list. Each of "
+    "the next five options implies it.",
 )
 @click.option(
     "--min-likeness",
@@ -61,13 +91,7 @@ if TYPE_CHECKING:
     help="Find every pair that reaches a threshold, not only what the channels find; needs the "
     "texts, and memory for the shingles and terms of all.",
 )
-@click.option(
-    "--policy",
-    type=click.Choice(["first", "longest"]),
-    default="first",
-    show_default=True,
-    help="Which document is canonical: the first seen, or the longest.",
-)
+@click.option("--collection", metavar="NAME", help="Only documents of this collection.")
 @click.option(
     "--min-size",
     type=click.IntRange(min=1),
@@ -76,59 +100,216 @@ if TYPE_CHECKING:
     metavar="N",
     help="Leave out clusters of fewer documents.",
 )
-@click.option("--collection", metavar="NAME", help="Only documents of this collection.")
 @format_option("table", "jsonl", "csv")
 @common_options
-def clusters(
-    min_resemblance: float | None,
-    min_likeness: float | None,
-    min_cosine: float | None,
-    radius: int | None,
-    exact_join: bool,
-    policy: Any,
-    min_size: int,
-    collection: str | None,
-    output_format: str,
+def clusters(output_format: str, min_size: int, **options: Any) -> None:
+    """Group the stored documents that are nearly the same, and keep the groups up to date."""
+    given = [name for name in _OF_THE_MOMENT if options[name] not in (None, False)]
+    once = options["once"] or bool(given)
+    actions = [name for name in _ACTIONS if options[name]]
+    _refuse_mixtures(options, once=once, given=given, actions=actions)
+    if once:
+        _once(output_format, min_size, options)
+    elif actions:
+        {"status": _status, "merges": _merges, "drop": _drop}[actions[0]](output_format)
+    else:
+        _kept(output_format, min_size, options)
+
+
+def _refuse_mixtures(
+    options: dict[str, Any], *, once: bool, given: list[str], actions: list[str]
 ) -> None:
-    """Group the stored documents that are nearly the same; nothing is stored."""
+    others = [name for name in ("min_resemblance", "policy", "rebuild") if options[name]]
+    if len(actions) > 1 or (actions and (once or others)):
+        asked = [_flag(name) for name in (*actions, *(["once"] * options["once"]), *given, *others)]
+        raise click.UsageError(f"{asked[0]} goes without {' and '.join(asked[1:])}")
+    if once and options["rebuild"]:
+        why = f" ({_flag(given[0])} implies it)" if given and not options["once"] else ""
+        raise click.UsageError(f"--rebuild makes kept clusters: it goes without --once{why}")
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _kept(output_format: str, min_size: int, options: dict[str, Any]) -> None:
+    from simstore.model import LeastShares
+    from simstore.reports.clusters import Rule
+
+    with open_store() as store:
+        summary = _up_to_date(store, options)
+        rule = Rule(summary.policy, LeastShares(summary.min_resemblance))
+        held, count = _print(store.kept_clusters(min_size), rule, output_format)
+        _tell(len(store), held, count, min_size)
+    _tell_kept(summary)
+
+
+def _up_to_date(store: Store, options: dict[str, Any]) -> KeptSummary:
+    """Bring kept clusters up to date; those of a store that cannot be written as they are."""
+    try:
+        with progress("clustered") as show:
+            return store.keep_clusters(
+                min_resemblance=options["min_resemblance"],
+                policy=options["policy"],
+                rebuild=options["rebuild"],
+                on_progress=show,
+            )
+    except ReadOnlyStore as error:
+        summary = None if options["rebuild"] else store.cluster_summary()
+        if summary is None:
+            raise
+        log.warning("not brought up to date: %s", error)
+        return summary
+
+
+def _tell_kept(summary: KeptSummary) -> None:
+    if summary.made_anew:
+        log.info("made anew, and kept from now on")
+    log.info("kept at a resemblance of %g, policy %s", summary.min_resemblance, summary.policy)
+    if summary.basis == "sketch":
+        log.info("resemblance is estimated from the sketches: this store keeps no texts")
+    if summary.waiting_count:
+        log.warning(
+            "behind: the documents of %s texts have changed since", f"{summary.waiting_count:,}"
+        )
+    if not summary.is_current:
+        log.warning("behind: fingerprints or sketches are others since; `simstore clusters` again")
+
+
+def _status(output_format: str) -> None:
+    with open_store(read_only=True) as store:
+        summary = store.cluster_summary(largest=True)
+    if summary is None:
+        raise _none_kept()
+    facts = (
+        ("min resemblance", summary.min_resemblance),
+        ("policy", summary.policy),
+        ("radius", summary.radius),
+        ("verified by", summary.basis),
+        ("texts", summary.text_count),
+        ("clusters", summary.cluster_count),
+        ("largest", summary.largest_count),
+        ("waiting", summary.waiting_count),
+        ("to be made anew", not summary.is_current),
+        ("brought up to date", time_text(summary.updated_at)),
+    )
+    if output_format == "table":
+        print_facts(facts)
+        return
+    names = [name.replace(" ", "_") for name, _ in facts]
+    values = [value for _, value in facts]
+    if output_format == "jsonl":
+        from simstore.reports.lines import to_json
+
+        click.echo(to_json(dict(zip(names, values, strict=True))))
+        return
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerow(values)
+
+
+def _merges(output_format: str) -> None:
+    from simstore.reports.clusters import MERGE_COLUMNS, merges_jsonl
+
+    with open_store(read_only=True) as store:
+        if store.cluster_summary() is None:
+            raise _none_kept()
+        merges = store.cluster_merges()
+        if output_format == "jsonl":
+            _write(merges_jsonl(merges))
+            return
+        rows = ((one.cluster_id, one.merged_into, time_text(one.ended_at)) for one in merges)
+        if output_format == "csv":
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(MERGE_COLUMNS)
+            writer.writerows(rows)
+        else:
+            print_table(
+                MERGE_COLUMNS,
+                (
+                    (str(name), None if into is None else str(into), when)
+                    for name, into, when in rows
+                ),
+            )
+
+
+def _drop(_output_format: str) -> None:
+    with open_store() as store:
+        dropped = store.drop_clusters()
+    log.info("the kept clusters are forgotten" if dropped else "no clusters were kept")
+
+
+def _none_kept() -> NotFound:
+    return NotFound("this store keeps no clusters; `simstore clusters` makes them")
+
+
+def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
+    from simstore.reports.clusters import Rule, numbered
     from simstore.services.cluster import ClusterOptions
 
-    options = ClusterOptions(
-        min_resemblance, radius, exact_join, policy, min_size, collection, min_likeness, min_cosine
+    asked = ClusterOptions(
+        options["min_resemblance"],
+        options["radius"],
+        options["exact_join"],
+        options["policy"] or "first",
+        min_size,
+        options["collection"],
+        options["min_likeness"],
+        options["min_cosine"],
     )
     with open_store(read_only=True) as store, progress("read") as show:
-        found = store.clusters(options, on_progress=show)
-    if found.stale and not exact_join:
+        found = store.clusters(asked, on_progress=show)
+    if found.stale and not asked.exact_join:
         log.warning(
             "fingerprints are the standing generation's: %s; `simstore vocabulary refresh`",
             found.stale,
         )
-    _print(found, output_format)
-    _tell(found, options.min_size)
+    rule = Rule(asked.policy, found.least)
+    held, count = _print(numbered(found.clusters), rule, output_format)
+    _tell(found.document_count, held, count, min_size)
+    _tell_once(found)
 
 
-def _print(found: Clustering, output_format: str) -> None:
-    from simstore.reports.clusters import render_csv, render_jsonl, table_columns, table_rows
+def _print(found: Iterable[KeptCluster], rule: Rule, output_format: str) -> tuple[int, int]:
+    """Print clusters; return how many documents and how many clusters they were."""
+    from simstore.reports.clusters import COLUMNS, render_csv, render_jsonl, table_rows
+
+    held = count = 0
+
+    def counted() -> Iterator[KeptCluster]:
+        nonlocal held, count
+        for one in found:
+            held += len(one.members)
+            count += 1
+            yield one
 
     if output_format == "table":
-        likeness = found.least.likeness is not None
-        print_table(table_columns(likeness=likeness), table_rows(found.clusters, likeness=likeness))
-        return
-    render = render_jsonl if output_format == "jsonl" else render_csv
-    for block in render(found.clusters):
+        print_table(COLUMNS, table_rows(counted(), rule))
+    else:
+        render: Callable[[Iterable[KeptCluster], Rule], Iterator[bytes]] = (
+            render_jsonl if output_format == "jsonl" else render_csv
+        )
+        _write(render(counted(), rule))
+    return held, count
+
+
+def _write(blocks: Iterable[bytes]) -> None:
+    for block in blocks:
         sys.stdout.buffer.write(block)
     sys.stdout.buffer.flush()
 
 
-def _tell(found: Clustering, min_size: int) -> None:
-    held = sum(len(cluster.members) for cluster in found.clusters)
+def _tell(documents: int, held: int, count: int, min_size: int) -> None:
     log.info(
         "%s documents: %s are in %s clusters of %d or more",
-        f"{found.document_count:,}",
+        f"{documents:,}",
         f"{held:,}",
-        f"{len(found.clusters):,}",
+        f"{count:,}",
         min_size,
     )
+
+
+def _tell_once(found: Clustering) -> None:
     log.info("a member reaches %s", _rule(found.least))
     if found.basis == "sketch":
         log.info("resemblance is estimated from the sketches: this store keeps no texts")

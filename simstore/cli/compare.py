@@ -202,7 +202,7 @@ def _normalization(options: dict[str, Any]) -> Normalization | None:
 def _given(name: str, options: dict[str, Any]) -> Document | str:
     """Return the document of a file or of standard input, or the key that a name is."""
     from simstore.services.compare import read_document
-    from simstore.sources.registry import ReadOptions
+    from simstore.sources.reader import ReadOptions
 
     if name.startswith(_KEY):
         return name.removeprefix(_KEY)

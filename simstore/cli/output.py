@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import click
 
-from simstore.cli.options import is_quiet, log, logs_json
-from simstore.errors import StorageError, printable
+from simstore.cli.options import is_quiet, log, logs_json, store_place
+from simstore.errors import InvalidParameter, StorageError, printable
 
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -135,6 +135,15 @@ def write_file(path: Path, data: bytes) -> None:
     except OSError as error:
         shown = printable(str(path))
         raise StorageError(f"{shown} cannot be written: {error.strerror}; try -o FILE") from error
+
+
+def refuse_store(output: Path) -> None:
+    """Refuse to write over the store or one of its journals."""
+    store = Path(store_place())
+    for suffix in ("", "-wal", "-shm"):
+        part = store.with_name(store.name + suffix)
+        if output.exists() and part.exists() and output.samefile(part):
+            raise InvalidParameter(f"{output} belongs to the store; name another file")
 
 
 def settle_streams() -> None:

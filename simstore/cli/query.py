@@ -149,7 +149,7 @@ def query(
 ) -> None:
     """Find the stored documents near each document of the sources; nothing is inserted."""
     from simstore.model import QueryOptions
-    from simstore.sources.registry import ReadOptions
+    from simstore.sources.reader import ReadOptions
 
     options = QueryOptions(
         radius,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from simstore.cli.options import common_options, format_option, log, open_store, store_place
-from simstore.cli.output import print_table, time_text, write_file
-from simstore.errors import InvalidParameter, printable
+from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.output import print_table, refuse_store, time_text, write_file
+from simstore.errors import printable
 
 
 @click.command(
@@ -60,15 +60,6 @@ def report(run_id: int | None, output_format: str, output: str, list_runs: bool)
             sys.stdout.buffer.write(block)
         sys.stdout.buffer.flush()
         return
-    _refuse_store(Path(output))
+    refuse_store(Path(output))
     write_file(Path(output), b"".join(blocks))
     log.info("%s: run %d, %d samples", printable(output), run.run_id, len(run.samples))
-
-
-def _refuse_store(output: Path) -> None:
-    """Refuse to write a report over the store or one of its journals."""
-    store = Path(store_place())
-    for suffix in ("", "-wal", "-shm"):
-        part = store.with_name(store.name + suffix)
-        if output.exists() and part.exists() and output.samefile(part):
-            raise InvalidParameter(f"{output} belongs to the store; name another file with -o")

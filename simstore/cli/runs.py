@@ -8,7 +8,7 @@ from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, time_text
 from simstore.reports.lines import to_json
 
-_COUNTS = ("added", "updated", "unchanged", "duplicates", "rejected")
+_COUNTS = ("added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected")
 
 
 @click.command()

@@ -4,76 +4,134 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import printable
 from simstore.reports.lines import key_bytes, key_text, rounded, to_json
 
 if TYPE_CHECKING:
-    from simstore.model import Cluster, ClusterMember
+    from simstore.model import Cluster, ClusterMember, ClusterMerge, KeptCluster, LeastShares
 
-CSV_COLUMNS = ("cluster", "key", "document_id", "resemblance", "distance", "basis", "likeness")
-
-
-def table_columns(*, likeness: bool) -> tuple[str, ...]:
-    """Return the columns of a table, with or without likeness."""
-    return ("cluster", "key", "resemblance", *(["likeness"] * likeness), "distance")
+COLUMNS = ("cluster_id", "key", "role", "distance", "resemblance", "reason")
+MERGE_COLUMNS = ("cluster_id", "merged_into", "when")
 
 
-def table_rows(clusters: Iterable[Cluster], *, likeness: bool) -> Iterator[tuple[Any, ...]]:
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """By what documents came to stand together.
+
+    Attributes:
+        policy: ``first``, ``longest`` or ``prefer:REGEX``.
+        least: What a member reaches one of.
+    """
+
+    policy: str
+    least: LeastShares
+
+    def reason(self, member: ClusterMember, *, canonical: bool) -> str:
+        """Return why a document is in its cluster."""
+        if canonical:
+            return f"canonical: {self._canonical_reason(member.key)}"
+        if member.basis == "same":
+            return "same text"
+        least = self.least
+        if least.resemblance is not None and member.resemblance >= least.resemblance:
+            estimated = "estimated " if member.basis == "sketch" else ""
+            return f"{estimated}resemblance {member.resemblance:.3f} >= {least.resemblance:g}"
+        return (
+            f"likeness {member.likeness or 0:.3f} >= {least.likeness or 0:g} "
+            f"with a cosine >= {least.cosine:g}"
+        )
+
+    def _canonical_reason(self, key: str) -> str:
+        if self.policy == "longest":
+            return "longest"
+        expression = self.policy.removeprefix("prefer:")
+        if expression != self.policy and re.search(expression, key):
+            return f"first seen of the keys that match {expression}"
+        return "first seen"
+
+
+def numbered(
+    clusters: Iterable[Cluster],
+) -> Iterator[KeptCluster]:
+    """Yield clusters of the moment, which have no names, with their place in the list, from 1."""
+    from simstore.model import KeptCluster
+
+    for place, cluster in enumerate(clusters, 1):
+        yield KeptCluster(place, cluster.key, cluster.members)
+
+
+def table_rows(clusters: Iterable[KeptCluster], rule: Rule) -> Iterator[tuple[Any, ...]]:
     """Yield a row a document; the cluster stands in the first of its rows.
 
     Estimates of resemblance are marked with a tilde.
     """
     for cluster in clusters:
         for place, member in enumerate(cluster.members):
-            alike = [f"{member.likeness or 0:.3f}"] * likeness
-            head = "" if place else cluster.key
-            yield head, member.key, _share(member), *alike, member.distance
+            yield (
+                str(cluster.cluster_id) if place == 0 else "",
+                member.key,
+                _role(place),
+                member.distance,
+                f"{'~' if member.basis == 'sketch' else ''}{member.resemblance:.3f}",
+                rule.reason(member, canonical=place == 0),
+            )
 
 
-def render_jsonl(clusters: Iterable[Cluster]) -> Iterator[bytes]:
-    """Yield one JSON object a document; keys that are not UTF-8 have their bytes in base64 too."""
+def render_jsonl(clusters: Iterable[KeptCluster], rule: Rule) -> Iterator[bytes]:
+    """Yield one JSON object a document; a key that is not UTF-8 has its bytes in base64 too."""
     for cluster in clusters:
-        for member in cluster.members:
+        for place, member in enumerate(cluster.members):
             record = {
-                "cluster": key_text(cluster.key),
-                **key_bytes("cluster", cluster.key),
+                "cluster_id": cluster.cluster_id,
                 "key": key_text(member.key),
                 **key_bytes("key", member.key),
-                "document_id": member.document_id,
-                "resemblance": rounded(member.resemblance),
+                "role": _role(place),
                 "distance": member.distance,
-                "basis": member.basis,
-                "likeness": rounded(member.likeness),
+                "resemblance": rounded(member.resemblance),
+                "reason": rule.reason(member, canonical=place == 0),
             }
             yield to_json(record).encode() + b"\n"
 
 
-def render_csv(clusters: Iterable[Cluster]) -> Iterator[bytes]:
+def render_csv(clusters: Iterable[KeptCluster], rule: Rule) -> Iterator[bytes]:
     """Yield a header and one row a document."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+    writer.writerow(COLUMNS)
     for cluster in clusters:
-        for member in cluster.members:
+        for place, member in enumerate(cluster.members):
             writer.writerow(
                 (
-                    printable(cluster.key),
+                    cluster.cluster_id,
                     printable(member.key),
-                    member.document_id,
-                    rounded(member.resemblance),
+                    _role(place),
                     member.distance,
-                    member.basis,
-                    rounded(member.likeness),
+                    rounded(member.resemblance),
+                    rule.reason(member, canonical=place == 0),
                 )
             )
-        yield buffer.getvalue().encode()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue().encode()
+        yield _taken(buffer)
+    yield _taken(buffer)
 
 
-def _share(member: ClusterMember) -> str:
-    return f"{'~' if member.basis == 'sketch' else ''}{member.resemblance:.3f}"
+def merges_jsonl(merges: Iterable[ClusterMerge]) -> Iterator[bytes]:
+    """Yield one JSON object a cluster that has ended; the time in seconds since 1970, UTC."""
+    for merge in merges:
+        values = (merge.cluster_id, merge.merged_into, merge.ended_at)
+        yield to_json(dict(zip(MERGE_COLUMNS, values, strict=True))).encode() + b"\n"
+
+
+def _role(place: int) -> str:
+    return "member" if place else "canonical"
+
+
+def _taken(buffer: io.StringIO) -> bytes:
+    written = buffer.getvalue().encode()
+    buffer.seek(0)
+    buffer.truncate()
+    return written

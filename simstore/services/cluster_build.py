@@ -16,7 +16,7 @@ from simstore.services.cluster import policy_order
 from simstore.services.contents import Progress, read_contents
 from simstore.services.opened import OpenStore, now
 from simstore.services.verified_edges import EdgeFinder
-from simstore.storage import clusters
+from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import ClusteringRow, TextRow
 from simstore.storage.engine import Connection
 
@@ -111,7 +111,7 @@ def _write(connection: Connection, made: Made) -> None:
     total = len(made.digests)
     ended_at = now()
     before = _standing_names(connection, made)
-    clusters.free_names(connection)
+    cluster_names.free_names(connection)
     clusters.drop_texts_and_spokes(connection)
     numbers = np.array(
         clusters.next_numbers(connection, "cluster_text", "text_id", total), np.int64
@@ -157,7 +157,7 @@ class _Before:
 
 
 def _standing_names(connection: Connection, made: Made) -> _Before:
-    stars = clusters.all_names(connection)
+    stars = cluster_names.all_names(connection)
     if not stars:
         return _Before({}, [], {})
     row_of = {digest: row for row, digest in enumerate(made.digests.tolist())}
@@ -213,14 +213,17 @@ def _write_names(
     promoted = [row for row in canonical if row not in named]
     passed = pass_on(before.lost, promoted, before.text_of, lambda row: int(made.centres[row]))
     standing = {**before.kept, **passed.heirs}
-    clusters.move_names(connection, {name: int(numbers[row]) for name, row in standing.items()})
+    cluster_names.move_names(
+        connection, {name: int(numbers[row]) for name, row in standing.items()}
+    )
     name_of = {row: name for name, row in standing.items()}
     for part in _parts(passed.unnamed):
-        given = clusters.give_names(connection, numbers[list(part)].tolist(), ended_at)
+        given = cluster_names.give_names(connection, numbers[list(part)].tolist(), ended_at)
         if passed.merged:
             name_of.update(zip(part, given, strict=True))
     merged = {name: None if row is None else name_of[row] for name, row in passed.merged.items()}
-    clusters.end_names(connection, merged, ended_at)
+    cluster_names.end_names(connection, merged, ended_at)
+    cluster_names.end_nameless(connection, ended_at)
 
 
 def _parts(rows: Sequence[int]) -> Iterator[Sequence[int]]:

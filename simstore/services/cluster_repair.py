@@ -12,7 +12,7 @@ from simstore.search.star_repair import Place, Repair, Spokes, repair
 from simstore.services.canonical_order import CanonicalOrder
 from simstore.services.edges import EdgeSearch, Probed
 from simstore.services.opened import OpenStore, State
-from simstore.storage import clusters
+from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import ClusteringRow, HolderRow, TextRow
 from simstore.storage.engine import Connection
 
@@ -129,16 +129,15 @@ class StoredGraph:
 
     def edges(self, texts: Collection[int], *, canonical_only: bool) -> dict[int, Spokes]:
         """Return the edges of texts to others that are there after the change."""
-        owners: list[int] = []
-        documents: list[int] = []
+        owners: dict[int, int] = {}
         for text, row in self._rows(texts).items():
-            for number in self._stand_ins(row):
-                owners.append(text)
-                documents.append(number)
-        probed = Probed.of_documents(self._opened, self._connection, self._state, documents)
+            owners.update(dict.fromkeys(self._stand_ins(row), text))
+        # A document that went without its turn having come yet is left out: it has no edges.
+        probed = Probed.of_documents(self._opened, self._connection, self._state, list(owners))
         chosen = self._canonical if canonical_only else self._there
         found: dict[int, Spokes] = {text: {} for text in texts}
-        for owner, edges in zip(owners, self._search.edges_of(probed, chosen), strict=True):
+        for one, edges in zip(probed, self._search.edges_of(probed, chosen), strict=True):
+            owner = owners[one.document_id or 0]
             for edge in edges:
                 other = self._text_of(edge.document_id)
                 if other is not None and other != owner:
@@ -192,7 +191,7 @@ def _lost(
     """Return the clusters whose text is canonical no longer, by the place of that text."""
     texts = {row.text_id: row for row in gone if not made.before[row.text_id]}
     centres = [*texts, *made.demoted]
-    named = clusters.names(connection, centres)
+    named = cluster_names.names(connection, centres)
     rows = texts | clusters.texts_by_number(connection, made.demoted)
     # What moved had another place when its star was made.
     asked = {centre for spokes in made.before.values() for centre in spokes}
@@ -261,12 +260,12 @@ def _write_names(
         return min(made.after[text], key=lambda one: places[one], default=text)
 
     passed = pass_on(lost, made.promoted, {row.place[2]: row.text_id for row in put_in}, centre_of)
-    clusters.end_names(connection, dict.fromkeys(passed.merged), ended_at)
-    clusters.move_names(connection, passed.heirs)
-    clusters.give_names(connection, passed.unnamed, ended_at)
+    cluster_names.end_names(connection, dict.fromkeys(passed.merged), ended_at)
+    cluster_names.move_names(connection, passed.heirs)
+    cluster_names.give_names(connection, passed.unnamed, ended_at)
     into = {text for text in passed.merged.values() if text is not None}
-    named = clusters.names(connection, sorted(into))
-    clusters.end_names(
+    named = cluster_names.names(connection, sorted(into))
+    cluster_names.end_names(
         connection,
         {name: None if text is None else named[text] for name, text in passed.merged.items()},
         ended_at,

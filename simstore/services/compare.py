@@ -13,7 +13,8 @@ from simstore.fingerprint.weights import COUNT_PART
 from simstore.model import ComparedText, Comparison, Document, Measurement, Rejection
 from simstore.services import measures
 from simstore.services.compared import CollectionCounts, CompareOptions, Prepared, prepare
-from simstore.sources.registry import FileSource, ReadOptions
+from simstore.sources.files import FileSource
+from simstore.sources.reader import ReadOptions
 
 Progress = Callable[[int, int], None]
 _WARM_UP = ("Warm up: 文字。", "Warm 字!")

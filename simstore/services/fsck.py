@@ -14,6 +14,7 @@ from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Finding
 from simstore.search.segments import segment_values
 from simstore.services import counting, standing
+from simstore.services.fsck_clusters import cluster_findings
 from simstore.services.fsck_pages import check_pages
 from simstore.services.fsck_sketches import check_bands, check_sketches
 from simstore.services.fsck_vocabulary import named_problems, numbered_problems
@@ -52,7 +53,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
     the sum of the documents; ranks against the order rule; each document's fingerprint against a
     computation anew; segment columns and pages against fingerprints; no fingerprint without a
     document, no document without a fingerprint; sketches against the texts, and packed bands
-    against the sketches.
+    against the sketches; kept clusters against their documents, and the edges of their members.
     """
     with opened.database.read() as connection:
         findings = [
@@ -81,6 +82,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             _check_sketches,
             _check_vocabulary,
             _check_ranks,
+            _check_clusters,
         ):
             findings += _some(check(_Check(opened, connection, state, on_progress)))
     return findings
@@ -308,3 +310,7 @@ def _remedy(state: State) -> str:
 
 def _shown(key: bytes) -> str:
     return printable(key.decode("utf-8", "surrogateescape"))
+
+
+def _check_clusters(check: _Check) -> Iterator[Finding]:
+    yield from cluster_findings(check.opened, check.connection, check.state)

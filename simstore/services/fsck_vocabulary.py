@@ -11,6 +11,7 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.services.counting import feature_sums
 from simstore.storage import deltas, vocabularies
 from simstore.storage.engine import Connection
+from simstore.storage.named_sums import NamedSums
 from simstore.storage.vocabularies import FeatureRow
 
 
@@ -56,7 +57,7 @@ def named_problems(
         scheme_id: The scheme.
         counted: The counts of all documents, batch by batch.
     """
-    sums = deltas.NamedSums()
+    sums = NamedSums()
     for counts in counted:
         sums.add(counts.terms, *feature_sums(counts))
     expected = sums.sums()

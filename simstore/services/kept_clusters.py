@@ -13,7 +13,7 @@ from simstore.services.cluster_build import write_from_scratch
 from simstore.services.cluster_repair import repair_texts
 from simstore.services.contents import Progress
 from simstore.services.opened import OpenStore, State, now
-from simstore.storage import clusters, sketches
+from simstore.storage import cluster_names, clusters, sketches
 from simstore.storage.clusters import Basis, ClusteringRow
 from simstore.storage.engine import Connection
 
@@ -61,7 +61,7 @@ def keep_clusters(
         cluster_basis(state, exact_join=False)
         kept = clusters.row(connection)
         waiting = clusters.count_changes(connection)
-        basis = _basis(connection, state)
+        basis = basis_of(connection, state)
     if kept is not None and kept.state == "standing" and not rebuild:
         _refuse_others(kept, min_resemblance, order)
     made_anew = kept is None or rebuild or kept.state == "building" or kept.basis != basis
@@ -87,8 +87,8 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> KeptSummary | N
         kept = clusters.row(connection)
         if kept is None:
             return None
-        text_count, cluster_count = clusters.counts(connection)
-        is_current = kept.state == "standing" and kept.basis == _basis(connection, state)
+        text_count, cluster_count = cluster_names.counts(connection)
+        is_current = kept.state == "standing" and kept.basis == basis_of(connection, state)
         return KeptSummary(
             kept.min_resemblance,
             str(CanonicalOrder(kept.policy, kept.preferred)),
@@ -99,7 +99,7 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> KeptSummary | N
             clusters.count_changes(connection),
             is_current,
             kept.updated_at,
-            clusters.largest(connection) if largest else None,
+            cluster_names.largest(connection) if largest else None,
         )
 
 
@@ -125,7 +125,7 @@ def _refuse_others(
     )
 
 
-def _basis(connection: Connection, state: State) -> Basis:
+def basis_of(connection: Connection, state: State) -> Basis:
     """Return what edges are found by in a snapshot."""
     layout = None
     if state.channels.minhash:
@@ -164,7 +164,7 @@ def _make(
                 min_resemblance,
                 order.name,
                 order.preferred,
-                _basis(connection, state),
+                basis_of(connection, state),
                 "building",
                 before.attempt + 1 if before else 1,
                 before.created_at if before else now(),
@@ -179,7 +179,7 @@ def _make(
             if clusters.row(connection) != begun:
                 # Another process began later, and finishes or has finished.
                 return
-            if _basis(connection, state) == begun.basis:
+            if basis_of(connection, state) == begun.basis:
                 finish(connection)
                 made = replace(begun, state="standing", updated_at=now())
                 clusters.put_row(connection, made)
@@ -202,7 +202,7 @@ def _bring_up_to_date(opened: OpenStore, waiting: int, on_progress: Progress | N
                 if (
                     kept is None
                     or kept.state == "building"
-                    or kept.basis != _basis(connection, state)
+                    or kept.basis != basis_of(connection, state)
                 ):
                     return
                 repair_texts(opened, connection, state, kept, part, now())

@@ -9,7 +9,7 @@ from simstore.errors import DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, KeptCluster
 from simstore.services.canonical_order import CanonicalOrder
 from simstore.services.opened import OpenStore, State
-from simstore.storage import clusters, documents, fingerprints
+from simstore.storage import cluster_names, clusters, documents, fingerprints
 from simstore.storage.clusters import HolderRow
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
@@ -37,7 +37,7 @@ def kept_clusters(opened: OpenStore, *, min_size: int = 2) -> Iterator[KeptClust
     with opened.database.read() as connection:
         reading = _Reading(opened, connection)
         after = 0
-        while rows := clusters.centres_after(
+        while rows := cluster_names.centres_after(
             connection, after, _PAGE_CLUSTERS, alone=min_size == 1
         ):
             for found in reading.of(rows):
@@ -70,7 +70,7 @@ def cluster_of(opened: OpenStore, key: str) -> ClusterPlace | None:
         led = clusters.spokes(connection, [text.text_id]).get(text.text_id, {})
         rows = clusters.texts_by_number(connection, [text.text_id, *led])
         centre = min(led, key=lambda one: rows[one].place, default=text.text_id)
-        cluster_id = clusters.names(connection, [centre])[centre]
+        cluster_id = cluster_names.names(connection, [centre])[centre]
         found = next(_Reading(opened, connection).of([(cluster_id, centre)]), None)
     if found is None:
         return None
@@ -83,7 +83,7 @@ def cluster_of(opened: OpenStore, key: str) -> ClusterPlace | None:
 def cluster_members(opened: OpenStore, cluster_id: int) -> KeptCluster | None:
     """Return a kept cluster by its name; None where there is none, or none any more."""
     with opened.database.read() as connection:
-        centre = clusters.centre(connection, cluster_id)
+        centre = cluster_names.centre(connection, cluster_id)
         if centre is None:
             return None
         return next(_Reading(opened, connection).of([(cluster_id, centre)]), None)
@@ -93,7 +93,7 @@ def cluster_merges(opened: OpenStore) -> Iterator[ClusterMerge]:
     """Yield the clusters that have ended, by their names."""
     with opened.database.read() as connection:
         after = 0
-        while rows := clusters.merges(connection, after, _PAGE_CLUSTERS):
+        while rows := cluster_names.merges(connection, after, _PAGE_CLUSTERS):
             for row in rows:
                 yield ClusterMerge(*row)
             after = rows[-1][0]

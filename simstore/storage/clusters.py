@@ -1,8 +1,8 @@
-"""Kept clusters: their rule, their texts and edges, their names, and what waits to be done."""
+"""Kept clusters: their rule, their texts and the edges between them, and what waits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -67,16 +67,6 @@ class TextRow:
     text_id: int
     digest: bytes
     place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class StarRow:
-    """A cluster: its name, its canonical text, and the document that stands for it."""
-
-    name: int
-    centre: int
-    digest: bytes
-    document_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,115 +310,6 @@ def drop_spokes(connection: Connection, rows: Iterable[tuple[int, int]]) -> None
         )
 
 
-def names(connection: Connection, centres: Sequence[int]) -> dict[int, int]:
-    """Return the names of the clusters around canonical texts."""
-    statement = "SELECT centre_id, cluster_id FROM cluster WHERE centre_id IN ({})"
-    return dict(select_in(connection, statement, centres))
-
-
-def centre(connection: Connection, name: int) -> int | None:
-    """Return the canonical text of a cluster; None where there is none of this name."""
-    found = fetch(connection, "SELECT centre_id FROM cluster WHERE cluster_id = ?", name)
-    return found[0][0] if found else None
-
-
-def all_names(connection: Connection) -> list[StarRow]:
-    """Return all clusters that have not ended, ascending by name."""
-    statement = (
-        "SELECT c.cluster_id, c.centre_id, t.digest, t.document_id FROM cluster c "
-        "JOIN cluster_text t ON t.text_id = c.centre_id ORDER BY c.cluster_id"
-    )
-    return [
-        StarRow(name, centre, bytes(digest), document_id)
-        for name, centre, digest, document_id in fetch(connection, statement)
-    ]
-
-
-def free_names(connection: Connection) -> None:
-    """Take the canonical texts from all names, before they get others."""
-    connection.execute(
-        update(cluster).where(cluster.c.centre_id.is_not(None)).values(centre_id=None)
-    )
-
-
-def give_names(connection: Connection, centres: Sequence[int], created_at: int) -> list[int]:
-    """Make new clusters around canonical texts; return their names, in their order."""
-    made = next_numbers(connection, "cluster", "cluster_id", len(centres))
-    rows = [(name, centre, created_at) for name, centre in zip(made, centres, strict=True)]
-    insert_rows(connection, cluster, ("cluster_id", "centre_id", "created_at"), rows)
-    return made
-
-
-def move_names(connection: Connection, centres: Mapping[int, int]) -> None:
-    """Give clusters, by their names, other canonical texts."""
-    statement = "UPDATE cluster SET centre_id = ? WHERE cluster_id = ?"
-    for name, centre in centres.items():
-        execute(connection, statement, centre, name)
-
-
-def end_names(connection: Connection, merged: Mapping[int, int | None], ended_at: int) -> None:
-    """End clusters; each became part of another, or of none."""
-    statement = (
-        "UPDATE cluster SET centre_id = NULL, merged_into = ?, ended_at = ? WHERE cluster_id = ?"
-    )
-    for name, into in merged.items():
-        execute(connection, statement, into, ended_at, name)
-
-
-def merges(connection: Connection, after: int, limit: int) -> list[tuple[int, int | None, int]]:
-    """Return clusters that ended: name, what it became part of, when; ascending by name."""
-    statement = (
-        "SELECT cluster_id, merged_into, ended_at FROM cluster WHERE ended_at IS NOT NULL "
-        "AND cluster_id > ? ORDER BY cluster_id LIMIT ?"
-    )
-    return [(row[0], row[1], row[2]) for row in fetch(connection, statement, after, limit)]
-
-
-def centres_after(
-    connection: Connection, after: int, limit: int, *, alone: bool
-) -> list[tuple[int, int]]:
-    """Return (name, canonical text) of clusters, ascending by name.
-
-    Args:
-        connection: A snapshot.
-        after: Only names above it.
-        limit: At most so many.
-        alone: Those of one document too.
-    """
-    more = (
-        ""
-        if alone
-        else "AND (EXISTS (SELECT 1 FROM cluster_spoke s WHERE s.centre_id = c.centre_id) OR "
-        "(SELECT count(*) FROM document d JOIN cluster_text t ON t.digest = d.digest "
-        "WHERE t.text_id = c.centre_id) > 1) "
-    )
-    statement = (
-        "SELECT c.cluster_id, c.centre_id FROM cluster c WHERE c.centre_id IS NOT NULL "  # noqa: S608
-        f"AND c.cluster_id > ? {more}ORDER BY c.cluster_id LIMIT ?"
-    )
-    return [(row[0], row[1]) for row in fetch(connection, statement, after, limit)]
-
-
-def counts(connection: Connection) -> tuple[int, int]:
-    """Return how many texts there are and how many of them are canonical."""
-    found = fetch(connection, "SELECT count(*) FROM cluster_text")
-    centres = fetch(connection, "SELECT count(*) FROM cluster WHERE centre_id IS NOT NULL")
-    return found[0][0], centres[0][0]
-
-
-def largest(connection: Connection) -> int:
-    """Return the number of documents of the largest cluster."""
-    statement = (
-        "SELECT coalesce(max(documents), 0) FROM (SELECT count(*) AS documents FROM ("
-        "SELECT t.digest AS digest, coalesce((SELECT s.centre_id FROM cluster_spoke s "
-        "JOIN cluster_text c ON c.text_id = s.centre_id WHERE s.text_id = t.text_id "
-        "ORDER BY c.major, c.first_seen, c.document_id LIMIT 1), t.text_id) AS centre_id "
-        "FROM cluster_text t) joined JOIN document d ON d.digest = joined.digest "
-        "GROUP BY centre_id) sized"
-    )
-    return int(fetch(connection, statement)[0][0])
-
-
 def next_numbers(connection: Connection, table: str, column: str, count: int) -> list[int]:
     """Return numbers that no row of a table has had, ascending, for a writer."""
     if not count:
@@ -442,13 +323,7 @@ def next_numbers(connection: Connection, table: str, column: str, count: int) ->
     return list(range(first, first + count))
 
 
-def text_pages(connection: Connection, limit: int) -> Iterator[list[TextRow]]:
-    """Yield all texts, ascending by number, some at a time."""
-    statement = (
-        "SELECT text_id, digest, major, first_seen, document_id FROM cluster_text "
-        "WHERE text_id > ? ORDER BY text_id LIMIT ?"
-    )
-    after = 0
-    while rows := fetch(connection, statement, after, limit):
-        yield [TextRow(row[0], bytes(row[1]), (row[2], row[3], row[4])) for row in rows]
-        after = rows[-1][0]
+def waiting(connection: Connection, digests: Sequence[bytes]) -> set[bytes]:
+    """Return those of the texts that are noted."""
+    statement = "SELECT digest FROM cluster_change WHERE digest IN ({})"
+    return {bytes(digest) for (digest,) in select_in(connection, statement, digests)}

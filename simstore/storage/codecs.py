@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,17 +116,30 @@ def unpack_named_delta(
     Raises:
         ValueError: The BLOB is damaged.
     """
+    data, ends, document_counts, totals = unpack_named_counts(packed)
+    terms = [data[start:stop] for start, stop in pairwise(ends.tolist())]
+    return terms, document_counts, totals
+
+
+def unpack_named_counts(
+    packed: bytes,
+) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return what was given to :func:`pack_named_delta`.
+
+    Raises:
+        ValueError: The BLOB is damaged.
+    """
     data = decompress(packed[1:])
     size = int.from_bytes(data[:8], "little")
     end = 8 + 24 * size
     if len(data) < end:
         raise ValueError("damaged change of a vocabulary")
-    planes = np.frombuffer(data[8:end], np.uint8).reshape(8, -1)
+    planes = np.frombuffer(data, np.uint8, 24 * size, 8).reshape(8, -1)
     lengths, document_counts, totals = (
         np.ascontiguousarray(planes.T).view("<i8").astype(np.int64).reshape(3, size)
     )
-    ends = list(accumulate(lengths.tolist(), initial=end))
-    if ends[-1] != len(data) or (size and lengths.min() < 0):
+    ends = np.zeros(size + 1, np.int64)
+    np.cumsum(lengths, out=ends[1:])
+    if ends[-1] != len(data) - end or (size and lengths.min() < 0):
         raise ValueError("damaged change of a vocabulary")
-    terms = [data[start:stop] for start, stop in pairwise(ends)]
-    return terms, document_counts, totals
+    return data[end:], ends, document_counts, totals

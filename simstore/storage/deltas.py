@@ -7,24 +7,25 @@ terms themselves: a batch is stored without a look at the table of terms.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from simstore.storage import codecs
-from simstore.storage.rows import fetch, insert_rows
+from simstore.storage.documents import integers
+from simstore.storage.named_sums import NamedSums
+from simstore.storage.rows import execute, fetch, insert_rows
 from simstore.storage.schema import feature, vocabulary_delta
 
-# Changes are merged by the batch of so many, and only where they are long or very many: small
-# batches of a few terms would rewrite the same rows of the table of terms again and again.
+# So many changes are looked at together. Long ones are merged into the table of terms; small ones
+# would rewrite the same rows of it again and again: they are made one change, until much of that
+# has gathered.
 _TOGETHER = 64
-_LONG_BYTES = 1 << 20
-_VERY_MANY = 1_024
+_LONG_BYTES = 2 << 20
+_VERY_MANY = 8_192
 # Entries that are held before they are summed.
 _HELD = 4_000_000
 
@@ -87,7 +88,7 @@ def unmerged(connection: Connection, scheme_id: int) -> Pending:
     named = NamedSums()
     for packed in rows:
         if codecs.names_terms(packed):
-            named.add(*codecs.unpack_named_delta(packed))
+            named.add_packed(codecs.unpack_named_counts(packed))
             continue
         pending.append(codecs.unpack_delta(packed))
         held += pending[-1].shape[1]
@@ -152,36 +153,34 @@ def merge_many(connection: Connection, scheme_id: int, appended: int) -> None:
     )
     if gathered >= _VERY_MANY or (size or 0) >= _LONG_BYTES:
         merge(connection, scheme_id)
+    else:
+        # The first of all changes stays: its number tells how many have gathered.
+        _make_one(connection, scheme_id, max(first, last - _TOGETHER - appended))
 
 
-class NamedSums:
-    """Counts summed term by term."""
-
-    def __init__(self) -> None:
-        self._place_of: defaultdict[bytes, int] = defaultdict(count().__next__)
-        self._sums = np.zeros((2, 1_024), np.int64)
-
-    def add(
-        self, terms: Sequence[bytes], document_counts: NDArray[np.int64], totals: NDArray[np.int64]
-    ) -> None:
-        """Add the counts of terms, each of which is there once."""
-        places = np.fromiter(map(self._place_of.__getitem__, terms), np.int64, len(terms))
-        short = len(self._place_of) - self._sums.shape[1]
-        if short > 0:
-            # Twice as long at least: a term is copied a bounded number of times.
-            more = np.zeros((2, max(short, self._sums.shape[1])), np.int64)
-            self._sums = np.concatenate((self._sums, more), axis=1)
-        self._sums[0, places] += document_counts
-        self._sums[1, places] += totals
-
-    def sums(self) -> dict[bytes, tuple[int, int]]:
-        """Return term to document and total count, where they are not zero."""
-        documents, totals = self._sums.tolist()
-        return {
-            term: (documents[place], totals[place])
-            for term, place in self._place_of.items()
-            if documents[place] or totals[place]
-        }
+def _make_one(connection: Connection, scheme_id: int, after: int) -> None:
+    """Make one of the changes above a number that name terms, under the number of the last."""
+    rows = fetch(
+        connection,
+        "SELECT delta_id, delta FROM vocabulary_delta WHERE scheme_id = ? AND delta_id > ? "
+        "ORDER BY delta_id",
+        scheme_id,
+        after,
+    )
+    named = [(number, packed) for number, packed in rows if codecs.names_terms(packed)]
+    if len(named) < 2:
+        return
+    sums = NamedSums()
+    for _, packed in named:
+        sums.add_packed(codecs.unpack_named_counts(packed))
+    *others, last = (number for number, _ in named)
+    execute(
+        connection,
+        "UPDATE vocabulary_delta SET delta = ? WHERE delta_id = ?",
+        codecs.pack_named_delta(*sums.packed()),
+        last,
+    )
+    execute(connection, f"DELETE FROM vocabulary_delta WHERE delta_id IN ({integers(others)})")  # noqa: S608 - integers
 
 
 def _sum_numbered(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
@@ -24,6 +24,7 @@ from simstore.errors import (
     StoreNotFound,
     printable,
 )
+from simstore.storage.kept import KeptConnections
 from simstore.storage.translate import translated
 
 __all__ = ["Connection", "Database", "Synchronous"]
@@ -87,6 +88,8 @@ class Database:
         self._process = os.getpid()
         self._writer: Engine | None = None
         self._reader: Engine | None = None
+        self._kept_writers: KeptConnections | None = None
+        self._kept_readers: KeptConnections | None = None
         self.read_only = read_only
         if self.is_sqlite:
             if sqlite3.sqlite_version_info < MINIMUM_SQLITE:
@@ -130,7 +133,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Yield a connection with one snapshot; nothing can be written through it."""
-        with translated(self.label), self._read_engine().begin() as connection:
+        with translated(self.label), self._read_connections() as connection:
             yield connection
 
     @contextmanager
@@ -141,7 +144,7 @@ class Database:
             DatabaseBusy: Another writer held the lock for longer than the time to wait.
         """
         self._check_writable()
-        with translated(self.label), self._write_engine().begin() as connection:
+        with translated(self.label), self._write_connections() as connection:
             if not self.is_sqlite:
                 # Writers take turns, as they do on SQLite.
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({APPLICATION_ID})")
@@ -151,10 +154,9 @@ class Database:
     def autocommit(self) -> Iterator[Connection]:
         """Yield a connection without a transaction, for VACUUM and the like."""
         self._check_writable()
-        options = (
-            {"simstore_autocommit": True} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
-        )
-        engine = self._write_engine().execution_options(**options)
+        engine = self._write_engine()
+        if not self.is_sqlite:
+            engine = engine.execution_options(isolation_level="AUTOCOMMIT")
         with translated(self.label), engine.connect() as connection:
             yield connection
 
@@ -184,28 +186,46 @@ class Database:
         """Close all connections; the file then needs no other beside it."""
         if os.getpid() == self._process:
             with translated(self.label):
+                for kept in (self._kept_readers, self._kept_writers):
+                    if kept is not None:
+                        kept.close()
                 for engine in (self._reader, self._writer):
                     if engine is not None:
                         engine.dispose()
         self._reader = self._writer = None
+        self._kept_readers = self._kept_writers = None
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise ForkedStore
 
+    def _write_connections(self) -> AbstractContextManager[Connection]:
+        """Return the context of a writer's transaction."""
+        self._check_process()
+        if not self.is_sqlite:
+            return self._write_engine().begin()
+        if self._kept_writers is None:
+            self._kept_writers = KeptConnections(self._write_engine(), "BEGIN IMMEDIATE")
+        return self._kept_writers.transaction()
+
+    def _read_connections(self) -> AbstractContextManager[Connection]:
+        """Return the context of a snapshot."""
+        self._check_process()
+        if self._reader is None:
+            self._reader = self._make_engine("ro")
+        if not self.is_sqlite:
+            return self._reader.begin()
+        if self._kept_readers is None:
+            self._kept_readers = KeptConnections(self._reader, "BEGIN")
+        return self._kept_readers.transaction()
+
     def _write_engine(self) -> Engine:
         self._check_process()
         if self._writer is None:
-            self._writer = self._make_engine("rw", "BEGIN IMMEDIATE")
+            self._writer = self._make_engine("rw")
         return self._writer
 
-    def _read_engine(self) -> Engine:
-        self._check_process()
-        if self._reader is None:
-            self._reader = self._make_engine("ro", "BEGIN")
-        return self._reader
-
-    def _make_engine(self, mode: str, begin: str) -> Engine:
+    def _make_engine(self, mode: str) -> Engine:
         if self.path is None:
             level: Any = "REPEATABLE READ" if mode == "ro" else "READ COMMITTED"
             try:
@@ -217,14 +237,7 @@ class Database:
             except ImportError:
                 raise MissingExtra(f"the store {self.label}", "postgres") from None
         # As many connections as there are threads that ask.
-        engine = create_engine(self.url, creator=self._connector(mode), max_overflow=-1)
-
-        @event.listens_for(engine, "begin")
-        def _begin(connection: Connection) -> None:
-            if not connection.get_execution_options().get("simstore_autocommit"):
-                connection.exec_driver_sql(begin)
-
-        return engine
+        return create_engine(self.url, creator=self._connector(mode), max_overflow=-1)
 
     def _connector(self, mode: str) -> Callable[[], sqlite3.Connection]:
         if self.path is None:

@@ -181,3 +181,38 @@ def _unseen(since: int, collection: str | None) -> list[ColumnElement[bool]]:
     if collection is not None:
         conditions.append(document.c.collection == collection)
     return conditions
+
+
+def earliest_with_digest(connection: Connection, digest: bytes, limit: int) -> list[bytes]:
+    """Return the keys of the documents with a content that were first seen, at most so many."""
+    statement = "SELECT key FROM document WHERE digest = ? ORDER BY first_seen, document_id LIMIT ?"
+    return [row[0] for row in fetch(connection, statement, digest, limit)]
+
+
+def visited_between(
+    connection: Connection, ranges: Sequence[tuple[bytes, bytes]], limit: int
+) -> list[tuple[int, int, int, int]]:
+    """Return when documents were visited that were visited more than once.
+
+    Args:
+        connection: A snapshot.
+        ranges: Keys from the first up to, and without, the second.
+        limit: Look at most at so many documents of a range.
+
+    Returns:
+        Document number, first visit, last visit, visits; of the versions that are kept.
+    """
+    statement = (
+        "SELECT document_id, version_seen, last_seen, visits FROM (SELECT document_id, "
+        "coalesce(version_seen, first_seen) AS version_seen, last_seen, visits, revision "
+        "FROM document WHERE key >= ? AND key < ? ORDER BY key LIMIT ?) AS some "
+        "WHERE visits > 1 OR revision > 1"
+    )
+    rows = [row for pair in ranges for row in fetch(connection, statement, *pair, limit)]
+    versions = snapshots_of(connection, [row[0] for row in rows])
+    found = []
+    for number, version_seen, last_seen, visits in rows:
+        earlier = versions.get(number, [])
+        first = min([version_seen, *(one.first_seen for one in earlier)])
+        found.append((number, first, last_seen, visits + sum(one.visits for one in earlier)))
+    return [row for row in found if row[3] > 1]

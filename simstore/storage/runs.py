@@ -165,12 +165,7 @@ def put_rejections(
     connection: Connection, run_id: int, rejections: Sequence[Rejection], rejected_at: int
 ) -> None:
     """Keep rejected records, replacing those of the same places."""
-    for one in rejections:
-        connection.execute(
-            delete(reject).where(
-                reject.c.source == _bytes(one.source), reject.c.position == one.position
-            )
-        )
+    drop_rejections_at(connection, [(one.source, one.position) for one in rejections])
     if rejections:
         connection.execute(
             insert(reject),
@@ -189,9 +184,31 @@ def put_rejections(
         )
 
 
-def drop_old_rejections(connection: Connection, name: bytes, run_id: int) -> None:
-    """Delete rejects of a source that a run read from its start and did not reject again."""
-    connection.execute(delete(reject).where(reject.c.source == name, reject.c.run_id != run_id))
+def drop_old_rejections(
+    connection: Connection, name: bytes, run_id: int, *, of_members: bool = False
+) -> None:
+    """Delete rejects of a source that a run read from its start and did not reject again.
+
+    Args:
+        connection: A writer.
+        name: The source.
+        run_id: The run.
+        of_members: Those of the members of this archive too.
+    """
+    c = reject.c
+    of_source = c.source == name
+    if of_members:
+        # "0" comes after "/".
+        of_source |= (c.source >= name + b"!/") & (c.source < name + b"!0")
+    connection.execute(delete(reject).where(of_source, c.run_id != run_id))
+
+
+def drop_rejections_at(connection: Connection, places: Sequence[tuple[str, int]]) -> None:
+    """Delete the rejects of some places, each a source and a position."""
+    for name, position in places:
+        connection.execute(
+            delete(reject).where(reject.c.source == _bytes(name), reject.c.position == position)
+        )
 
 
 def rejections(connection: Connection, reject_id: int | None = None) -> list[StoredRejection]:

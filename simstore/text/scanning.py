@@ -189,13 +189,7 @@ def scan_texts(texts: Sequence[str], normalization: Normalization, cut: Cut) -> 
 
 def scan_letters(texts: Sequence[bytes]) -> Scanned:
     """Cut texts into the course tool's words: runs of ASCII letters, lower-cased."""
-    return scan_letters_at(*joined(texts))
-
-
-def scan_letters_at(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> Scanned:
-    """Cut texts within bytes into the course tool's words; arguments as of :func:`scan`."""
+    data, starts, ends = joined(texts)
     formed = np.ones(len(starts), bool)
     return scan(data, starts, ends, formed, NO_TABLES, Cut(digits=False, scripts=False))
 

@@ -12,7 +12,7 @@ from simstore import Store
 from simstore.cli import main
 from simstore.cli.simtool import main as simtool_main
 from simstore.errors import SimstoreError
-from simstore.model import QueryOptions
+from simstore.model import Document, QueryOptions
 from simstore.services import ingest as ingest_service
 from simstore.services import pack_fingerprints as pack_service
 from simstore.services import refresh as refresh_service
@@ -115,6 +115,32 @@ def ingest(
             observer=observer,
         )
     say(f"done {summary.added} {summary.updated} {summary.unchanged} {summary.rejected}")
+
+
+def live(place: str, steps: list[list[Any]], start: int = 0) -> None:
+    """Take the steps of a store's life from one of them on, and say how many are done."""
+    with Store.open(place) as store:
+        say("open")
+        for number, (verb, arguments) in enumerate(steps[start:], start + 1):
+            take_step(store, verb, **arguments)
+            say(number)
+
+
+def take_step(store: Store, verb: str, **arguments: Any) -> None:
+    """Take a step of a store's life; one that was taken already changes nothing."""
+    if verb == "add":
+        given = [Document(key, text, seen_at=time) for key, text, time in arguments["given"]]
+        store.add_many(given, on_duplicate=arguments["mode"], batch_documents=2)
+    elif verb == "remove":
+        store.remove(*arguments["keys"], missing_ok=True)
+    elif verb == "expire":
+        store.expire(not_seen_since=arguments["time"], batch_documents=2)
+    elif verb == "cluster":
+        store.keep_clusters()
+    elif verb == "refresh":
+        store.refresh()
+    else:
+        store.compact()
 
 
 def limited_ingest(place: str, names: list[str], limit_bytes: int) -> None:

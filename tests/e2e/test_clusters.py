@@ -55,10 +55,13 @@ def pages() -> dict[str, str]:
 
 
 def groups(shell: Shell, *words: str) -> dict[str, list[str]]:
-    """Return the keys of each cluster."""
+    """Return the keys of each cluster of the moment, by its canonical document."""
     found: dict[str, list[str]] = {}
-    for row in csv.DictReader(io.StringIO(shell("clusters", "--format", "csv", *words).text)):
-        found.setdefault(row["cluster"], []).append(row["key"])
+    text = shell("clusters", "--once", "--format", "csv", *words).text
+    for row in csv.DictReader(io.StringIO(text)):
+        head = row["key"] if row["role"] == "canonical" else head
+        found.setdefault(head, []).append(row["key"])
+        assert int(row["cluster_id"]) == len(found)
     return found
 
 
@@ -120,29 +123,30 @@ def test_table_jsonl_and_messages(nursery: Nursery, tmp_path: Path) -> None:
     asked = shell("query", "--likeness", "--format", "csv", "documents.jsonl").text
     rows = csv.DictReader(io.StringIO(asked))
     (alike,) = [float(r["likeness"]) for r in rows if (r["sample"], r["key"]) == ("a", "b")]
-    done = shell("clusters")
-    assert [line.split() for line in done.text.splitlines()] == [
-        ["cluster", "key", "resemblance", "likeness", "distance"],
-        ["a", "a", "1.000", "1.000", "0"],
-        ["b", "0.992", f"{alike:.3f}", "3"],
-        ["c", "1.000", "1.000", "0"],
+    done = shell("clusters", "--once")
+    assert [line.rstrip().split(None, 5) for line in done.text.splitlines()] == [
+        ["cluster_id", "key", "role", "distance", "resemblance", "reason"],
+        ["1", "a", "canonical", "0", "1.000", "canonical: first seen"],
+        ["b", "member", "3", "0.992", "resemblance", "0.992 >= 0.65"],
+        ["c", "member", "0", "1.000", "same", "text"],
     ]
     assert done.error_lines == [
         "4 documents: 3 are in 1 clusters of 2 or more",
         "a member reaches a resemblance of 0.65 or a likeness of 0.58 with a cosine of 0.68",
         "1 are too short to judge: they join only where one wholly contains the other",
     ]
-    rows = shell.json_lines("clusters", "--format", "jsonl")
+    rows = shell.json_lines("clusters", "--once", "--format", "jsonl")
     assert rows[1] == {
-        "cluster": "a",
+        "cluster_id": 1,
         "key": "b",
-        "document_id": 2,
-        "resemblance": round(resemblance(article, documents["b"]), 4),
+        "role": "member",
         "distance": 3,
-        "basis": "text",
-        "likeness": alike,
+        "resemblance": round(resemblance(article, documents["b"]), 4),
+        "reason": "resemblance 0.992 >= 0.65",
     }
-    assert [row["basis"] for row in rows] == ["same", "text", "same"]
+    assert [row["reason"] for row in rows][::2] == ["canonical: first seen", "same text"]
+    rows = shell.json_lines("clusters", "--min-likeness", "0.5", "--format", "jsonl")
+    assert rows[1]["reason"] == f"likeness {alike:.3f} >= 0.5 with a cosine >= 0.68"
     assert len(groups(shell, "--min-size", "1")) == 2
     assert groups(shell, "--collection", "none") == {}
 
@@ -152,7 +156,7 @@ def test_without_texts(nursery: Nursery, tmp_path: Path) -> None:
     shell = Shell(nursery, tmp_path)
     shell("init", "--no-text")
     shell("ingest", "documents.jsonl")
-    done = shell("clusters")
+    done = shell("clusters", "--once")
     assert "estimated from the sketches" in done.errors
     assert "~" in done.text
     refused = shell("clusters", "--exact-join", code=3)
@@ -174,7 +178,13 @@ def test_radius_of_all_bits_finds_what_the_exact_join_finds(kinds: Shell) -> Non
         (["-k", "65"], "65"),
         (["-k", "3", "--exact-join"], "exact join"),
         (["--min-resemblance", "0"], "--min-resemblance"),
-        (["--policy", "newest"], "--policy"),
+        (["--policy", "newest"], "prefer:REGEX"),
+        (["--policy", "prefer:("], "regular expression"),
+        (["--once", "--policy", "prefer:("], "regular expression"),
+        (["--once", "--rebuild"], "--once"),
+        (["--exact-join", "--rebuild"], "--exact-join"),
+        (["--status", "--drop"], "--status"),
+        (["--merges", "--min-resemblance", "0.5"], "--min-resemblance"),
         (["--min-size", "0"], "--min-size"),
         (["--min-cosine", "0.5"], "least likeness"),
         (["surplus"], "surplus"),

@@ -29,7 +29,13 @@ DOCUMENTS = [
     README,
     *sorted(path for path in REPOSITORY.glob("docs/*.md") if path.name != "commands.md"),
 ]
-NEEDED = ("examples", "tests/data/course", "cli.py")
+NEEDED = (
+    "examples",
+    "tests/data/course",
+    "cli.py",
+    "benchmarks/crawl.py",
+    "benchmarks/crawl_web.py",
+)
 PATIENCE_SECONDS = 120
 LANGUAGES = ("bash", "python", "text", "")
 MARKER = re.compile(r"<!-- (?P<kind>ci|not run): (?P<value>.+) -->")
@@ -106,6 +112,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if source.is_dir():
             shutil.copytree(source, folder / name)
         else:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, folder / name)
     scripts = Path(sys.executable).parent
     if not (scripts / "simstore").exists():

@@ -4,12 +4,22 @@ import csv
 import io
 import json
 
-from simstore.model import Cluster, ClusterMember
-from simstore.reports.clusters import render_csv, render_jsonl, table_columns, table_rows
+import pytest
+
+from simstore.model import Cluster, ClusterMember, ClusterMerge, KeptCluster, LeastShares
+from simstore.reports.clusters import (
+    Rule,
+    merges_jsonl,
+    numbered,
+    render_csv,
+    render_jsonl,
+    table_rows,
+)
 
 ODD = "caf\udce9"
 CLUSTERS = [
-    Cluster(
+    KeptCluster(
+        7,
         "one",
         (
             ClusterMember("one", 1, 1.0, 0, "same"),
@@ -17,49 +27,79 @@ CLUSTERS = [
             ClusterMember("far", 5, 0.5, None, "sketch"),
         ),
     ),
-    Cluster(ODD, (ClusterMember(ODD, 7, 1.0, 0, "same"),)),
+    KeptCluster(9, ODD, (ClusterMember(ODD, 7, 1.0, 0, "same"),)),
 ]
+RULE = Rule("first", LeastShares(0.5))
 
 
 def test_table_names_a_cluster_once_and_marks_estimates() -> None:
-    assert list(table_rows(CLUSTERS, likeness=False)) == [
-        ("one", "one", "1.000", 0),
-        ("", ODD, "0.912", 3),
-        ("", "far", "~0.500", None),
-        (ODD, ODD, "1.000", 0),
+    assert list(table_rows(CLUSTERS, RULE)) == [
+        ("7", "one", "canonical", 0, "1.000", "canonical: first seen"),
+        ("", ODD, "member", 3, "0.912", "resemblance 0.912 >= 0.5"),
+        ("", "far", "member", None, "~0.500", "estimated resemblance 0.500 >= 0.5"),
+        ("9", ODD, "canonical", 0, "1.000", "canonical: first seen"),
     ]
-
-
-def test_table_tells_the_likeness_where_it_is_asked_for() -> None:
-    assert "likeness" in table_columns(likeness=True)
-    rows = list(table_rows(CLUSTERS, likeness=True))
-    assert rows[1] == ("", ODD, "0.912", "0.812", 3)
-    assert all(len(row) == len(table_columns(likeness=True)) for row in rows)
 
 
 def test_jsonl_has_a_line_a_document_and_the_bytes_of_odd_keys() -> None:
-    lines = [json.loads(line) for line in b"".join(render_jsonl(CLUSTERS)).splitlines()]
+    lines = [json.loads(line) for line in b"".join(render_jsonl(CLUSTERS, RULE)).splitlines()]
     assert lines[1] == {
-        "cluster": "one",
+        "cluster_id": 7,
         "key": "caf\\xe9",
         "key_base64": "Y2Fm6Q==",
-        "document_id": 4,
-        "resemblance": 0.9123,
+        "role": "member",
         "distance": 3,
-        "basis": "text",
-        "likeness": 0.8123,
+        "resemblance": 0.9123,
+        "reason": "resemblance 0.912 >= 0.5",
     }
-    assert (lines[2]["distance"], lines[2]["basis"]) == (None, "sketch")
-    assert lines[3]["cluster_base64"] == "Y2Fm6Q=="
+    assert (lines[2]["distance"], lines[2]["resemblance"]) == (None, 0.5)
+    assert [line["cluster_id"] for line in lines] == [7, 7, 7, 9]
 
 
 def test_csv_has_a_row_a_document_and_a_header_in_any_case() -> None:
-    rows = list(csv.DictReader(io.StringIO(b"".join(render_csv(CLUSTERS)).decode())))
-    assert [(row["cluster"], row["key"], row["distance"]) for row in rows] == [
-        ("one", "one", "0"),
-        ("one", "caf\\xe9", "3"),
-        ("one", "far", ""),
-        ("caf\\xe9", "caf\\xe9", "0"),
+    written = b"".join(render_csv(CLUSTERS, RULE)).decode()
+    rows = list(csv.DictReader(io.StringIO(written)))
+    assert [(row["cluster_id"], row["key"], row["role"], row["distance"]) for row in rows] == [
+        ("7", "one", "canonical", "0"),
+        ("7", "caf\\xe9", "member", "3"),
+        ("7", "far", "member", ""),
+        ("9", "caf\\xe9", "canonical", "0"),
     ]
-    header = "cluster,key,document_id,resemblance,distance,basis,likeness"
-    assert b"".join(render_csv([])).decode() == header + "\n"
+    header = "cluster_id,key,role,distance,resemblance,reason"
+    assert b"".join(render_csv([], RULE)).decode() == header + "\n"
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        ("first", "canonical: first seen"),
+        ("longest", "canonical: longest"),
+        ("prefer:^o", "canonical: first seen of the keys that match ^o"),
+        ("prefer:^x", "canonical: first seen"),
+    ],
+)
+def test_reason_of_a_canonical_document_is_the_policy(policy: str, reason: str) -> None:
+    rule = Rule(policy, LeastShares(0.5))
+    assert rule.reason(CLUSTERS[0].members[0], canonical=True) == reason
+
+
+def test_reason_of_a_member_is_the_threshold_that_it_reaches() -> None:
+    same, alike, _ = CLUSTERS[0].members
+    either = Rule("first", LeastShares(0.95, 0.8, 0.68))
+    assert either.reason(alike, canonical=False) == "likeness 0.812 >= 0.8 with a cosine >= 0.68"
+    either = Rule("first", LeastShares(0.9, 0.8, 0.68))
+    assert either.reason(alike, canonical=False) == "resemblance 0.912 >= 0.9"
+    assert either.reason(same, canonical=False) == "same text"
+
+
+def test_clusters_of_the_moment_are_numbered_by_their_place_in_the_list() -> None:
+    of_the_moment = [Cluster(one.key, one.members) for one in CLUSTERS]
+    assert [one.cluster_id for one in numbered(of_the_moment)] == [1, 2]
+
+
+def test_merges_are_lines_with_the_time_in_seconds() -> None:
+    merges = [ClusterMerge(3, 1, 1_700_000_000), ClusterMerge(5, None, 1_700_000_001)]
+    assert [json.loads(line) for line in merges_jsonl(merges)] == [
+        {"cluster_id": 3, "merged_into": 1, "when": 1_700_000_000},
+        {"cluster_id": 5, "merged_into": None, "when": 1_700_000_001},
+    ]

@@ -124,7 +124,32 @@ def test_long_changes_are_merged_by_the_64(write: Write, together: int) -> None:
 
 def test_small_changes_are_merged_when_very_many(write: Write) -> None:
     def work(connection: Connection) -> None:
-        assert appended(connection, named({b"a": (1, 1)}), 1, 1_500) == [1_024]
-        assert held(connection) == {b"a": (1_500, 1_500)}
+        assert appended(connection, named({b"a": (1, 1)}), 1, 9_000) == [8_192]
+        assert held(connection) == {b"a": (9_000, 9_000)}
 
     write(work)
+
+
+@pytest.mark.parametrize("together", [1, 7, 50])
+def test_small_changes_are_made_one_by_the_64(write: Write, together: int) -> None:
+    chance = random.Random(together)
+    expected: Counter[bytes] = Counter()
+
+    def work(connection: Connection) -> None:
+        most = 0
+        for _ in range(1_000 // together):
+            for _ in range(together):
+                terms = chance.sample([b"%d" % n for n in range(500)], 20)
+                expected.update(terms)
+                deltas.add_packed(connection, SCHEME, named(dict.fromkeys(terms, (1, 2))))
+            deltas.merge_many(connection, SCHEME, together)
+            most = max(most, delta_count(connection))
+        assert most < 64 + together + 1_000 // 64
+        assert held(connection) == {term: (n, 2 * n) for term, n in expected.items()}
+        assert max(map(len, raw(connection))) > 64
+
+    write(work)
+
+
+def raw(connection: Connection) -> list[bytes]:
+    return list(connection.exec_driver_sql("SELECT delta FROM vocabulary_delta").scalars())

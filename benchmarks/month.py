@@ -1,0 +1,226 @@
+"""A month of the simulated crawl, run through a store day by day; fills in docs/living-index.md.
+
+Usage: python benchmarks/month.py [--days N] [--sites N] [--pages N] [--seed N] [--page-only]
+
+Each day: what the crawler fetched is ingested with ``--on-duplicate flag``, clusters are brought
+up to date, and what was not seen for a week is expired. Writes ``benchmarks/results/month.json``,
+the table between the marks of the page, and ``docs/images/living-month.png``; needs the extra
+``plots``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from crawl import Day, write_days
+from crawl_web import DAY, FIRST_DAY, Settings
+from results import RESULTS, machine, markdown_table, versions
+
+from simstore import Store
+from simstore.services.ingest import IngestOptions
+from simstore.sources.fields import HistoryFields
+from simstore.sources.reader import ReadOptions
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PAGE = REPOSITORY / "docs" / "living-index.md"
+PICTURE = REPOSITORY / "docs" / "images" / "living-month.png"
+MARKS = ("<!-- month -->", "<!-- end of the month -->")
+KEPT_DAYS = 7
+READ = ReadOptions(key_field="url", history_fields=HistoryFields("crawled", "published", "links"))
+
+
+@dataclass
+class Figures:
+    """A day in numbers; times in seconds, the size after a checkpoint."""
+
+    day: int
+    fetched: int
+    added: int
+    updated: int
+    unchanged: int
+    flagged: int
+    expired: int
+    documents: int
+    duplicates: int
+    clusters: int
+    file_bytes: int
+    ingest_seconds: float
+    cluster_seconds: float
+    expire_seconds: float
+
+
+def run_day(store: Store, file: Path, day: Day) -> Figures:
+    """Take a day's file in, bring clusters up to date, expire what is gone."""
+    took: dict[str, float] = {}
+    with stopwatch(took, "ingest"):
+        summary = store.ingest([str(file)], read=READ, options=IngestOptions(on_duplicate="flag"))
+    with stopwatch(took, "cluster"):
+        store.keep_clusters()
+    with stopwatch(took, "expire"):
+        end = FIRST_DAY + (day.number - KEPT_DAYS) * DAY
+        expired = store.expire(not_seen_since=int(end.timestamp())).removed
+    return Figures(
+        day.number,
+        len(day.fetched),
+        summary.added,
+        summary.updated,
+        summary.unchanged,
+        summary.flagged,
+        expired,
+        len(store),
+        sum(1 for _ in store.duplicates(state="flagged")),
+        sum(1 for _ in store.kept_clusters()),
+        store.statistics().file_bytes,
+        took["ingest"],
+        took["cluster"],
+        took["expire"],
+    )
+
+
+@contextmanager
+def stopwatch(took: dict[str, float], name: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    took[name] = time.perf_counter() - started
+
+
+def run(folder: Path, settings: Settings, tell: Callable[[Figures], object]) -> list[Figures]:
+    """Run all days through a store of ``folder``."""
+    made = []
+    with Store.create(folder / "crawl.db") as store:
+        for day in write_days(folder / "days", settings):
+            made.append(run_day(store, folder / "days" / day.name, day))
+            tell(made[-1])
+        assert store.fsck() == []
+    return made
+
+
+def table(days: Sequence[Figures]) -> str:
+    """Return the table of the page."""
+    columns = (
+        "day", "fetched", "new", "changed", "unchanged", "flagged today", "expired", "documents",
+        "of them flagged", "clusters", "file, MB", "ingest, s", "clusters, s", "expire, s",
+    )  # fmt: skip
+    rows = [
+        [
+            *(f"{value:,}" for value in list(asdict(one).values())[:10]),
+            f"{one.file_bytes / 1e6:.1f}",
+            *(f"{value:.2f}" for value in list(asdict(one).values())[11:]),
+        ]
+        for one in days
+    ]
+    return markdown_table(columns, rows)
+
+
+def draw(days: Sequence[Figures], path: Path) -> None:
+    """Draw documents, duplicates, size and time by the day."""
+    from matplotlib.figure import Figure
+
+    numbers = [one.day for one in days]
+    figure = Figure(figsize=(9, 6.4), layout="constrained")
+    panels = figure.subplots(2, 2)
+    drawn: Sequence[tuple[str, str, Mapping[str, Sequence[float]]]] = (
+        (
+            "What the store holds",
+            "documents",
+            {
+                "documents": [one.documents for one in days],
+                "of them flagged": [one.duplicates for one in days],
+                "clusters of two or more": [one.clusters for one in days],
+            },
+        ),
+        (
+            "What a day brings",
+            "pages",
+            {
+                "fetched": [one.fetched for one in days],
+                "new": [one.added for one in days],
+                "flagged as duplicates": [one.flagged for one in days],
+                "expired": [one.expired for one in days],
+            },
+        ),
+        ("The file", "MB", {"size": [one.file_bytes / 1e6 for one in days]}),
+        (
+            "Time it takes",
+            "seconds",
+            {
+                "ingest": [one.ingest_seconds for one in days],
+                "clusters": [one.cluster_seconds for one in days],
+                "expire": [one.expire_seconds for one in days],
+            },
+        ),
+    )
+    colours = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")
+    for axes, (title, unit, lines) in zip(panels.flat, drawn, strict=True):
+        for (name, line), colour in zip(lines.items(), colours, strict=False):
+            axes.plot(numbers, line, color=colour, label=name, linewidth=1.8)
+        axes.set(xlabel="day of the crawl", ylabel=unit, xlim=(1, max(numbers)))
+        axes.set_ylim(bottom=0)
+        axes.set_title(title, loc="left")
+        axes.grid(color="#e4e4e4", linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        if len(lines) > 1:
+            axes.legend(frameon=False, fontsize=9)
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+
+
+def fill_in(page: str, made: str) -> str:
+    """Return the page with the month between its marks."""
+    before, rest = page.split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    return f"{before}{MARKS[0]}\n{made}\n{MARKS[1]}{after}"
+
+
+def section(record: Mapping[str, Any]) -> str:
+    """Return what the page says of a month that was run."""
+    days = [Figures(**one) for one in record["days"]]
+    facts = record["settings"]
+    where = record["machine"]
+    known = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    intro = (
+        f"{facts['sites']} sites of {facts['pages']} pages on the first day, seed "
+        f"{facts['seed']}; {sum(one.fetched for one in days):,} pages fetched. Measured on "
+        f"{where['processor']}, {where['cores']} cores; {known}."
+    )
+    caption = "A month of a crawl by the day: documents, duplicates, size, time"
+    return f"\n{intro}\n\n{table(days)}\n\n![{caption}](images/{PICTURE.name})\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for one, value in zip(fields(Settings), (30, 40, 200, 1), strict=True):
+        parser.add_argument(f"--{one.name}", type=int, default=value, help=f"[default: {value}]")
+    parser.add_argument("--page-only", action="store_true", help="from the figures of the last run")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the JSON file")
+    given = vars(parser.parse_args())
+    page_only, results = given.pop("page_only"), given.pop("results") / "month.json"
+    if not page_only:
+        settings = Settings(**given)
+        with tempfile.TemporaryDirectory() as folder:
+            days = run(Path(folder), settings, lambda one: print(one, flush=True))
+        chosen = {k: v for k, v in versions().items() if k in ("Python", "SQLite", "simstore")}
+        record = {
+            "settings": asdict(settings),
+            "machine": machine(),
+            "versions": chosen,
+            "days": [asdict(one) for one in days],
+        }
+        results.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    record = json.loads(results.read_text(encoding="utf-8"))
+    draw([Figures(**one) for one in record["days"]], PICTURE)
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(fill_in(page, section(record)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""``simstore export``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from simstore.cli.options import common_options, log, open_store
+from simstore.cli.output import print_facts, progress, refuse_store
+from simstore.errors import printable
+
+if TYPE_CHECKING:
+    from simstore.services.export import ExportOptions, ExportSummary
+
+_FILTER_ONLY = ("false_positive_rate", "of", "capacity")
+_DOCUMENTS_ONLY = ("part", "form", "collection", "no_text", "dry_run", "log_file", "output")
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore export -o all.jsonl.zst                 all documents\n"
+        "  simstore export --unique -o corpus.jsonl.gz      one document a cluster\n"
+        "  simstore export --unique -o corpus.parquet --log dropped.jsonl\n"
+        "  simstore export --duplicates                     what --unique leaves out, and why\n"
+        "  simstore export --unique --dry-run               how many that would be\n"
+        "  simstore export --filter known.filter            for a crawler, of keys and texts\n\n"
+        "The records are those that `simstore ingest` takes: what --log keeps, comes back by "
+        "`simstore ingest dropped.jsonl`. --unique and --duplicates go by the clusters that "
+        "`simstore clusters` keeps, brought up to date first. `docs/living-index.md` describes the "
+        "filter's file."
+    )
+)
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE",
+    help="Where to write, compressed where it ends in .gz or .zst; - is standard output.  "
+    "[default: -]",
+)
+@click.option("--unique", "part", flag_value="unique", help="One document a cluster.")
+@click.option("--duplicates", "part", flag_value="duplicates", help="What --unique leaves out.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "parquet"]),
+    help="How to write.  [default: parquet for FILE.parquet, else jsonl]",
+)
+@click.option(
+    "--collection",
+    metavar="NAME",
+    help="Only documents of this collection; its clusters are made for the moment.",
+)
+@click.option("--no-text", is_flag=True, help="Leave out the texts.")
+@click.option("--dry-run", is_flag=True, help="Write nothing, only count.")
+@click.option(
+    "--log",
+    "log_file",
+    metavar="FILE",
+    help="With --unique: write what it leaves out to FILE, complete and with the reason.",
+)
+@click.option(
+    "--filter",
+    "filter_file",
+    metavar="FILE",
+    help="Write no documents, but a filter of the keys and texts that are known.",
+)
+@click.option(
+    "--false-positive-rate",
+    type=float,
+    default=0.001,
+    show_default=True,
+    metavar="SHARE",
+    help="Filter: largest share of unknown keys that are taken for known.",
+)
+@click.option(
+    "--of",
+    default="keys,digests",
+    show_default=True,
+    metavar="WHAT",
+    help="Filter: keys, digests (of texts), or both.",
+)
+@click.option(
+    "--capacity",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Filter: keys, and texts, that it has room for.  [default: a quarter more than there are]",
+)
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@common_options
+@click.pass_context
+def export(ctx: click.Context, /, filter_file: str | None, force: bool, **options: Any) -> None:
+    """Write the documents to a file: all, one a cluster, or the rest; or a filter of them."""
+    given = [
+        name
+        for name in (*_FILTER_ONLY, *_DOCUMENTS_ONLY)
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    odd = set(given) & set(_DOCUMENTS_ONLY if filter_file is not None else _FILTER_ONLY)
+    if odd:
+        names = ", ".join(sorted(_flag(ctx, name) for name in odd))
+        raise click.UsageError(
+            f"{names}: {'not with' if filter_file is not None else 'only with'} --filter"
+        )
+    if filter_file is not None:
+        _write_filter(filter_file, force=force, **{name: options[name] for name in _FILTER_ONLY})
+    else:
+        _write_documents(force=force, **{name: options[name] for name in _DOCUMENTS_ONLY})
+
+
+def _flag(ctx: click.Context, name: str) -> str:
+    chosen = ctx.params.get(name)
+    if name == "part":
+        return f"--{chosen}"
+    parameter = next(one for one in ctx.command.params if one.name == name)
+    return parameter.opts[-1]
+
+
+def _write_filter(
+    target: str, *, force: bool, false_positive_rate: float, of: str, capacity: int | None
+) -> None:
+    kinds = [name.strip() for name in of.split(",") if name.strip()]
+    refuse_store(Path(target))
+    with open_store(read_only=True) as store, progress("filter") as show:
+        made = store.known_filter(
+            false_positive_rate=false_positive_rate, of=kinds, capacity=capacity, on_progress=show
+        )
+    made.save(target, replace=force)
+    for kind in made.of:
+        table = made.table(kind)
+        log.info("%s: %s %s", printable(target), f"{len(table):,}", kind)
+
+
+def _write_documents(
+    *,
+    force: bool,
+    part: str | None,
+    form: str | None,
+    collection: str | None,
+    no_text: bool,
+    dry_run: bool,
+    log_file: str | None,
+    output: str,
+) -> None:
+    from simstore.services.export import ExportOptions
+
+    chosen: Any = part or "all"
+    kind: Any = form or ("parquet" if output.endswith(".parquet") else "jsonl")
+    for name in (output, log_file):
+        if name not in (None, "-"):
+            refuse_store(Path(str(name)))
+    wanted = ExportOptions(
+        part=chosen,
+        collection=collection,
+        text=not no_text,
+        form=kind,
+        log=log_file,
+        dry_run=dry_run,
+        replace=force,
+    )
+    with (
+        open_store(read_only=wanted.part == "all" or collection is not None) as store,
+        progress("export") as show,
+    ):
+        found = store.export(output, wanted, on_progress=show)
+    if dry_run:
+        print_facts(_counts(found, wanted))
+    else:
+        _tell(found, wanted, output)
+
+
+def _counts(found: ExportSummary, wanted: ExportOptions) -> list[tuple[str, int]]:
+    facts = [("documents", found.document_count), ("bytes of text", found.text_bytes)]
+    if wanted.part != "all":
+        facts += [("clusters", found.cluster_count), ("dropped", found.dropped_count)]
+        facts.append(("bytes of dropped text", found.dropped_bytes))
+    if wanted.part == "duplicates":
+        facts.append(("skipped when they came", found.skipped_count))
+    return facts
+
+
+def _tell(found: ExportSummary, wanted: ExportOptions, output: str) -> None:
+    place = "standard output" if output == "-" else printable(output)
+    log.info("%s: %s documents", place, f"{found.document_count:,}")
+    if wanted.part == "unique":
+        log.info(
+            "%s others left out, of %s clusters",
+            f"{found.dropped_count:,}",
+            f"{found.cluster_count:,}",
+        )
+    if found.skipped_count:
+        log.info(
+            "%s keys that were skipped when they came, without text", f"{found.skipped_count:,}"
+        )
+    if wanted.log is not None:
+        log.info("%s: what was left out", printable(str(wanted.log)))
+    if wanted.text and not found.text_kept:
+        log.warning("without texts: this store keeps none (it was made with --no-text)")
+    if found.waiting_count:
+        log.warning(
+            "%s texts changed meanwhile and are not compared; export again",
+            f"{found.waiting_count:,}",
+        )

@@ -1,0 +1,251 @@
+"""The crawler's filter: which keys and texts a store knows, in some fourteen bits each.
+
+A file of it, all numbers little-endian::
+
+    8 bytes   SIMKNOWN
+    uint16    version of the format: 1
+    uint16    number of parts
+    uint32    0
+    then for each part, 32 bytes:
+    uint8     what its members are: 1 keys, 2 texts
+    uint8     length of a tag in bits, t: 8 to 32
+    uint8     slots a bucket: 4
+    uint8     hash of a member: 1, BLAKE2b-128 of its bytes (of text: in UTF-8)
+    uint32    0
+    uint64    number of buckets
+    uint64    number of tags that are kept
+    uint64    number of bytes of the part
+    then the bytes of each part, in the same order:
+    slot s is the number in bits s*t to s*t + t - 1, the lowest bit of the first byte being bit 0;
+    the last byte is filled up with zeros
+    16 bytes  BLAKE2b-128 of all that stands before
+
+:mod:`simstore.search.cuckoo_fill` says which slots are a member's.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource
+from simstore.reports.written import written
+from simstore.search.cuckoo import (
+    HASH_BYTES,
+    LEAST_TAG_BITS,
+    MOST_BUCKETS,
+    MOST_TAG_BITS,
+    CuckooTable,
+    member_hash,
+)
+from simstore.search.cuckoo_fill import SLOTS
+from simstore.search.cuckoo_slots import hash_words, pack_slots, unpack_slots
+from simstore.text.decoding import encode
+
+MAGIC = b"SIMKNOWN"
+VERSION = 1
+KINDS = {"keys": 1, "digests": 2}
+_HEAD = struct.Struct("<8sHHI")
+_PART = struct.Struct("<BBBBIQQQ")
+_BLAKE2B_128 = 1
+
+
+class KnownFilter:
+    """Keys and texts that are known: all that were added, and a few strangers by mistake.
+
+    A crawler asks it before it fetches. What was added is known until it was removed as often as
+    it was added; what was added four times stays known. Only what was added may be removed: a
+    stranger that is taken for known would take another's place with it.
+    """
+
+    def __init__(self, parts: dict[str, CuckooTable]) -> None:
+        """Use :meth:`create` or :meth:`load`."""
+        self._parts = parts
+
+    @classmethod
+    def create(
+        cls,
+        capacity: int,
+        *,
+        false_positive_rate: float = 0.001,
+        of: Sequence[str] = ("keys", "digests"),
+    ) -> Self:
+        """Return an empty filter.
+
+        Args:
+            capacity: Keys, and as many texts, that it has room for, at least.
+            false_positive_rate: Largest share of unknown keys, and of unknown texts, that are
+                taken for known, above 0, below 1.
+            of: ``keys``, ``digests`` (of texts) or both.
+
+        Raises:
+            InvalidParameter: A parameter is out of its range.
+        """
+        _check_kinds(of)
+        return cls({kind: CuckooTable.sized(capacity, false_positive_rate) for kind in of})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a filter from a file.
+
+        Raises:
+            SourceNotFound: There is no such file.
+            UnreadableSource: It cannot be read, is no filter, or is damaged.
+        """
+        try:
+            data = Path(path).read_bytes()
+        except FileNotFoundError:
+            raise SourceNotFound(os.fspath(path)) from None
+        except OSError as error:
+            raise UnreadableSource(os.fspath(path), error.strerror or str(error)) from error
+        try:
+            return cls(_unpacked(data))
+        except ValueError as error:
+            raise UnreadableSource(os.fspath(path), str(error)) from None
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+        """Write the filter to a file, as a whole or not at all.
+
+        Args:
+            path: The file.
+            replace: Put it in the place of a file that is there.
+
+        Raises:
+            OutputExists: There is a file, and it is not to be replaced.
+            StorageError: It cannot be written.
+        """
+        content = _packed(self._parts)
+        with written(path, replace=replace, compress=False) as stream:
+            for block in content:
+                stream.write(block)
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{len(table):,} {kind}" for kind, table in self._parts.items())
+        return f"KnownFilter({held})"
+
+    @property
+    def of(self) -> tuple[str, ...]:
+        """What it knows: ``keys``, ``digests`` or both."""
+        return tuple(self._parts)
+
+    def table(self, kind: str) -> CuckooTable:
+        """Return the table of ``keys`` or of ``digests``.
+
+        Raises:
+            InvalidParameter: The filter was made without.
+        """
+        if kind not in self._parts:
+            raise InvalidParameter(
+                f"this filter was made without {kind}: export one with --of {kind}"
+            )
+        return self._parts[kind]
+
+    def knows_key(self, key: str | bytes) -> bool:
+        """Return whether a key is known; False is certain."""
+        return _hash(key) in self.table("keys")
+
+    def knows_keys(self, keys: Iterable[str | bytes]) -> NDArray[np.bool_]:
+        """Return whether each of many keys is known, shape (keys,)."""
+        return self.table("keys").contains_many(_words(keys))
+
+    def add_key(self, key: str | bytes) -> None:
+        """Make a key known.
+
+        Raises:
+            FilterFull: There is no room; the filter is as before.
+        """
+        self.table("keys").add(_hash(key))
+
+    def add_keys(self, keys: Iterable[str | bytes]) -> None:
+        """Make many keys known, all or none; the faster way where they are more than some hundred.
+
+        Raises:
+            FilterFull: There is no room; the filter is as before.
+        """
+        self.table("keys").add_many(_words(keys))
+
+    def remove_key(self, key: str | bytes) -> bool:
+        """Take back one addition of a key; return whether that was done.
+
+        It is not where the key is unknown, or was added four times.
+        """
+        return self.table("keys").remove(_hash(key))
+
+    def knows_text(self, text: str | bytes) -> bool:
+        """Return whether a text is known, to the letter; False is certain."""
+        return _hash(text) in self.table("digests")
+
+    def add_text(self, text: str | bytes) -> None:
+        """Make a text known.
+
+        Raises:
+            FilterFull: There is no room; the filter is as before.
+        """
+        self.table("digests").add(_hash(text))
+
+    def remove_text(self, text: str | bytes) -> bool:
+        """Take back one addition of a text; return whether that was done."""
+        return self.table("digests").remove(_hash(text))
+
+
+def _check_kinds(kinds: Sequence[str]) -> None:
+    if not kinds or set(kinds) - set(KINDS) or len(set(kinds)) < len(kinds):
+        raise InvalidParameter(f"a filter of {', '.join(kinds) or 'nothing'}: choose keys, digests")
+
+
+def _hash(member: str | bytes) -> bytes:
+    return member_hash(member if isinstance(member, bytes) else encode(member))
+
+
+def _words(members: Iterable[str | bytes]) -> NDArray[np.uint64]:
+    return hash_words(b"".join(map(_hash, members)))
+
+
+def _packed(parts: dict[str, CuckooTable]) -> list[bytes]:
+    blocks: list[bytes] = [_HEAD.pack(MAGIC, VERSION, len(parts), 0)]
+    for kind, table in parts.items():
+        size = (len(table.slots) * table.tag_bits + 7) // 8
+        head = (KINDS[kind], table.tag_bits, SLOTS, _BLAKE2B_128, 0)
+        blocks.append(_PART.pack(*head, table.buckets, len(table), size))
+    blocks += (pack_slots(table.slots, table.tag_bits) for table in parts.values())
+    return [*blocks, member_hash(b"".join(blocks))]
+
+
+def _unpacked(data: bytes) -> dict[str, CuckooTable]:
+    """Return the parts of a file's bytes.
+
+    Raises:
+        ValueError: They are no filter, or damaged.
+    """
+    if data[: len(MAGIC)] != MAGIC:
+        raise ValueError("it is no filter that `simstore export --filter` wrote")
+    if len(data) < _HEAD.size + HASH_BYTES:
+        raise ValueError("the filter breaks off")
+    _, version, count, _ = _HEAD.unpack_from(data)
+    if version != VERSION:
+        raise ValueError(f"a filter of version {version}; this simstore reads version {VERSION}")
+    if member_hash(data[:-HASH_BYTES]) != data[-HASH_BYTES:]:
+        raise ValueError("the filter is damaged: its checksum is another")
+    names = {number: kind for kind, number in KINDS.items()}
+    parts: dict[str, CuckooTable] = {}
+    start = _HEAD.size + count * _PART.size
+    for place in range(count):
+        head = _PART.unpack_from(data, _HEAD.size + place * _PART.size)
+        kind, tag_bits, width, hashed, _, buckets, kept, size = head
+        known = kind in names and width == SLOTS and hashed == _BLAKE2B_128
+        if not (known and LEAST_TAG_BITS <= tag_bits <= MOST_TAG_BITS):
+            raise ValueError("the filter has a part that this simstore does not know")
+        if not 1 <= buckets <= MOST_BUCKETS or size != (SLOTS * buckets * tag_bits + 7) // 8:
+            raise ValueError("the filter contradicts itself")
+        slots = unpack_slots(data[start : start + size], tag_bits, SLOTS * buckets)
+        parts[names[kind]] = table = CuckooTable(buckets, tag_bits, slots)
+        if len(table) != kept:
+            raise ValueError("the filter contradicts itself")
+        start += size
+    return parts

@@ -1,0 +1,111 @@
+"""The story of a key, in lines for people and as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from simstore.errors import printable
+from simstore.model import Relative, Story, Version
+from simstore.reports.lines import key_bytes, key_text, rounded
+
+# Who says when a document was first seen.
+BASES = {
+    "ingest": "the time of ingest",
+    "crawl": "the date of the crawl",
+    "published": "its own date",
+}
+_SHOWN_RELATIVES = 20
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
+
+
+def story_facts(story: Story) -> Iterator[tuple[str, str]]:
+    """Yield names and values of what there is to tell; nothing of a document without a story.
+
+    A key that was skipped has no other facts: its own come first.
+    """
+    if story.state in ("skipped", "orphaned"):
+        yield "key", printable(story.key)
+        yield "first seen", _time(story.first_seen)
+        yield "last seen", _time(story.last_seen)
+    if story.state != "stored":
+        yield "state", f"{story.state} as a duplicate of {printable(story.duplicate_of or '')}"
+    if story.first_seen_basis not in (None, "ingest"):
+        yield "first seen by", BASES[str(story.first_seen_basis)]
+    visits = sum(one.visits for one in story.versions)
+    if visits > 1:
+        yield "visits", f"{visits:,}"
+    if story.revisit_seconds is not None:
+        yield "revisited every", span(story.revisit_seconds)
+    if story.site is not None and story.site_revisit_seconds is not None:
+        yield "site", f"{story.site}, revisited every {span(story.site_revisit_seconds)}"
+    if len(story.versions) > 1:
+        for version in story.versions:
+            yield "version", _version(version)
+    if story.cluster_id is not None and story.relatives:
+        yield "cluster", f"{story.cluster_id}"
+    if story.links_to:
+        yield "links to", ", ".join(map(printable, story.links_to))
+    for relative in story.relatives[:_SHOWN_RELATIVES]:
+        yield "like it", _relative(relative)
+    more = len(story.relatives) - _SHOWN_RELATIVES
+    if more > 0:
+        yield "like it", f"... and {more:,} more (--format json lists up to 1,000 of a kind)"
+    if story.relatives:
+        yield "original", f"{printable(story.original)}: {story.reason}"
+
+
+def story_record(story: Story) -> dict[str, Any]:
+    """Return the story as JSON values; what is not UTF-8 in keys is escaped."""
+    record = asdict(story) | {"key": key_text(story.key), **key_bytes("key", story.key)}
+    record["original"] = key_text(story.original)
+    record["links_to"] = list(map(key_text, story.links_to))
+    if story.duplicate_of is not None:
+        record["duplicate_of"] = key_text(story.duplicate_of)
+    record["relatives"] = [
+        asdict(one)
+        | {
+            "key": key_text(one.key),
+            **key_bytes("key", one.key),
+            "resemblance": rounded(one.resemblance),
+            "links_to": list(map(key_text, one.links_to)),
+        }
+        for one in story.relatives
+    ]
+    return record
+
+
+def span(seconds: float) -> str:
+    """Return a time span as people write it, in its largest unit."""
+    for name, size in _UNITS:
+        if seconds >= size:
+            return f"{seconds / size:.1f}".removesuffix(".0") + f" {name}"
+    return f"{seconds:.0f} s"
+
+
+def _version(one: Version) -> str:
+    times = "once" if one.visits == 1 else f"{one.visits:,} times"
+    last = "" if one.last_seen == one.first_seen else f" to {_time(one.last_seen)}"
+    return f"{one.digest}, seen {times}, {_time(one.first_seen)}{last}"
+
+
+def _relative(one: Relative) -> str:
+    facts: list[str] = [one.relation]
+    if one.resemblance is not None and one.relation != "same text":
+        facts.append(f"resemblance {one.resemblance:.2f}")
+    if one.distance is not None and one.relation != "same text":
+        facts.append(f"distance {one.distance}")
+    if one.state != "stored":
+        facts.append(one.state)
+    facts.append(f"first seen {_time(one.first_seen)}")
+    if one.site_revisit_seconds is not None:
+        facts.append(f"revisited every {span(one.site_revisit_seconds)}")
+    if one.links_to:
+        facts.append(f"links to {', '.join(map(printable, one.links_to))}")
+    return f"{printable(one.key)}: {', '.join(facts)}"
+
+
+def _time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

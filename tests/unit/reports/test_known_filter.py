@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simstore import KnownFilter
+from simstore.errors import InvalidParameter, OutputExists, SourceNotFound, UnreadableSource
+
+KEYS = ["http://a/", "http://b/?q=1", "ключ", "k\udcff", ""]
+TEXTS = ["one text", "two\ntexts", "三篇文章", "\udcfe"]
+# Written by the first version; whatever comes later has to read it.
+GOLDEN = (
+    "53494d4b4e4f574e0100010000000000010d040100000000050000000000000003000000000000002100000000"
+    "00000000000000000050220000000000d30900000000000000000000004707000000000091511b57d8447c3863"
+    "49eef2f7124058"
+)
+
+
+def sample() -> KnownFilter:
+    known = KnownFilter.create(50)
+    known.add_keys(KEYS)
+    for text in TEXTS:
+        known.add_text(text)
+    return known
+
+
+class PlainReader:
+    """Reads a filter as its format is described, and by nothing else."""
+
+    def __init__(self, data: bytes) -> None:
+        assert hashlib.blake2b(data[:-16], digest_size=16).digest() == data[-16:]
+        assert data[:8] == b"SIMKNOWN"
+
+        def number(start: int, size: int) -> int:
+            return int.from_bytes(data[start : start + size], "little")
+
+        assert number(8, 2) == 1
+        count = number(10, 2)
+        self.parts = {}
+        start = 16 + 32 * count
+        for head in range(16, start, 32):
+            kind, bits, slots, hashed = data[head : head + 4]
+            assert (slots, hashed) == (4, 1)
+            buckets, size = number(head + 8, 8), number(head + 24, 8)
+            content = int.from_bytes(data[start : start + size], "little")
+            self.parts[kind] = (bits, buckets, content)
+            start += size
+        assert start + 16 == len(data)
+
+    def knows(self, kind: int, member: bytes) -> bool:
+        bits, buckets, content = self.parts[kind]
+        hashed = hashlib.blake2b(member, digest_size=16).digest()
+        low, high = (int.from_bytes(hashed[at : at + 8], "little") for at in (0, 8))
+        first = low % buckets
+        tag = high % 2**32 % (2**bits - 1) + 1
+        second = ((tag * 0x9E3779B97F4A7C15 % 2**64 // 2**32) - first) % buckets
+        return any(
+            content >> (4 * bucket + slot) * bits & (2**bits - 1) == tag
+            for bucket in (first, second)
+            for slot in range(4)
+        )
+
+
+def raw(member: str) -> bytes:
+    return member.encode("utf-8", "surrogateescape")
+
+
+def test_a_filter_comes_back_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "known.bin"
+    sample().save(path)
+    known = KnownFilter.load(path)
+    assert known.of == ("keys", "digests")
+    assert repr(known) == "KnownFilter(5 keys, 4 digests)"
+    assert known.knows_keys(KEYS).all()
+    assert all(map(known.knows_key, KEYS))
+    assert all(known.knows_key(raw(key)) for key in KEYS)
+    assert all(map(known.knows_text, TEXTS))
+    assert not any(map(known.knows_key, TEXTS))
+    assert not any(map(known.knows_text, KEYS))
+    known.save(tmp_path / "again.bin")
+    assert (tmp_path / "again.bin").read_bytes() == path.read_bytes()
+
+
+def test_the_format_is_what_its_description_says(tmp_path: Path) -> None:
+    path = tmp_path / "known.bin"
+    known = KnownFilter.create(3_000, false_positive_rate=0.01)
+    known.add_keys(f"http://site/{number}" for number in range(3_000))
+    known.add_text("a text")
+    known.save(path)
+    reader = PlainReader(path.read_bytes())
+    assert all(reader.knows(1, f"http://site/{number}".encode()) for number in range(0, 3_000, 7))
+    assert reader.knows(2, b"a text")
+    others = [f"http://other/{number}" for number in range(400)]
+    assert [reader.knows(1, raw(key)) for key in others] == known.knows_keys(others).tolist()
+
+
+def test_a_filter_of_the_first_version_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "known.bin"
+    path.write_bytes(bytes.fromhex(GOLDEN))
+    known = KnownFilter.load(path)
+    assert known.of == ("keys",)
+    assert known.knows_keys(["http://a/", "http://b/", "http://c/"]).all()
+    assert not known.knows_keys(["http://d/", "http://e/"]).any()
+
+
+def test_a_loaded_filter_takes_and_gives_back(tmp_path: Path) -> None:
+    path = tmp_path / "known.bin"
+    sample().save(path)
+    known = KnownFilter.load(path)
+    known.add_key("new")
+    assert known.knows_key("new")
+    assert known.remove_key("http://a/")
+    assert not known.remove_key("http://a/")
+    assert known.remove_text("one text")
+    known.save(path)
+    again = KnownFilter.load(path)
+    assert again.knows_key("new")
+    assert not again.knows_key("http://a/")
+    assert not again.knows_text("one text")
+    assert again.knows_text("三篇文章")
+
+
+def test_a_filter_knows_only_what_it_was_made_of(tmp_path: Path) -> None:
+    known = KnownFilter.create(10, of=["keys"])
+    with pytest.raises(InvalidParameter, match="--of digests"):
+        known.knows_text("a text")
+    with pytest.raises(InvalidParameter, match="--of keys"):
+        KnownFilter.create(10, of=["digests"]).add_key("a")
+    for kinds in ([], ["keys", "keys"], ["urls"]):
+        with pytest.raises(InvalidParameter, match="choose keys, digests"):
+            KnownFilter.create(10, of=kinds)
+
+
+def test_every_damage_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "known.bin"
+    sample().save(path)
+    data = path.read_bytes()
+    for place in range(0, len(data), 5):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 64]) + data[place + 1 :])
+        with pytest.raises(UnreadableSource):
+            KnownFilter.load(path)
+    for size in (0, 4, 8, 20, len(data) - 1):
+        path.write_bytes(data[:size])
+        with pytest.raises(UnreadableSource):
+            KnownFilter.load(path)
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "reason"),
+    [
+        (8, 2, "version 2"),
+        (16, 9, "does not know"),
+        (17, 40, "does not know"),
+        (18, 2, "does not know"),
+        (19, 2, "does not know"),
+        (24, 99, "contradicts"),
+        (32, 99, "contradicts"),
+        (40, 99, "contradicts"),
+    ],
+)
+def test_a_filter_of_another_kind_is_refused(
+    tmp_path: Path, at: int, value: int, reason: str
+) -> None:
+    path = tmp_path / "known.bin"
+    sample().save(path)
+    data = bytearray(path.read_bytes())
+    data[at] = value
+    data[-16:] = hashlib.blake2b(data[:-16], digest_size=16).digest()
+    path.write_bytes(data)
+    with pytest.raises(UnreadableSource, match=reason):
+        KnownFilter.load(path)
+
+
+def test_files_that_are_not_there_or_no_filters(tmp_path: Path) -> None:
+    with pytest.raises(SourceNotFound):
+        KnownFilter.load(tmp_path / "none")
+    with pytest.raises(UnreadableSource):
+        KnownFilter.load(tmp_path)
+    (tmp_path / "text").write_text("no filter")
+    with pytest.raises(UnreadableSource, match="simstore export --filter"):
+        KnownFilter.load(tmp_path / "text")
+    with pytest.raises(OutputExists):
+        sample().save(tmp_path / "text", replace=False)
+    assert (tmp_path / "text").read_text() == "no filter"
+
+
+def test_reading_a_filter_loads_numpy_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "known.bin"
+    sample().save(path)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from simstore import KnownFilter\n"
+            f"assert KnownFilter.load({str(path)!r}).knows_key('http://a/')\n"
+            "print([n for n in ('sqlalchemy', 'numba', 'click', 'rich', 'xxhash', 'alembic',"
+            " 'backports') if n in sys.modules])",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
