@@ -1,0 +1,179 @@
+"""A month of a crawl on a small scale: each day's numbers are what the truth says they must be."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simstore import Store
+from simstore.services.cluster import ClusterOptions
+from simstore.text.shingles import tokens
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+NAMES = ("crawl", "crawl_web", "month", "results")
+DUPLICATE = 0.8
+LIKE = 0.5
+DAYS = 14
+
+
+@pytest.fixture(scope="module")
+def month() -> Any:
+    """Import the month, and forget it afterwards."""
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        yield __import__("month")
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+        for name in NAMES:
+            sys.modules.pop(name, None)
+
+
+@pytest.fixture(scope="module")
+def days(month: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """The days of a small crawl, each with its file."""
+    folder = tmp_path_factory.mktemp("days")
+    small = month.Settings(days=DAYS, sites=10, pages=8)
+    return [(day, folder / day.name) for day in month.write_days(folder, small)]
+
+
+def shingles(text: str) -> set[tuple[str, ...]]:
+    words = tokens(text.casefold())
+    return {tuple(words[place : place + 3]) for place in range(len(words) - 2)}
+
+
+class Truth:
+    """What a store must hold, by comparing everything with everything."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.shingles: dict[str, set[tuple[str, ...]]] = {}
+        self.last_seen: dict[str, Any] = {}
+        self.original_of: dict[str, str] = {}
+        self.told: Counter[str] = Counter()
+
+    def see(self, page: Any) -> None:
+        known = self.texts.get(page.url)
+        self.last_seen[page.url] = page.crawled
+        if known == page.text:
+            self.told["unchanged"] += 1
+            return
+        made = shingles(page.text)
+        original = next(
+            (
+                other
+                for other, theirs in self.shingles.items()
+                if other != page.url
+                and other not in self.original_of
+                and self.are_near(made, theirs)
+            ),
+            None,
+        )
+        # Only now: a page that changes a little is no duplicate of its own copies.
+        self.leave(page.url)
+        # A changed one keeps its place in the order.
+        self.texts[page.url], self.shingles[page.url] = page.text, made
+        if original is not None:
+            self.original_of[page.url] = original
+        outcome = "flagged" if original else "added" if known is None else "updated"
+        self.told[outcome] += 1
+
+    @staticmethod
+    def are_near(first: set[Any], second: set[Any], least: float = DUPLICATE) -> bool:
+        common = len(first & second)
+        return common >= least * (len(first) + len(second) - common)
+
+    def leave(self, url: str) -> None:
+        """Let go what rests on a text."""
+        self.original_of.pop(url, None)
+        for copy in [key for key, value in self.original_of.items() if value == url]:
+            del self.original_of[copy]
+
+    def expire(self, end: Any) -> int:
+        gone = [url for url, time in self.last_seen.items() if time < end]
+        for url in gone:
+            self.leave(url)
+            for held in (self.texts, self.shingles, self.last_seen):
+                del held[url]
+        return len(gone)
+
+
+def test_month_by_day_is_what_comparing_everything_with_everything_finds(
+    month: Any, days: list[Any], tmp_path: Path
+) -> None:
+    truth = Truth()
+    flagged: Counter[tuple[Any, ...]] = Counter()
+    pages: dict[str, Any] = {}
+    place = tmp_path / "crawl.db"
+    Store.create(place).close()
+    for day, file in days:
+        for page in day.fetched:
+            truth.see(page)
+            pages[page.url] = page
+            original = truth.original_of.get(page.url)
+            if original is not None and page.state == "new":
+                flagged[page.kind, page.edit] += 1
+                # A page of a press site that its crawler came to after a copy of it.
+                assert page.kind != "own" or pages[original].original == page.url
+        expected = dict(truth.told)
+        truth.told.clear()
+        expired = truth.expire(month.FIRST_DAY + (day.number - month.KEPT_DAYS) * month.DAY)
+        made = month.run_day(place, file, day)
+        assert made.fetched == len(day.fetched)
+        told = {name: getattr(made, name) for name in ("added", "updated", "unchanged", "flagged")}
+        assert {name: count for name, count in told.items() if count} == expected
+        assert made.expired == expired
+        assert made.documents == len(truth.texts)
+        with Store.open(place) as store:
+            assert {one.key: one.text for one in store.documents(with_text=True)} == truth.texts
+            found = {one.key: one.original for one in store.duplicates(state="flagged")}
+        assert found == truth.original_of
+        assert made.duplicates == len(found)
+    # Nothing is left of what vanished more than a week ago, and of the rest nothing is missing.
+    last = {page.url: page.crawled for day, _ in days for page in day.fetched}
+    end = month.FIRST_DAY + (DAYS - month.KEPT_DAYS) * month.DAY
+    assert any(time < end for time in last.values())
+    with Store.open(place) as store:
+        assert store.fsck() == []
+        assert {one.key for one in store} == {url for url, time in last.items() if time >= end}
+    # Moved and mirrored pages are the same text, light copies nearly so; few of the heavy ones are.
+    assert flagged["moved", None] > 30
+    assert flagged["mirror", None] > 5
+    assert flagged["copy", "light"] > 5
+    assert flagged["own", None] < flagged["copy", "light"] > flagged["copy", "heavy"]
+
+
+def test_clusters_of_the_month_hold_the_heavy_copies_too_and_equal_those_from_scratch(
+    month: Any, days: list[Any], tmp_path: Path
+) -> None:
+    place = tmp_path / "crawl.db"
+    Store.create(place).close()
+    for day, file in days:
+        month.run_day(place, file, day)
+    with Store.open(place) as store:
+        kept = sorted(
+            (one.key, sorted(m.key for m in one.members)) for one in store.kept_clusters(min_size=2)
+        )
+        found = store.clusters(ClusterOptions(min_resemblance=LIKE))
+        assert kept == sorted((c.key, sorted(m.key for m in c.members)) for c in found.clusters)
+        canonical_of = {key: canonical for canonical, members in kept for key in members}
+        texts = {one.key: one.text for one in store.documents(with_text=True)}
+    copies = {
+        page.url: page
+        for day, _ in days
+        for page in day.fetched
+        if page.kind == "copy" and page.url in texts and page.original in texts
+    }
+    joined = Counter(
+        (page.edit, canonical_of[page.url] == page.original)
+        for page in copies.values()
+        # One whose original is no canonical document may be like no canonical one itself.
+        if canonical_of.get(page.original) == page.original
+        and Truth.are_near(shingles(texts[page.url]), shingles(texts[page.original]), LIKE)
+    )
+    assert joined["heavy", True] > 1
+    assert joined["light", True] > 5
+    assert sum(joined.values()) - joined["heavy", True] - joined["light", True] < 3

@@ -1,0 +1,225 @@
+"""Any life of a store: what is left is as in a store that was built from what is left alone.
+
+Documents come with and without the check before the insert, change, are removed, expire; clusters
+are brought up to date and generations made in between, or not.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from simstore.model import Document
+from simstore.services import kept_clusters, remove
+from simstore.services.choose import SchemeChoice
+from simstore.services.cluster import ClusterOptions
+from simstore.store import Store
+
+from .state import State, state_of
+from .strategies import keys
+
+MIN_RESEMBLANCE = 0.5
+DUPLICATE = 0.8
+WORDS = [[f"{name}{number}" for number in range(34)] for name in ("river", "lamp", "stone")]
+# Windows of 20 words over one row of words: of those next to each other 15 of 21 triples are
+# common, of the next but one just half; so edges make chains.
+WINDOWS = [" ".join(row[start : start + 20]) for row in WORDS for start in range(0, 15, 3)]
+NEAR = [text.replace(text.split(" ")[-1], "changed") for text in WINDOWS]
+SHORT = ["", "river0", "river0 river1 river2", "lamp0 lamp1 lamp2 lamp3"]
+texts = st.sampled_from([*WINDOWS, *NEAR, *SHORT])
+times = st.integers(1, 60).map(lambda day: day * 86_400)
+modes = st.sampled_from(["keep", "flag", "skip"])
+Given = tuple[str, str, int]
+batches = st.lists(
+    st.tuples(keys, texts, times), min_size=1, max_size=6, unique_by=lambda one: one[0]
+)
+SCHEMES = {
+    "web": SchemeChoice("web"),
+    "simtool": SchemeChoice("simtool", features=12, bits=24, stopwords="none"),
+}
+
+
+@dataclass(frozen=True)
+class Held:
+    """A document as it should be."""
+
+    text: str
+    first_seen: int
+    last_seen: int
+
+
+Star = tuple[str, tuple[tuple[str, float], ...]]
+
+
+def kept_stars(store: Store) -> list[Star]:
+    """Return the clusters that are kept: canonical key, members with their resemblances."""
+    return sorted(
+        (
+            cluster.key,
+            tuple(sorted((m.key, round(m.resemblance, 6)) for m in cluster.members)),
+        )
+        for cluster in store.kept_clusters(min_size=2)
+    )
+
+
+def stars_of_the_moment(store: Store) -> list[Star]:
+    found = store.clusters(ClusterOptions(min_resemblance=MIN_RESEMBLANCE))
+    return sorted(
+        (cluster.key, tuple(sorted((m.key, round(m.resemblance, 6)) for m in cluster.members)))
+        for cluster in found.clusters
+    )
+
+
+class Life(RuleBasedStateMachine):
+    """Changes a store and a plain dict, in the order of ingest, alike."""
+
+    scheme = "web"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.held: dict[str, Held] = {}
+        self.store = self.made("store.db")
+
+    def made(self, name: str) -> Store:
+        choice = SCHEMES[self.scheme]
+        return Store.create(self.folder / name, scheme=choice, synchronous="normal")
+
+    @initialize(given=batches)
+    def begin(self, given: list[Given]) -> None:
+        self.add(given, "keep", 2, refresh=True)
+
+    @rule(
+        given=batches,
+        mode=modes,
+        batch_documents=st.integers(1, 3),
+        refresh=st.booleans(),
+    )
+    def add(self, given: list[Given], mode: str, batch_documents: int, refresh: bool) -> None:
+        self.store.add_many(
+            [Document(key, text, seen_at=time) for key, text, time in given],
+            on_duplicate=mode,
+            batch_documents=batch_documents,
+            refresh=refresh,
+        )
+        there = {one.key: one for one in self.store}
+        for key, text, time in given:
+            before = self.held.get(key)
+            now = Held(text, time, time)
+            if before is not None:
+                now = Held(text, min(before.first_seen, time), max(before.last_seen, time))
+            self.held[key] = now
+        for key in {key for key, _, _ in given}:
+            if key not in there:
+                assert mode == "skip", key
+                del self.held[key]
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), refresh=st.booleans())
+    def remove(self, data: st.DataObject, refresh: bool) -> None:
+        some = st.lists(st.sampled_from(sorted(self.held)), min_size=1, max_size=4, unique=True)
+        chosen = data.draw(some)
+        with mock.patch.object(remove, "BATCH_DOCUMENTS", 2):
+            assert self.store.remove(*chosen, refresh=refresh) == len(chosen)
+        for key in chosen:
+            del self.held[key]
+
+    @precondition(lambda self: self.held)
+    @rule(time=times, batch_documents=st.integers(1, 3))
+    def expire(self, time: int, batch_documents: int) -> None:
+        gone = {key for key, one in self.held.items() if one.last_seen < time}
+        found = self.store.expire(not_seen_since=time, batch_documents=batch_documents)
+        assert found.removed == len(gone)
+        for key in gone:
+            del self.held[key]
+
+    @rule(together=st.integers(1, 4))
+    def cluster(self, together: int) -> None:
+        with mock.patch.object(kept_clusters, "BATCH_TEXTS", together):
+            self.store.keep_clusters(min_resemblance=MIN_RESEMBLANCE)
+
+    @precondition(lambda self: self.held)
+    @rule(step=st.sampled_from(["refresh", "compact", "reopen"]))
+    def tidy(self, step: str) -> None:
+        if step == "reopen":
+            self.store.close()
+            self.store = Store.open(self.folder / "store.db", synchronous="normal")
+        else:
+            getattr(self.store, step)()
+
+    @invariant()
+    def store_holds_what_is_left(self) -> None:
+        held = [
+            (one.key, Held(one.text or "", one.first_seen, one.last_seen))
+            for one in self.store.documents(with_text=True)
+        ]
+        assert dict(held) == self.held
+
+    @invariant()
+    def duplicates_point_at_standing_originals(self) -> None:
+        flagged = {one.key for one in self.store.duplicates(state="flagged")}
+        assert flagged <= set(self.held)
+        for one in self.store.duplicates():
+            assert (one.key in self.held) == (one.state == "flagged")
+            assert one.resemblance >= DUPLICATE
+            if one.state != "orphaned":
+                assert one.original in self.held
+                assert one.original not in flagged
+
+    def teardown(self) -> None:
+        try:
+            self.compare()
+        finally:
+            self.store.close()
+            shutil.rmtree(self.folder)
+
+    def compare(self) -> None:
+        """Build a store of what is left, and compare all that can be asked."""
+        assert self.store.fsck() == []
+        self.store.refresh()
+        self.store.keep_clusters(min_resemblance=MIN_RESEMBLANCE)
+        assert self.store.fsck() == []
+        with self.made("fresh.db") as fresh:
+            fresh.add_many(
+                Document(one.key, self.held[one.key].text, seen_at=self.held[one.key].first_seen)
+                for one in self.store
+            )
+            fresh.refresh()
+            fresh.keep_clusters(min_resemblance=MIN_RESEMBLANCE)
+            samples = [*WINDOWS[:6], *SHORT]
+            assert self.state(self.store, samples) == self.state(fresh, samples)
+            stars = kept_stars(fresh)
+            assert kept_stars(self.store) == stars
+            assert stars_of_the_moment(self.store) == stars
+            assert stars_of_the_moment(fresh) == stars
+
+    @staticmethod
+    def state(store: Store, samples: list[str]) -> State:
+        """Return the state; terms of which nothing is left may be listed with no count, or not."""
+        found = state_of(store, samples)
+        counted = tuple(term for term in found.vocabulary if term[2])
+        return replace(found, vocabulary=counted)
+
+
+class LifeOfRanks(Life):
+    """Fingerprints that depend on the other documents."""
+
+    scheme = "simtool"
+
+
+TestLife = pytest.mark.filterwarnings("error")(Life.TestCase)
+TestLifeOfRanks = pytest.mark.filterwarnings("error")(LifeOfRanks.TestCase)
+# An example is short; to shrink one takes minutes, for every try makes two stores.
+TestLife.settings = TestLifeOfRanks.settings = settings(
+    max_examples=max(settings.default.max_examples // 2, 1),
+    stateful_step_count=12,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+)
