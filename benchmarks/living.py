@@ -87,16 +87,17 @@ def seconds_of(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def fill(report: Report, store: Store, supply: Supply, count: int) -> None:
-    seconds = seconds_of(lambda: store.add_many(supply.fill(count)))
-    packed = seconds_of(store.pack)
-    assert len(store) == count
+def fill(report: Report, place: Path, supply: Supply, count: int, *, text: bool) -> None:
+    with Store.create(place, text=text) as store:
+        seconds = seconds_of(lambda: store.add_many(supply.fill(count)))
+        packed = seconds_of(store.pack)
+        assert len(store) == count
     table = report.table(
         "The store before",
         ("documents", "filled in, s", "documents/s", "packed in, s", "bytes a document"),
         note="The texts are made while it is filled, on the same two cores.",
     )
-    size = store.statistics().file_bytes / count
+    size = place.stat().st_size / count
     table.add(f"{count:,}", figure(seconds), figure(count / seconds), figure(packed), figure(size))
 
 
@@ -165,7 +166,9 @@ def clusters(report: Report, store: Store, supply: Supply, quick: bool) -> None:
         summary = store.keep_clusters()
         seconds = time.perf_counter() - began
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-        table.add(what, f"{len(store):,}", figure(seconds), f"{summary.cluster_count:,}", figure(peak))
+        table.add(
+            what, f"{len(store):,}", figure(seconds), f"{summary.cluster_count:,}", figure(peak)
+        )
         return seconds
 
     keep("made the first time")
@@ -244,12 +247,14 @@ def churn(report: Report, folder: Path, count: int) -> None:
         store.add_many(dated(alive, WEEKS))
         store.expire(not_seen_since=BEGIN + WEEKS * 7 * DAY_SECONDS)
         assert {one.key for one in store} == set(alive)
-        store.refresh()
-        before, after = store.compact()
+    before = place.stat().st_size
+    with Store.open(place) as store:
+        store.compact()
         assert store.fsck() == []
     with Store.create(fresh) as store:
         store.add_many(dated(alive, WEEKS))
-        _, wanted = store.compact()
+        store.compact()
+    after, wanted = place.stat().st_size, fresh.stat().st_size
     for what, size in (("after a year", before), ("compacted", after), ("fresh", wanted)):
         table.add(what, f"{len(alive):,}", figure(size / 1e6), figure(size / wanted))
     report.target(
@@ -307,8 +312,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         supply = Supply.of(count, 4 * (SINGLY + WARM) + 4 * TOGETHER, 1)
-        with Store.create(folder / "large.db", text=not options.no_text) as store:
-            fill(report, store, supply, count)
+        fill(report, folder / "large.db", supply, count, text=not options.no_text)
+        with Store.open(folder / "large.db") as store:
             check_and_insert(report, store, supply, quick)
             clusters(report, store, supply, quick)
             remove(report, store, count, quick)

@@ -101,7 +101,8 @@ def _seconds(option: str, text: str) -> int:
         "\b\nExamples:\n"
         "  simstore seen https://example.org/a https://example.org/b\n"
         "  simstore seen --keys-from frontier.txt --format jsonl\n"
-        "  simstore seen --text page.txt                   under which key was this text seen?\n\n"
+        "  simstore seen --text page.txt                   under which key was this text seen?\n"
+        "  simstore seen --filter known.filter --keys-from frontier.txt\n\n"
         "Exit code 0: all were seen; 3: some were not."
     )
 )
@@ -114,6 +115,12 @@ def _seconds(option: str, text: str) -> int:
     help="Look for the very text of a file, or of standard input (-).",
 )
 @click.option("--digest", metavar="HEX", help="Look for a text by its BLAKE2b-128 digest.")
+@click.option(
+    "--filter",
+    "filter_file",
+    metavar="FILE",
+    help="Ask a filter that `simstore export --filter` wrote, not the store: known, or unknown.",
+)
 @format_option("table", "jsonl", "keys")
 @common_options
 def seen(
@@ -121,6 +128,7 @@ def seen(
     keys_from: str | None,
     text_file: str | None,
     digest: str | None,
+    filter_file: str | None,
     output_format: str,
 ) -> None:
     """Say whether keys, or a text, were seen: stored, flagged, skipped, orphaned, or unknown."""
@@ -131,6 +139,11 @@ def seen(
         keys, keys_from = (), "-"
     wanted = [] if by_content else all_keys(keys, keys_from)
     content = _content(text_file, digest) if by_content else b""
+    if filter_file is not None:
+        from simstore.cli.known import tell_known
+
+        tell_known(filter_file, wanted, content if by_content else None, output_format)
+        return
     with open_store(read_only=True) as store:
         rows: list[tuple[str, Seen | None]]
         if by_content:

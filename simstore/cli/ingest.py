@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.keys import tell_orphans
-from simstore.cli.options import (
-    common_options,
-    history_options,
-    log,
-    open_store,
-    reading_options,
-    store_place,
-)
+from simstore.cli.options import common_options, log, open_store, store_place
 from simstore.cli.output import progress
+from simstore.cli.reading import history_options, reading_options, take_read_options
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.errors import StoreNotFound, printable
 
@@ -28,6 +22,7 @@ if TYPE_CHECKING:
     from simstore.store import Store
 
 _SHOWN_REJECTS = 10
+_PASSED_OVER = "%s: passed over, %s"
 
 
 @click.command(
@@ -35,6 +30,7 @@ _SHOWN_REJECTS = 10
         "\b\nExamples:\n"
         "  simstore ingest article.txt                 pages separated by form feeds\n"
         "  simstore ingest crawl.jsonl.zst notes/      JSON Lines, a folder of .txt files\n"
+        "  simstore ingest corpus.zip data/*.parquet   archives, tables\n"
         "  zcat pages.txt.gz | simstore ingest -       standard input\n"
         "  simstore ingest day.jsonl --seen-field crawled --links-field links\n\n"
         "The same command again, after an interruption or a full disk, goes on where the last "
@@ -46,6 +42,11 @@ _SHOWN_REJECTS = 10
 @history_options
 @click.option("--collection", metavar="NAME", help="Collection of documents that name none.")
 @click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
+@click.option(
+    "--from-start",
+    is_flag=True,
+    help="Read all of a source that has grown, or whose reading was interrupted.",
+)
 @click.option("--no-refresh", is_flag=True, help="Leave a live store stale; refresh it later.")
 @click.option(
     "--threads",
@@ -78,13 +79,6 @@ _SHOWN_REJECTS = 10
 @common_options
 def ingest(
     sources: tuple[str, ...],
-    as_format: str,
-    key_field: str | None,
-    text_field: str | None,
-    max_document_bytes: int,
-    seen_field: str | None,
-    published_field: str | None,
-    links_field: str | None,
     collection: str | None,
     strict: bool,
     no_refresh: bool,
@@ -93,7 +87,8 @@ def ingest(
     no_text: bool,
     on_duplicate: str,
     min_resemblance: float | None,
-    **scheme: Any,
+    from_start: bool,
+    **given: Any,
 ) -> None:
     """Remember the documents of files, folders, patterns, or standard input (-).
 
@@ -102,18 +97,13 @@ def ingest(
     options choose otherwise.
     """
     from simstore.services.ingest import IngestOptions
-    from simstore.sources.fields import HistoryFields
     from simstore.sources.files import open_sources
-    from simstore.sources.reader import ReadOptions
 
-    history = HistoryFields(seen_field, published_field, links_field)
-    read = ReadOptions(as_format, False, max_document_bytes, key_field, text_field, history)
+    read = take_read_options(given)
     # Before a store is made: are the sources there?
     _, passed_over = open_sources(sources, read)
     for name in passed_over:
-        log.info(
-            "%s: passed over, its type is not known (--as says how to read it)", printable(name)
-        )
+        log.info(_PASSED_OVER, printable(name), "its type is not known (--as says how to read it)")
     if on_duplicate == "keep" and min_resemblance is not None:
         raise click.UsageError(
             "--min-resemblance says what a duplicate is: give --on-duplicate flag or skip too"
@@ -125,8 +115,9 @@ def ingest(
         threads,
         on_duplicate=on_duplicate,  # type: ignore[arg-type]
         min_resemblance=0.8 if min_resemblance is None else min_resemblance,
+        from_start=from_start,
     )
-    with _store(scheme, no_text, synchronous) as store, _stop_on_signal() as stopping:
+    with _store(given, no_text, synchronous) as store, _stop_on_signal() as stopping:
         summary = _ingest(store, sources, read, options, stopping)
     _report(summary, stopping)
 

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import (
-    common_options,
-    format_option,
-    log,
-    open_store,
-    reading_options,
-)
+from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import print_table, progress
+from simstore.cli.reading import reading_options, take_read_options
 from simstore.errors import InvalidParameter, printable
 
 if TYPE_CHECKING:
@@ -149,7 +144,6 @@ def query(
 ) -> None:
     """Find the stored documents near each document of the sources; nothing is inserted."""
     from simstore.model import QueryOptions
-    from simstore.sources.reader import ReadOptions
 
     options = QueryOptions(
         radius,
@@ -169,13 +163,7 @@ def query(
         min_likeness,
         min_cosine,
     )
-    read = ReadOptions(
-        reading["as_format"],
-        False,
-        reading["max_document_bytes"],
-        reading["key_field"],
-        reading["text_field"],
-    )
+    read = take_read_options(reading)
     with open_store() as store, progress("query", in_bytes=True) as show:
         run = store.query_sources(
             sources,

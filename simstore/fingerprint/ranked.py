@@ -56,7 +56,8 @@ def _sums(
     counts = np.zeros(page_count, np.int64)
     for first in range(int(offsets[0]), int(offsets[-1]), _BLOCK_WORDS):
         end = min(first + _BLOCK_WORDS, int(offsets[-1]))
-        found = ranks[numbers[first:end]]
+        # Where rows are short, take is several times as fast as an index.
+        found = ranks.take(numbers[first:end])
         ranked = found >= 0
         before = np.concatenate(([0], np.cumsum(ranked)))
         begun = before[np.clip(offsets, first, end) - first]
@@ -68,6 +69,6 @@ def _sums(
         starts = begun[pages]
         # A page's sum begins anew so often that none of its bytes overflows.
         cuts = np.union1d(starts, np.arange(0, before[-1], _WORDS_A_SUM))
-        parts = np.add.reduceat(lanes[found[ranked]], cuts, axis=0).view(np.uint8)
+        parts = np.add.reduceat(lanes.take(found[ranked], axis=0), cuts, axis=0).view(np.uint8)
         ones[pages] += np.add.reduceat(parts, np.searchsorted(cuts, starts), axis=0, dtype=np.int64)
     return ones, counts

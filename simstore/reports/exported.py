@@ -64,7 +64,12 @@ class ExportedDocument:
 
 
 def json_line(document: ExportedDocument) -> bytes:
-    """Return a document as one JSON object and a line end.
+    """Return a document as one JSON object and a line end; see :func:`exported_record`."""
+    return to_json(exported_record(document)).encode() + b"\n"
+
+
+def exported_record(document: ExportedDocument) -> dict[str, Any]:
+    """Return a document as a record of JSON values.
 
     Keys, texts and links are shown with what is not UTF-8 escaped; where there is some, their bytes
     stand in ``key_base64``, ``text_base64`` and ``links_base64`` too. Fields without a value are
@@ -95,8 +100,7 @@ def json_line(document: ExportedDocument) -> bytes:
         ]
     if document.dropped is not None:
         record["dropped_because"] = dropping_record(document.dropped)
-    shown = {name: value for name, value in record.items() if value is not None}
-    return to_json(shown).encode() + b"\n"
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def dropping_record(dropped: Dropping) -> dict[str, Any]:

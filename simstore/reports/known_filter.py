@@ -181,6 +181,10 @@ class KnownFilter:
         """Return whether a text is known, to the letter; False is certain."""
         return _hash(text) in self.table("digests")
 
+    def knows_digest(self, digest: bytes) -> bool:
+        """Return whether the text with a digest is known: its BLAKE2b-128, 16 bytes."""
+        return digest in self.table("digests")
+
     def add_text(self, text: str | bytes) -> None:
         """Make a text known.
 

@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simstore.errors import InvalidParameter, MissingExtra
-from simstore.reports.exported import ExportedDocument
-from simstore.reports.lines import key_text, to_json
+from simstore.reports.exported import EXPORT_FIELD, ExportedDocument, exported_record
+from simstore.reports.lines import to_json
 from simstore.reports.written import STANDARD_OUTPUT, written
-from simstore.text.decoding import encode
 
 # A row group ends with whichever comes first.
 _GROUP_DOCUMENTS = 10_000
@@ -25,8 +24,8 @@ def parquet_sink(
 ) -> Iterator[Callable[[Sequence[ExportedDocument]], None]]:
     """Yield a function that appends documents to a Parquet file, some thousand a row group.
 
-    The columns are those of the JSON records; metadata are JSON text, times are UTC, and the bytes
-    of keys and texts that are not UTF-8 stand in ``key_bytes`` and ``text_bytes``.
+    The columns are the fields of the JSON records, those of ``dropped_because`` among them;
+    metadata are JSON text, times are UTC.
 
     Args:
         target: The file.
@@ -72,11 +71,12 @@ def _schema(pa: Any) -> Any:
     time = pa.timestamp("s", "UTC")
     return pa.schema(
         [
+            pa.field(EXPORT_FIELD, pa.int32(), nullable=False),
             pa.field("key", pa.string(), nullable=False),
-            ("key_bytes", pa.binary()),
+            ("key_base64", pa.string()),
             # A row group may hold more than 2 GiB of text.
             ("text", pa.large_string()),
-            ("text_bytes", pa.large_binary()),
+            ("text_base64", pa.large_string()),
             ("title", pa.string()),
             ("collection", pa.string()),
             ("metadata", pa.string()),
@@ -86,8 +86,10 @@ def _schema(pa: Any) -> Any:
             ("first_seen_basis", pa.string()),
             ("last_seen", time),
             ("links", pa.list_(pa.string())),
+            ("links_base64", pa.list_(pa.string())),
             ("cluster_id", pa.int64()),
             ("canonical", pa.string()),
+            ("canonical_base64", pa.string()),
             ("distance", pa.int32()),
             ("resemblance", pa.float64()),
             ("reason", pa.string()),
@@ -96,38 +98,11 @@ def _schema(pa: Any) -> Any:
 
 
 def _row(document: ExportedDocument) -> dict[str, Any]:
-    dropped = document.dropped
-    row: dict[str, Any] = {
-        "key": key_text(document.key),
-        "key_bytes": _odd_bytes(document.key),
-        "text": None if document.text is None else key_text(document.text),
-        "text_bytes": None if document.text is None else _odd_bytes(document.text),
-        "title": document.title,
-        "collection": document.collection,
-        "metadata": to_json(dict(document.metadata)) if document.metadata else None,
-        "digest": document.digest,
-        "source": None if document.source is None else key_text(document.source),
-        "first_seen": datetime.fromtimestamp(document.first_seen, UTC),
-        "first_seen_basis": document.first_seen_basis,
-        "last_seen": datetime.fromtimestamp(document.last_seen, UTC),
-        "links": [key_text(link) for link in document.links],
-    }
-    if dropped is not None:
-        row |= {
-            "cluster_id": dropped.cluster_id,
-            "canonical": key_text(dropped.canonical),
-            "distance": dropped.distance,
-            "resemblance": dropped.resemblance,
-            "reason": dropped.reason,
-        }
+    """Return the record of a document as a row: one object less deep, times as such."""
+    row = exported_record(document)
+    row |= row.pop("dropped_because", {})
+    if "metadata" in row:
+        row["metadata"] = to_json(row["metadata"])
+    for name in ("first_seen", "last_seen"):
+        row[name] = datetime.fromtimestamp(row[name], UTC)
     return row
-
-
-def _odd_bytes(text: str) -> bytes | None:
-    """Return the bytes of a text that is not UTF-8; None for any other."""
-    data = encode(text)
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data
-    return None

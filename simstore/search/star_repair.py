@@ -32,6 +32,9 @@ class Graph(Protocol):
     def followers(self, centres: Collection[int]) -> Mapping[int, Collection[int]]:
         """Return the texts that had a spoke to each before the change, likewise."""
 
+    def absent(self, texts: Collection[int]) -> Collection[int]:
+        """Return those of the texts that are there no more, though nobody said they went."""
+
     def edges(
         self, texts: Collection[int], *, canonical_only: bool
     ) -> Mapping[int, Mapping[int, float]]:
@@ -53,12 +56,14 @@ class Repair:
         after: Spokes after it, of those of them that are there.
         promoted: Texts that are canonical now and were not before, ascending by place.
         demoted: Texts that were canonical before and are there and are not now, likewise.
+        gone: Texts that went, those that were found to be absent too.
     """
 
     before: Mapping[int, Spokes]
     after: Mapping[int, Spokes]
     promoted: tuple[int, ...]
     demoted: tuple[int, ...]
+    gone: frozenset[int]
 
 
 def repair(
@@ -67,7 +72,9 @@ def repair(
     """Return what becomes of the stars when texts go, move and come.
 
     A text whose edges changed has moved, too, though its place be the same. The result is that of
-    all texts taken from the first, whatever the changes, as long as the stars before were.
+    all texts taken from the first, whatever the changes, as long as the stars before were. What is
+    absent though nobody said it went goes with a canonical text that it followed; else it stays
+    until it is said to go.
 
     Args:
         graph: The stars before the change, and the edges after it.
@@ -132,6 +139,7 @@ class _Repair:
             self._after,
             tuple(text for _, text in changed if self._canonical[text]),
             tuple(text for _, text in changed if not self._canonical[text]),
+            frozenset(self._gone),
         )
 
     def _was_canonical(self, text: int) -> bool:
@@ -185,11 +193,20 @@ class _Repair:
             return
         followers = self._graph.followers(centres)
         self._load(set().union(*followers.values()) - self._before.keys())
+        left = set()
         for centre in centres:
             for text in {*followers.get(centre, ()), *self._joined.pop(centre, ())}:
                 spokes = self._after.get(text)
                 if spokes is not None and spokes.pop(centre, None) is not None and not spokes:
-                    self._push(text)
+                    left.add(text)
+        left -= self._waiting
+        # What will go in its turn should not become canonical before.
+        absent = set(self._graph.absent(left)) if left else left
+        for text in absent:
+            self._gone.add(text)
+            del self._after[text]
+        for text in left - absent:
+            self._push(text)
 
     def _push(self, text: int) -> None:
         if text not in self._waiting:

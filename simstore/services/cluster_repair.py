@@ -64,7 +64,7 @@ def repair_texts(
     )
     old = {row.text_id: row.place for row in known.values()}
     lost = _lost(connection, graph, made, old, gone)
-    _write_texts(connection, made, gone, moved, new, places)
+    _write_texts(connection, made, moved, new, places)
     _write_names(connection, graph, made, lost, put_in, ended_at)
 
 
@@ -126,6 +126,11 @@ class StoredGraph:
     def followers(self, centres: Collection[int]) -> dict[int, list[int]]:
         """Return the texts that had a spoke to each before the change."""
         return clusters.followers(self._connection, list(centres))
+
+    def absent(self, texts: Collection[int]) -> set[int]:
+        """Return those of the texts that no document has any more."""
+        asked = [text for text in texts if text not in self._put_in]
+        return clusters.without_documents(self._connection, asked)
 
     def edges(self, texts: Collection[int], *, canonical_only: bool) -> dict[int, Spokes]:
         """Return the edges of texts to others that are there after the change."""
@@ -216,12 +221,10 @@ def _lost(
 def _write_texts(
     connection: Connection,
     made: Repair,
-    gone: Sequence[TextRow],
     moved: Sequence[TextRow],
     new: Sequence[TextRow],
     places: Mapping[bytes, Place],
 ) -> None:
-    away = [row.text_id for row in gone]
     dropped = [
         (text, centre)
         for text, spokes in made.after.items()
@@ -235,7 +238,7 @@ def _write_texts(
         if made.before[text].get(centre) != share
     ]
     clusters.drop_spokes(connection, dropped)
-    clusters.drop_texts(connection, away)
+    clusters.drop_texts(connection, sorted(made.gone))
     clusters.add_texts(connection, new)
     clusters.move_texts(
         connection,

@@ -15,6 +15,7 @@ from simstore.model import Finding
 from simstore.search.segments import segment_values
 from simstore.services import counting, standing
 from simstore.services.fsck_clusters import cluster_findings
+from simstore.services.fsck_history import check_history
 from simstore.services.fsck_pages import check_pages
 from simstore.services.fsck_sketches import check_bands, check_sketches
 from simstore.services.fsck_vocabulary import named_problems, numbered_problems
@@ -53,7 +54,8 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
     the sum of the documents; ranks against the order rule; each document's fingerprint against a
     computation anew; segment columns and pages against fingerprints; no fingerprint without a
     document, no document without a fingerprint; sketches against the texts, and packed bands
-    against the sketches; kept clusters against their documents, and the edges of their members.
+    against the sketches; kept clusters against their documents, and the edges of their members;
+    times, visits and earlier versions of documents.
     """
     with opened.database.read() as connection:
         findings = [
@@ -83,6 +85,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             _check_vocabulary,
             _check_ranks,
             _check_clusters,
+            _check_history,
         ):
             findings += _some(check(_Check(opened, connection, state, on_progress)))
     return findings
@@ -314,3 +317,7 @@ def _shown(key: bytes) -> str:
 
 def _check_clusters(check: _Check) -> Iterator[Finding]:
     yield from cluster_findings(check.opened, check.connection, check.state)
+
+
+def _check_history(check: _Check) -> Iterator[Finding]:
+    yield from check_history(check.connection, _MOST_FINDINGS + 1)

@@ -133,14 +133,16 @@ class _Reading:
             majors = self._order.majors(keys, [one.byte_count for _, one in found])
             ordered = sorted(
                 range(len(found)),
-                # The canonical text in front, though its documents may have changed since.
                 key=lambda place: (
-                    found[place][0] != centre,
                     majors[place],
                     found[place][1].first_seen,
                     found[place][1].document_id,
                 ),
             )
+            # Documents may have come since that would stand before it.
+            head = next((place for place in ordered if found[place][0] == centre), ordered[0])
+            ordered.remove(head)
+            ordered.insert(0, head)
             first = found[ordered[0]][1].document_id
             members = []
             for place in ordered:

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-from math import isfinite
+import json
 from typing import Any
 
+from simstore.model import Document
 from simstore.sources.dates import seconds
+from simstore.sources.json_values import json_value
 from simstore.text.decoding import well_formed
 
 # The field that says that a record is one of an export, and the version of its form.
 EXPORT_FIELD = "simstore_record"
 EXPORT_VERSION = 1
-TOO_DEEP = "not usable: nested too deeply"
-_DEEPEST = 100
-
-Parsed = tuple[
-    str,
-    str,
-    str | None,
-    str | None,
-    dict[str, Any],
-    tuple[int | None, int | None, tuple[str, ...], int | None],
-]
 
 
 def is_exported(record: dict[str, Any]) -> bool:
@@ -32,10 +23,16 @@ def is_exported(record: dict[str, Any]) -> bool:
     return isinstance(version, int) and not isinstance(version, bool)
 
 
-def read_exported(record: dict[str, Any]) -> Parsed:
-    """Return key, text, title, collection, metadata, times and links of a record of an export.
+def read_exported(record: dict[str, Any], position: int, start: int, end: int) -> Document:
+    """Return the document of a record of an export.
 
-    What the store found out of the document (its fingerprint, its cluster) is left out.
+    What the store found out of it (its digest, its cluster) is left out.
+
+    Args:
+        record: Names to JSON values; metadata may be JSON text, as in tables.
+        position: Number of the record in its source.
+        start: Where it begins.
+        end: Where the next one begins.
 
     Raises:
         ValueError: It has no text, or a field is not what an export writes.
@@ -52,47 +49,40 @@ def read_exported(record: dict[str, Any]) -> Parsed:
     if text is None:
         raise ValueError("no text: the record was exported without")
     title, collection = (_string(record, name) for name in ("title", "collection"))
-    metadata = record.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        raise ValueError("the field metadata is no object")
     first, last = _time(record, "first_seen"), _time(record, "last_seen")
     published = first if record.get("first_seen_basis") == "published" else None
-    since = first if published is None else None
-    links = _links(record)
-    return (
+    return Document(
         key,
         text,
         title,
         collection,
-        well_formed_value(metadata),
-        (last, published, links, since),
+        _metadata(record),
+        position,
+        start,
+        end,
+        last,
+        published,
+        _links(record),
+        first if published is None else None,
     )
 
 
-def well_formed_value(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value without lone surrogates.
-
-    Raises:
-        ValueError: It is nested too deeply, or holds a number that JSON has no form for.
-    """
-    if depth > _DEEPEST:
-        raise ValueError(TOO_DEEP)
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, dict):
-        return {
-            well_formed(name): well_formed_value(item, depth + 1) for name, item in value.items()
-        }
-    if isinstance(value, list):
-        return [well_formed_value(item, depth + 1) for item in value]
-    if isinstance(value, float) and not isfinite(value):
-        raise ValueError(f"not JSON: {value}")
-    return value
+def _metadata(record: dict[str, Any]) -> dict[str, Any]:
+    held = record.get("metadata") or {}
+    if isinstance(held, str):
+        try:
+            held = json.loads(held)
+        except (ValueError, RecursionError):
+            raise ValueError("the field metadata is no JSON") from None
+    if not isinstance(held, dict):
+        raise ValueError("the field metadata is no object")
+    metadata: dict[str, Any] = json_value(held)
+    return metadata
 
 
 def _bytes_or_text(record: dict[str, Any], name: str) -> str | None:
     """Return a field, from its bytes where they are no UTF-8; None where there is none."""
-    if f"{name}_base64" in record:
+    if record.get(f"{name}_base64") is not None:
         return _decoded(record[f"{name}_base64"], f"{name}_base64")
     return _string(record, name)
 
@@ -120,8 +110,8 @@ def _time(record: dict[str, Any], name: str) -> int | None:
 
 
 def _links(record: dict[str, Any]) -> tuple[str, ...]:
-    if "links_base64" in record:
-        held = record["links_base64"]
+    held = record.get("links_base64")
+    if held is not None:
         if not isinstance(held, list):
             raise ValueError("the field links_base64 is no list")
         return tuple(_decoded(link, "links_base64") for link in held)

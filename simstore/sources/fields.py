@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
@@ -12,12 +12,12 @@ from uuid import UUID
 
 from simstore.model import Document
 from simstore.sources.dates import seconds
+from simstore.sources.exported import is_exported, read_exported
+from simstore.sources.json_values import json_value
 from simstore.text.decoding import well_formed
 
 KEY_FIELDS = ("key", "id", "url", "doc_id")
 TEXT_FIELDS = ("text", "content", "body")
-_DEEPEST = 100
-TOO_DEEP = "not usable: nested too deeply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ class RecordFields:
 
     The key is the first of the fields ``key``, ``id``, ``url`` and ``doc_id``, else ``NAME:NUMBER``
     (from 1); the text is the first of ``text``, ``content`` and ``body``. ``title`` and
-    ``collection`` are kept as such, all other fields as metadata.
+    ``collection`` are kept as such, all other fields as metadata. A record of ``simstore export``
+    says which field is which, and where ``key_field`` is not given, is read so.
 
     Args:
         name: The source's name, for keys.
@@ -85,6 +86,11 @@ class RecordFields:
             start: Where it begins.
             end: Where the next one begins.
         """
+        if is_exported(record) and not self._key_required:
+            try:
+                return read_exported(record, position, start, end)
+            except ValueError as error:
+                return str(error)
         for text_name in self._text_fields:
             place = _holder(record, text_name)
             if place is not None:
@@ -122,33 +128,16 @@ class RecordFields:
         )
 
 
-def json_value(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value without lone surrogates.
-
-    Raises:
-        ValueError: It is nested too deeply, or holds a number that JSON has no form for.
-    """
-    if isinstance(value, str):
-        return well_formed(value)
-    if depth > _DEEPEST:
-        raise ValueError(TOO_DEEP)
-    if isinstance(value, dict):
-        return {well_formed(name): json_value(item, depth + 1) for name, item in value.items()}
-    if isinstance(value, list):
-        return [json_value(item, depth + 1) for item in value]
-    if isinstance(value, float) and not isfinite(value):
-        raise ValueError(f"not JSON: {value}")
-    return value
-
-
-def of_table(row: Mapping[str, Any]) -> dict[str, Any]:
+def of_table(cells: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return a row of a table as a record of JSON values.
 
     Times become ISO 8601, decimals and UUIDs strings; what is no number is None. Fields of bytes
     (pictures, sounds) are left out.
     """
     return {
-        str(name): _of_cell(value) for name, value in row.items() if not isinstance(value, bytes)
+        name: value if type(value) is str else _of_cell(value)
+        for name, value in cells
+        if not isinstance(value, bytes)
     }
 
 
@@ -160,7 +149,7 @@ def _of_cell(value: Any) -> Any:
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return of_table(value)
+        return of_table((str(name), item) for name, item in value.items())
     if isinstance(value, list | tuple):
         return [_of_cell(item) for item in value if not isinstance(item, bytes)]
     if isinstance(value, datetime.timedelta):

@@ -9,7 +9,8 @@ from io import BufferedReader
 from typing import Any
 
 from simstore.model import Rejection
-from simstore.sources.fields import NO_HISTORY, TOO_DEEP, HistoryFields, RecordFields
+from simstore.sources.fields import NO_HISTORY, HistoryFields, RecordFields
+from simstore.sources.json_values import TOO_DEEP
 from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from io import BufferedReader
+from io import BufferedIOBase, BufferedReader
 
 from simstore.model import Document, Rejection
 from simstore.sources.reader import ReadRequest
@@ -60,7 +60,7 @@ class LinesReader:
             offset = end
 
 
-def read_line(stream: BufferedReader, limit: int | None) -> tuple[bytes, int]:
+def read_line(stream: BufferedIOBase, limit: int | None) -> tuple[bytes, int]:
     """Return a line, cut where it is longer than the limit, and its whole size."""
     if limit is None:
         line = stream.readline()

@@ -9,6 +9,8 @@ from functools import cache
 
 from simstore.errors import InvalidParameter
 from simstore.sources.articles import ArticleReader
+from simstore.sources.columnar import ArrowReader, ParquetReader
+from simstore.sources.delimited import DelimitedReader
 from simstore.sources.jsonl import JsonlReader
 from simstore.sources.lines import LinesReader
 from simstore.sources.plain import PlainReader
@@ -20,7 +22,10 @@ _ARTICLES = ArticleReader()
 _TEXT = PlainReader()
 # Those that read files before those that read streams; an earlier one is asked first.
 BUILT_IN: tuple[Reader, ...] = (
+    ParquetReader(),
+    ArrowReader(),
     JsonlReader(),
+    DelimitedReader(),
     _ARTICLES,
     LinesReader(),
     _TEXT,

@@ -234,6 +234,15 @@ def texts_of(
     }
 
 
+def without_documents(connection: Connection, numbers: Sequence[int]) -> set[int]:
+    """Return those of the texts that no document has."""
+    statement = (
+        "SELECT t.text_id FROM cluster_text t WHERE NOT EXISTS "
+        "(SELECT 1 FROM document d WHERE d.digest = t.digest) AND t.text_id IN ({})"
+    )
+    return {number for (number,) in select_in(connection, statement, numbers)}
+
+
 def spokes(connection: Connection, numbers: Sequence[int]) -> dict[int, dict[int, float]]:
     """Return the spokes of texts that have some: canonical texts and resemblances."""
     statement = "SELECT text_id, centre_id, resemblance FROM cluster_spoke WHERE text_id IN ({})"

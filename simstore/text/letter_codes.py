@@ -46,7 +46,7 @@ class LetterTable:
         windows = data.view("<u8")
         codes = _window(windows, starts)
         codes |= _CASE
-        codes &= _FIRST_BYTES[np.minimum(lengths, _BYTES)]
+        codes &= _FIRST_BYTES.take(lengths, mode="clip")
         longer = np.flatnonzero(lengths > _BYTES)
         if len(longer):
             rest = lengths[longer] - _BYTES
@@ -89,14 +89,14 @@ class LetterTable:
 
     def _numbers_of(self, codes: NDArray[np.uint64]) -> NDArray[np.int32]:
         slots = self._slots_of(codes)
-        missing = np.flatnonzero(self._slots[slots] != codes)
+        missing = np.flatnonzero(self._slots.take(slots) != codes)
         if len(missing):
             most = _SLOTS_A_WORD * (self._count + len(missing))
             if most > len(self._slots):
                 self._index(most.bit_length())
                 return self._numbers_of(codes)
             slots[missing] = self._placed(codes[missing], slots[missing])
-        return self._numbers[slots]
+        return self._numbers.take(slots)
 
     def _placed(self, codes: NDArray[np.uint64], slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the slot of each code, from the one it may have on; new ones are added."""
@@ -144,10 +144,10 @@ def _window(windows: NDArray[np.uint64], places: NDArray[np.int64]) -> NDArray[n
     """Return the eight bytes from each place on, the first lowest."""
     whole = places >> 3
     shift = (places.view(np.uint64) & _u(7)) << _u(3)
-    found: NDArray[np.uint64] = windows[whole] >> shift
+    found: NDArray[np.uint64] = windows.take(whole) >> shift
     whole += 1
     # In two steps: a shift by 64 is not defined.
-    found |= windows[whole] << _u(1) << (shift ^ _u(63))
+    found |= windows.take(whole) << _u(1) << (shift ^ _u(63))
     return found
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from simstore import KnownFilter
+from simstore.search.cuckoo import member_hash
 
 from . import corpora
 from .processes import Nursery
@@ -70,14 +71,30 @@ def test_a_filter_for_a_crawler(shell: Shell) -> None:
     assert done.error_lines == ["known.filter: 4 keys", "known.filter: 3 digests"]
     known = KnownFilter.load(shell.folder / "known.filter")
     assert all(known.knows_key(key) for key, _ in PAGES)
+    text = shell("show", "bread", "--text").out
     # Without a store.
     (shell.folder / "simstore.db").unlink()
-    done = shell("seen", "--filter", "known.filter", "harbour", "bread")
-    assert done.lines_of_table() == [["harbour", "known"], ["bread", "known"]]
-    done = shell("seen", "--filter", "known.filter", "harbour", "never", code=3)
-    assert done.lines_of_table() == [["harbour", "known"], ["never", "unknown"]]
+    assert shell.lines("seen", "--filter", "known.filter", "harbour", "bread") == [
+        "key      state", "harbour  known", "bread    known",
+    ]  # fmt: skip
+    (shell.folder / "keys").write_bytes(b"harbour\nnever\xff\n")
+    found = shell.json_lines(
+        "seen", "--filter", "known.filter", "--keys-from", "keys", "--format", "jsonl", code=3
+    )
+    assert found == [
+        {"key": "harbour", "known": True},
+        {"key": "never\\xff", "key_base64": "bmV2ZXL/", "known": False},
+    ]
+    keys_known = shell("seen", "--filter", "known.filter", "copy", "x", "--format", "keys", code=3)
+    assert keys_known.out == b"copy\n"
     (shell.folder / "page.txt").write_text("no such text")
-    shell("seen", "--filter", "known.filter", "--text", "page.txt", code=3)
+    assert shell.lines("seen", "--filter", "known.filter", "--text", "page.txt", code=3) == [
+        "unknown"
+    ]
+    digest = member_hash(text).hex()
+    assert shell.lines("seen", "--filter", "known.filter", "--digest", digest) == ["known"]
+    shell("seen", "--filter", "none.filter", "a", code=3)
+    shell("seen", "--filter", "page.txt", "a", code=5)
 
 
 def test_a_filter_of_keys_alone(shell: Shell) -> None:
@@ -110,7 +127,9 @@ def test_a_filter_of_keys_alone(shell: Shell) -> None:
         (["--format", "csv"], 2, "'csv' is not one of"),
     ],
 )
-def test_mistakes_are_refused_in_a_line(shell: Shell, words: list[str], code: int, said: str) -> None:
+def test_mistakes_are_refused_in_a_line(
+    shell: Shell, words: list[str], code: int, said: str
+) -> None:
     before = {path.name for path in shell.folder.iterdir()}
     done = shell("export", *words, code=code)
     assert_refused(done, code, said)
@@ -119,7 +138,6 @@ def test_mistakes_are_refused_in_a_line(shell: Shell, words: list[str], code: in
     }  # fmt: skip
 
 
-def test_a_pipe_that_closes_early_is_no_failure(shell: Shell) -> None:
-    # What reads has seen enough.
+def test_a_device_is_written_to_as_it_is(shell: Shell) -> None:
     done = shell("export", "-o", "/dev/null")
     assert done.error_lines == ["/dev/null: 4 documents"]

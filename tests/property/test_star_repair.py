@@ -26,6 +26,8 @@ class Kept:
     spoke_rows: dict[int, Spokes] = field(default_factory=dict)
     place_of: dict[int, Place] = field(default_factory=dict)
     asked: list[int] = field(default_factory=list)
+    # What has gone, whether its turn has come or not.
+    away: set[int] = field(default_factory=set)
 
     def places(self, texts: Collection[int]) -> Mapping[int, Place]:
         return {text: self.place_of[text] for text in texts if text in self.place_of}
@@ -39,6 +41,9 @@ class Kept:
             for centre in centres
         }
 
+    def absent(self, texts: Collection[int]) -> set[int]:
+        return self.away & set(texts)
+
     def edges(
         self, texts: Collection[int], *, canonical_only: bool
     ) -> Mapping[int, Mapping[int, float]]:
@@ -49,6 +54,7 @@ class Kept:
                 other: share(text, other)
                 for other in self.place_of
                 if frozenset((text, other)) in self.joined
+                and not self.away & {text, other}
                 and not (canonical_only and self.spoke_rows.get(other, {0: 0.0}))
             }
             for text in texts
@@ -60,12 +66,14 @@ class Kept:
         made = repair(self, gone=gone, moved=list(moved), new=list(new))
         for text, spokes in made.before.items():
             assert spokes == self.spoke_rows.get(text, {})
-        self.spoke_rows = {
-            text: spokes for text, spokes in self.spoke_rows.items() if text not in gone
-        } | {text: dict(spokes) for text, spokes in made.after.items()}
+        assert gone <= made.gone <= gone | self.away
+        for text in made.gone:
+            self.spoke_rows.pop(text, None)
+            self.place_of.pop(text, None)
+        self.spoke_rows |= {text: dict(spokes) for text, spokes in made.after.items()}
         now = {text for text, spokes in self.spoke_rows.items() if not spokes}
         assert set(made.promoted) == now - was
-        assert set(made.demoted) == (was - now) - gone
+        assert set(made.demoted) == (was - now) - made.gone
 
 
 def share(one: int, other: int) -> float:
@@ -111,19 +119,24 @@ def histories(draw: st.DrawFn) -> tuple[set[frozenset[int]], list[dict[int, Plac
 
 
 @many
-@given(histories())
+@given(histories(), st.integers(1, 8))
 def test_repaired_stars_are_those_made_from_the_first(
-    history: tuple[set[frozenset[int]], list[dict[int, Place | None]]],
+    history: tuple[set[frozenset[int]], list[dict[int, Place | None]]], together: int
 ) -> None:
     joined, changes = history
     kept = Kept(joined)
     for change in changes:
-        there = kept.place_of.keys()
-        kept.change(
-            {text for text, place in change.items() if place is None and text in there},
-            {text: place for text, place in change.items() if place and text in there},
-            {text: place for text, place in change.items() if place and text not in there},
-        )
+        # Dealt with in parts, where all has happened already when the first is.
+        kept.away = {text for text, place in change.items() if place is None}
+        for start in range(0, len(change), together):
+            part = dict(list(change.items())[start : start + together])
+            there = set(kept.place_of)
+            kept.change(
+                {text for text, place in part.items() if place is None and text in there},
+                {text: place for text, place in part.items() if place and text in there},
+                {text: place for text, place in part.items() if place and text not in there},
+            )
+        kept.away = set()
         assert kept.spoke_rows == from_the_first(joined, kept.place_of)
 
 

@@ -16,7 +16,7 @@ from simstore.sources.reader import ReadOptions
 from simstore.storage.history import MOST_SNAPSHOTS
 from simstore.store import Store
 
-from .stores import create, rows
+from .stores import create, raw, rows
 
 DAY = 86_400
 FIELDS = ReadOptions(history_fields=HistoryFields("crawled", "published", "links"))
@@ -247,3 +247,34 @@ def test_times_and_links_of_a_caller_are_checked(tmp_path: Path, fields: dict[st
         with pytest.raises(InvalidParameter):
             store.add_many([{"key": "k", "text": "a"} | fields])
         assert len(store) == 0
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        ("UPDATE document SET last_seen = 0", "k: last seen before it was first seen"),
+        ("UPDATE document SET version_seen = 4", "k: its present version was first seen outside"),
+        ("UPDATE document SET version_seen = 99", "k: its present version was first seen outside"),
+        ("UPDATE document SET first_seen_basis = 'hearsay'", "k: nobody says"),
+        ("UPDATE document SET visits = 0", "k: never visited"),
+        ("UPDATE snapshot SET revision = 3", "k: an earlier version is not earlier"),
+        ("UPDATE snapshot SET visits = 0", "k: an earlier version was seen at impossible times"),
+        ("UPDATE snapshot SET first_seen = 1", "k: an earlier version was seen at impossible"),
+        ("UPDATE snapshot SET last_seen = 99", "k: an earlier version was seen at impossible"),
+        (
+            "WITH RECURSIVE n(i) AS (SELECT -1 UNION ALL SELECT i - 1 FROM n WHERE i > -30) "
+            "INSERT INTO snapshot SELECT 1, i, x'00', 5, 6, 1 FROM n",
+            "k: more than 20 earlier versions",
+        ),
+    ],
+)
+def test_fsck_finds_a_history_that_cannot_be(tmp_path: Path, damage: str, expected: str) -> None:
+    with create(tmp_path) as store:
+        store.add_many([Document("k", text, seen_at=time) for text, time in (("a", 5), ("b", 9))])
+        assert store.fsck() == []
+    with raw(tmp_path) as connection:
+        assert connection.execute(damage).rowcount
+    with Store.open(tmp_path / "s.db") as store:
+        found = store.fsck()
+    assert {one.invariant for one in found} == {"history"}
+    assert any(one.detail.startswith(expected) for one in found), found

@@ -46,9 +46,7 @@ def test_a_record_comes_back(
 
 
 def test_fields_without_a_value_are_left_out() -> None:
-    line = json_line(
-        ExportedDocument("k", "", None, None, {}, "00" * 16, None, 5, "ingest", 5)
-    )
+    line = json_line(ExportedDocument("k", "", None, None, {}, "00" * 16, None, 5, "ingest", 5))
     assert set(json.loads(line)) == {
         EXPORT_FIELD, "key", "text", "digest", "first_seen", "first_seen_basis", "last_seen",
     }  # fmt: skip
@@ -84,6 +82,8 @@ def test_another_mark_is_a_field_like_any_other(mark: Any) -> None:
         ({"text_base64": "é"}, "text_base64 is no base64"),
         ({"title": 7}, "field title"),
         ({"metadata": [1]}, "metadata is no object"),
+        ({"metadata": "[1]"}, "metadata is no object"),
+        ({"metadata": "{"}, "metadata is no JSON"),
         ({"metadata": {"x": 1e999}}, "not JSON"),
         ({"first_seen": "soon"}, "first_seen"),
         ({"last_seen": [1]}, "last_seen"),

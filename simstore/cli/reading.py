@@ -1,0 +1,112 @@
+"""Options that say how to read sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from simstore.sources.reader import ReadOptions
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options that say how to read sources."""
+    for option in reversed(
+        (
+            click.option(
+                "--as",
+                "as_format",
+                metavar="FORMAT",
+                default="auto",
+                show_default=True,
+                help="How to read the sources: auto (by content, then by name), articles, text, "
+                "lines, jsonl, csv, parquet, arrow, or a reader that is installed beside them.",
+            ),
+            click.option(
+                "--per-line", is_flag=True, help="A document a line of plain text; as --as lines."
+            ),
+            click.option(
+                "--key-field",
+                metavar="NAME",
+                help="The field that holds the key; a dotted path leads into objects.  "
+                "[default: key, id, url or doc_id]",
+            ),
+            click.option(
+                "--text-field",
+                metavar="NAME",
+                help="The field that holds the text.  [default: text, content or body]",
+            ),
+            click.option(
+                "--max-document-bytes",
+                type=click.IntRange(min=1),
+                default=8 << 20,
+                show_default=True,
+                metavar="BYTES",
+                help="Reject longer documents.",
+            ),
+            click.option(
+                "--max-expansion",
+                type=click.IntRange(min=1),
+                default=200,
+                show_default=True,
+                metavar="N",
+                help="Stop reading what expands to more than N times its size, and to more than "
+                "100 MB.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def take_read_options(given: dict[str, Any]) -> ReadOptions:
+    """Take the options above out of those that were given, and return what they say.
+
+    Raises:
+        UsageError: Two of them contradict each other.
+    """
+    from simstore.sources.fields import HistoryFields
+    from simstore.sources.reader import ReadOptions
+
+    as_format, per_line = given.pop("as_format"), given.pop("per_line")
+    if per_line and as_format not in ("auto", "lines"):
+        raise click.UsageError(f"--per-line reads plain text: it goes without --as {as_format}")
+    history = (given.pop(f"{name}_field", None) for name in ("seen", "published", "links"))
+    return ReadOptions(
+        "lines" if per_line else as_format,
+        max_document_bytes=given.pop("max_document_bytes"),
+        key_field=given.pop("key_field"),
+        text_field=given.pop("text_field"),
+        history_fields=HistoryFields(*history),
+        max_expansion=given.pop("max_expansion"),
+    )
+
+
+def history_options(command: Command) -> Command:
+    """Add the options that name the fields of times and links."""
+    for option in reversed(
+        (
+            click.option(
+                "--seen-field",
+                metavar="NAME",
+                help="JSON Lines: the field that says when the document was seen (ISO 8601, or "
+                "seconds since 1970), as the date of a crawl.  [default: the time of ingest]",
+            ),
+            click.option(
+                "--published-field",
+                metavar="NAME",
+                help="JSON Lines: the field that says when the document was published.",
+            ),
+            click.option(
+                "--links-field",
+                metavar="NAME",
+                help="JSON Lines: the field of the keys that the document links to.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command

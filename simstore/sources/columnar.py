@@ -1,0 +1,171 @@
+"""Tables in columns: Parquet; Arrow and Feather files, and streams of Arrow batches."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import accumulate
+from typing import Any
+
+from simstore.errors import MissingExtra
+from simstore.model import Rejection
+from simstore.sources.fields import RecordFields, of_table
+from simstore.sources.reader import ReadRequest
+from simstore.sources.source import Record
+
+_ROWS = 1_000
+_ARROW_FILE = b"ARROW1"
+_ARROW_STREAM = b"\xff\xff\xff\xff"
+
+
+class ParquetReader:
+    """Reads Parquet; a record a row.
+
+    What the fields mean: :class:`~.fields.RecordFields`. The byte offset of a record is the number
+    of its row group; reading goes on at a row group and passes over the rows before the record.
+    """
+
+    name = "parquet"
+    suffixes = (".parquet", ".pq")
+    needs_file = True
+    record_ends = ()
+
+    def recognises(self, head: bytes) -> bool:
+        """Return whether the bytes begin as every Parquet file does."""
+        return head.startswith(b"PAR1")
+
+    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the documents of the rows.
+
+        Raises:
+            MissingExtra: PyArrow is not installed.
+        """
+        pyarrow = _pyarrow("Parquet", "pyarrow.parquet")
+        rows = _Rows(request)
+        try:
+            file = pyarrow.parquet.ParquetFile(stream)
+            metadata = file.metadata
+            ends = list(
+                accumulate(metadata.row_group(n).num_rows for n in range(metadata.num_row_groups))
+            )
+            for group, end in enumerate(ends):
+                if end <= request.position:
+                    continue
+                position = end - metadata.row_group(group).num_rows
+                for batch in file.iter_batches(_ROWS, row_groups=[group]):
+                    yield from rows.of_batch(batch, position, group)
+                    position += batch.num_rows
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            yield rows.broken(error)
+
+
+class ArrowReader:
+    """Reads Arrow files (Feather too) and streams of Arrow batches; a record a row.
+
+    The byte offset of a record is the number of its batch.
+    """
+
+    name = "arrow"
+    suffixes = (".arrow", ".arrows", ".feather", ".ipc")
+    needs_file = True
+    record_ends = ()
+
+    def recognises(self, head: bytes) -> bool:
+        """Return whether the bytes begin as every Arrow file does; a stream is told by its name."""
+        return head.startswith(_ARROW_FILE)
+
+    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the documents of the rows.
+
+        Raises:
+            MissingExtra: PyArrow is not installed.
+        """
+        pyarrow = _pyarrow("Arrow", "pyarrow.ipc")
+        rows = _Rows(request)
+        try:
+            position = 0
+            for number, batch in enumerate(_batches(pyarrow, stream, request.head)):
+                end = position + batch.num_rows
+                while position < end:
+                    part = batch.slice(position - end + batch.num_rows, _ROWS)
+                    yield from rows.of_batch(part, position, number)
+                    position += part.num_rows
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            yield rows.broken(error)
+
+
+def _batches(pyarrow: Any, stream: io.BufferedReader, head: bytes) -> Iterator[Any]:
+    if head.startswith(_ARROW_STREAM):
+        yield from pyarrow.ipc.open_stream(stream)
+        return
+    file = pyarrow.ipc.open_file(stream)
+    for number in range(file.num_record_batches):
+        yield file.get_batch(number)
+
+
+class _Rows:
+    """Makes records of batches of rows, from a position on."""
+
+    def __init__(self, request: ReadRequest) -> None:
+        options = request.options
+        self._name = request.name
+        self._options = options
+        self._first = request.position
+        self._next = request.position
+        self._offset = request.byte_offset
+        self._fields = RecordFields(
+            request.name, options.key_field, options.text_field, options.history_fields
+        )
+
+    def of_batch(self, batch: Any, position: int, offset: int) -> Iterator[Record]:
+        """Yield the records of a batch.
+
+        Args:
+            batch: The rows.
+            position: Number of the first.
+            offset: The byte offset of each.
+        """
+        self._offset = offset
+        if position + batch.num_rows <= self._first:
+            return
+        if position < self._first:
+            batch = batch.slice(self._first - position)
+            position = self._first
+        limit = self._options.max_document_bytes
+        names = batch.schema.names
+        columns = [column.to_pylist() for column in batch.columns]
+        for row in zip(*columns, strict=True):
+            self._next = position + 1
+            made = self._fields.document(
+                of_table(zip(names, row, strict=True)), position, offset, offset
+            )
+            if isinstance(made, str):
+                yield Rejection(self._name, position, offset, offset, made)
+            # A character has up to four bytes.
+            elif (
+                limit is not None
+                and 4 * len(made.text) > limit
+                and (size := len(made.text.encode("utf-8", "replace"))) > limit
+            ):
+                reason = f"the text has {size:,} bytes, more than the limit of {limit:,}"
+                head = made.text[:200].encode()[:200]
+                yield Rejection(self._name, position, offset, offset, reason, head)
+            else:
+                yield made
+            position += 1
+
+    def broken(self, error: Exception) -> Rejection:
+        """Return the rejection of what comes after the last row that could be read."""
+        reason = f"the table is damaged: {' '.join(str(error).split())[:200]}"
+        return Rejection(self._name, self._next, self._offset, self._offset, reason)
+
+
+def _pyarrow(what: str, module: str) -> Any:
+    try:
+        import pyarrow
+
+        import_module(module)
+    except ImportError:
+        raise MissingExtra(what, "parquet") from None
+    return pyarrow

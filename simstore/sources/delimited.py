@@ -1,0 +1,249 @@
+"""CSV and TSV: a record a row, its fields named by the first row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from simstore.model import Rejection
+from simstore.sources.fields import TEXT_FIELDS, RecordFields
+from simstore.sources.lines import read_line
+from simstore.sources.reader import ReadRequest
+from simstore.sources.source import HEAD_BYTES, Record
+from simstore.sources.streams import DamagedStream
+from simstore.text.decoding import UTF8_BOM
+
+_DELIMITERS = ",;\t|"
+_TABBED = (".tsv", ".tab")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class DelimitedReader:
+    """Reads CSV and TSV.
+
+    The first row names the fields; what they mean: :class:`~.fields.RecordFields`. A row's key is
+    ``NAME:ROW`` (from 1) where it has none. In a ``.tsv`` file the fields are separated by tabs,
+    else by what separates most in the first row: a comma, a semicolon, a tab, or a bar. Quotes are
+    those of RFC 4180. Bytes that are not UTF-8 are rejected with their row, as are rows of more
+    or fewer fields than the first. A row that is longer than ``max_document_bytes``, as after a
+    quote that is never closed, is rejected up to its first line end, and reading goes on there.
+    """
+
+    name = "csv"
+    suffixes = (".csv", ".tsv", ".tab")
+    needs_file = False
+    record_ends = (b"\n",)
+
+    def recognises(self, _head: bytes) -> bool:
+        """Return False: any text may hold commas."""
+        return False
+
+    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the documents of the rows."""
+        name, options, position = request.name, request.options, request.position
+        offset = request.byte_offset
+        header = _header(request)
+        if isinstance(header, str):
+            if header and not position:
+                yield Rejection(name, 0, 0, 0, header, request.head[:HEAD_BYTES])
+            return
+        if not position:
+            # The first record comes after the row of names.
+            offset = len(stream.read(header.size))
+        fields = RecordFields(name, options.key_field, options.text_field, options.history_fields)
+        names = header.names
+        rows = _Rows(stream, header.delimiter, options.max_document_bytes)
+        while (row := rows.next()) is not None:
+            end = offset + row.size
+            reason = row.reason
+            if reason is None and row.cells:
+                if len(row.cells) == len(names):
+                    cells = dict(zip(names, row.cells, strict=True))
+                    made = fields.document(cells, position, offset, end)
+                    if isinstance(made, str):
+                        reason = made
+                    else:
+                        yield made
+                else:
+                    reason = f"{len(row.cells)} fields; the first row has {len(names)}"
+            if reason is not None:
+                yield Rejection(name, position, offset, end, reason, row.head or rows.head())
+            offset = end
+            position += 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The row of names, and what separates them; its size in bytes."""
+
+    names: list[str]
+    delimiter: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row: its fields, none for a blank line; or why it has none, and its first bytes."""
+
+    cells: list[str]
+    size: int
+    reason: str | None = None
+    head: bytes = b""
+
+
+def _header(request: ReadRequest) -> _Header | str:
+    """Return the row of names; or why there is none, which is nothing for an empty file."""
+    head, options = request.head, request.options
+    if head.startswith(_UTF16):
+        return "it is UTF-16; save it as UTF-8"
+    best: _Header | None = None
+    reason = ""
+    for delimiter in "\t" if request.name.lower().endswith(_TABBED) else _DELIMITERS:
+        row = _Rows(io.BytesIO(head), delimiter, len(head)).next()
+        if row is None:
+            return ""
+        if row.reason is not None or not row.cells:
+            reason = f"the first row does not name the fields: {row.reason or 'it is blank'}"
+        elif best is None or len(row.cells) > len(best.names):
+            best = _Header(_distinct(row.cells), delimiter, row.size)
+    if best is None:
+        return reason
+    wanted = (options.text_field,) if options.text_field else TEXT_FIELDS
+    if not any(name in best.names for name in wanted):
+        return f"no text: the first row names none of the fields {', '.join(wanted)}"
+    return best
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Return names of which each stands once."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, distinct = 1, name
+        while distinct in found:
+            number += 1
+            distinct = f"{name}.{number}"
+        found[distinct] = None
+    return list(found)
+
+
+class _Rows:
+    """Takes rows from a stream one by one, and knows how many bytes each has.
+
+    Args:
+        stream: Bytes from a row's beginning on.
+        delimiter: What separates fields.
+        limit: Longer rows are refused; None: no limit.
+    """
+
+    def __init__(
+        self, stream: io.BufferedReader | io.BytesIO, delimiter: str, limit: int | None
+    ) -> None:
+        self._lines = _Lines(stream, limit)
+        self._delimiter = delimiter
+        # The library has one limit for all readers; ours is told by the lines.
+        csv.field_size_limit(max(csv.field_size_limit(), sys.maxsize if limit is None else limit))
+        self._reader = self._new_reader()
+
+    def next(self) -> _Row | None:
+        """Return the next row; None at the end.
+
+        Of what is no row only the first line is refused; the lines after it are read anew.
+        """
+        lines = self._lines
+        lines.begin()
+        try:
+            cells = next(self._reader)
+        except StopIteration:
+            return None
+        except DamagedStream as error:
+            lines.end()
+            return _Row([], 0, error.reason, lines.head())
+        except _TooLong as error:
+            reason = str(error)
+        except csv.Error as error:
+            unclosed = "unexpected end of data" in str(error)
+            reason = "a quote is not closed" if unclosed else f"not CSV: {error}"
+        else:
+            if lines.is_utf8:
+                return _Row(cells, lines.size)
+            return _Row([], lines.size, "not UTF-8", lines.head())
+        head = lines.head()
+        size = lines.keep_first()
+        self._reader = self._new_reader()
+        return _Row([], size, reason, head)
+
+    def head(self) -> bytes:
+        """Return the first bytes of the row that was taken."""
+        return self._lines.head()
+
+    def _new_reader(self) -> Iterator[list[str]]:
+        return csv.reader(self._lines, delimiter=self._delimiter, strict=True)
+
+
+class _TooLong(Exception):
+    """A row is longer than the limit."""
+
+
+class _Lines:
+    """The lines of a stream, of which those of a row can be given back.
+
+    Attributes:
+        size: Bytes of the lines that were taken for this row.
+        is_utf8: They are UTF-8.
+    """
+
+    def __init__(self, stream: io.BufferedReader | io.BytesIO, limit: int | None) -> None:
+        self.size = 0
+        self.is_utf8 = True
+        self._stream = stream
+        self._limit = limit
+        self._taken: list[tuple[bytes, int]] = []
+        self._given_back: deque[tuple[bytes, int]] = deque()
+        self._ended = False
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        if self._given_back:
+            line, size = self._given_back.popleft()
+        elif self._ended:
+            raise StopIteration
+        else:
+            line, size = read_line(self._stream, self._limit)
+        if not size:
+            raise StopIteration
+        self._taken.append((line, size))
+        self.size += size
+        if self._limit is not None and self.size > self._limit + 2:
+            raise _TooLong(
+                f"the row has more than {self._limit:,} bytes, the limit, or a quote is not closed"
+            )
+        try:
+            return line.removeprefix(UTF8_BOM).decode("utf-8")
+        except UnicodeDecodeError:
+            self.is_utf8 = False
+            return line.decode("utf-8", "surrogateescape")
+
+    def begin(self) -> None:
+        """Begin a row."""
+        self._taken.clear()
+        self.size, self.is_utf8 = 0, True
+
+    def head(self) -> bytes:
+        """Return the first bytes of the row."""
+        return b"".join(line for line, _ in self._taken[:HEAD_BYTES])[:HEAD_BYTES]
+
+    def keep_first(self) -> int:
+        """Give back all lines of the row but the first; return the bytes of that one."""
+        self._given_back.extendleft(reversed(self._taken[1:]))
+        return self._taken[0][1]
+
+    def end(self) -> None:
+        """Take no more lines."""
+        self._ended = True
+        self._given_back.clear()

@@ -1,0 +1,213 @@
+"""Check and insert within one batch, where one document decides of the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simstore.errors import InvalidParameter
+from simstore.model import Document, Duplicate, IngestSummary
+from simstore.services.check_insert import check_and_store
+from simstore.services.choose import SchemeChoice
+from simstore.services.ingest import IngestOptions, Observer
+from simstore.services.prepare import prepare
+from simstore.services.screen import CheckOptions
+from simstore.storage import runs
+from simstore.store import Store
+
+from .stores import create
+
+# Of so few bits that each fingerprint is within three of each: the texts alone decide.
+THREE_BITS = SchemeChoice("web", bits=3)
+WORDS = [f"word{number}" for number in range(60)]
+modes = pytest.mark.parametrize("mode", ["flag", "skip"])
+
+
+def chain(number: int) -> str:
+    """Return a text that is like its neighbours in the chain, and not like the next but one."""
+    return " ".join([f"other{place}" for place in range(5 * number)] + WORDS[5 * number :])
+
+
+A, B, C = chain(0), chain(1), chain(2)
+UNLIKE = "a text of its own, with nothing that any of the others has, and long enough to tell"
+
+
+def add(store: Store, *documents: tuple[str, str], mode: str, **options: Any) -> IngestSummary:
+    return store.add_many(
+        documents,
+        threads=1,
+        on_duplicate=mode,
+        min_resemblance=0.75,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def told(store: Store) -> dict[str, tuple[str, str]]:
+    return {one.key: (one.state, one.original) for one in store.duplicates()}
+
+
+def state_of(mode: str) -> str:
+    return "flagged" if mode == "flag" else "skipped"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with create(tmp_path, THREE_BITS) as made:
+        yield made
+        assert made.fsck() == []
+
+
+@modes
+def test_duplicates_do_not_chain(store: Store, mode: str) -> None:
+    summary = add(store, ("a", A), ("b", B), ("c", C), mode=mode)
+    assert (summary.added, summary.flagged + summary.skipped) == (2, 1)
+    assert told(store) == {"b": (state_of(mode), "a")}
+    # Like b and c: c is the original among them.
+    add(store, ("d", chain(1) + " end"), ("e", chain(2) + " end"), mode=mode)
+    assert told(store) == {
+        "b": (state_of(mode), "a"), "d": (state_of(mode), "a"), "e": (state_of(mode), "c"),
+    }  # fmt: skip
+
+
+def test_what_is_flagged_becomes_an_original_once_its_original_changes(store: Store) -> None:
+    add(store, ("a", A), mode="keep")
+    summary = add(store, ("b", B), ("a", UNLIKE), ("c", C), mode="flag")
+    assert (summary.updated, summary.flagged, summary.orphaned) == (1, 2, 0)
+    assert told(store) == {"c": ("flagged", "b")}
+
+
+def test_what_was_flagged_before_becomes_one_too(store: Store) -> None:
+    add(store, ("a", A), ("b", B), mode="flag")
+    add(store, ("a", UNLIKE), ("c", C), mode="flag")
+    assert told(store) == {"c": ("flagged", "b")}
+
+
+def test_what_is_skipped_becomes_an_orphan_once_its_original_changes(store: Store) -> None:
+    add(store, ("a", A), mode="keep")
+    summary = add(store, ("b", B), ("a", UNLIKE), ("c", C), mode="skip")
+    assert (summary.added, summary.updated, summary.skipped, summary.orphaned) == (1, 1, 1, 1)
+    assert told(store) == {"b": ("orphaned", "a")}
+    assert [one.key for one in store] == ["a", "c"]
+
+
+def test_an_orphan_that_comes_again_in_the_same_batch_is_looked_at_anew(store: Store) -> None:
+    add(store, ("a", A), ("b", B), mode="skip")
+    summary = add(store, ("a", UNLIKE), ("b", B), mode="skip")
+    assert (summary.added, summary.updated, summary.orphaned) == (1, 1, 0)
+    assert told(store) == {}
+
+
+def test_an_orphan_that_comes_again_after_a_cut_of_the_batch_is_not_counted(store: Store) -> None:
+    add(store, ("a", A), ("b", B), mode="skip")
+    summary = add(store, ("a", UNLIKE), ("a", UNLIKE + " end"), ("b", B), mode="skip")
+    assert (summary.added, summary.updated, summary.orphaned) == (1, 2, 0)
+    assert told(store) == {}
+
+
+def test_a_key_that_stays_skipped_is_not_looked_at_again(store: Store) -> None:
+    add(store, ("a", A), ("b", B), mode="skip")
+    (before,) = store.duplicates()
+    found: list[Duplicate] = []
+    summary = add(store, ("b", B), mode="skip", observer=Observer(on_found=found.append))
+    assert summary.skipped == 1
+    assert [one.key for one in found] == ["b"]
+    (after,) = store.duplicates()
+    assert (after.run_id, after.first_seen) == (before.run_id, before.first_seen)
+    assert after.last_seen >= before.last_seen
+
+
+@modes
+def test_the_earliest_original_is_by_order_of_ingest_not_by_time_of_its_text(
+    store: Store, mode: str
+) -> None:
+    add(store, ("first", UNLIKE), ("second", B), mode="keep")
+    # The first gets a text like that of the second: it would be its duplicate.
+    add(store, ("first", UNLIKE + " " + A), ("second", UNLIKE), mode="keep")
+    add(store, ("third", B), mode="keep")
+    add(store, ("first", A), ("fourth", B + " end"), mode=mode)
+    stored = {one.key for one in store}
+    # "first" duplicates "third" (like A and B), so "third" is the only original of "fourth".
+    assert told(store)["fourth"] == (state_of(mode), "third")
+    assert told(store)["first"] == (state_of(mode), "third")
+    assert ("first" in stored) == (mode == "flag")
+
+
+def test_an_updated_document_keeps_its_place_among_the_originals(store: Store) -> None:
+    add(store, ("first", UNLIKE), ("second", C), mode="keep")
+    # chain(1) is like both A, which the first gets, and C.
+    add(store, ("first", A), ("third", B), mode="flag")
+    assert told(store) == {"third": ("flagged", "first")}
+
+
+def test_a_page_that_changes_a_little_is_no_duplicate_of_its_own_copies(store: Store) -> None:
+    add(store, ("a", A), ("copy", A), mode="flag")
+    summary = add(store, ("a", A + " end"), mode="flag")
+    assert (summary.updated, summary.flagged) == (1, 0)
+    assert told(store) == {}
+
+
+def test_a_stored_page_whose_new_text_duplicates_another_leaves(store: Store) -> None:
+    add(store, ("a", A), ("b", UNLIKE), ("of b", UNLIKE + " end"), mode="skip")
+    summary = add(store, ("b", B), mode="skip")
+    assert (summary.skipped, summary.orphaned) == (1, 1)
+    assert told(store) == {"b": ("skipped", "a"), "of b": ("orphaned", "b")}
+    assert [one.key for one in store] == ["a"]
+    assert store.vocabulary(1)[0].document_count == 1
+
+
+def test_keeping_clears_what_is_known_of_a_key(store: Store) -> None:
+    add(store, ("a", A), ("b", B), ("c", B), mode="skip")
+    add(store, ("b", B), mode="keep")
+    assert told(store) == {"c": ("skipped", "a")}
+    assert [one.key for one in store] == ["a", "b"]
+
+
+def test_metadata_alone_change_nothing(store: Store) -> None:
+    add(store, ("a", A), ("b", B), mode="flag")
+    summary = store.add_many(
+        [{"key": key, "text": text, "title": "new"} for key, text in (("a", A), ("b", B))],
+        on_duplicate="flag",
+    )
+    assert summary.updated == 2
+    assert told(store) == {"b": ("flagged", "a")}
+
+
+def test_duplicates_of_one_document_and_in_one_state(store: Store) -> None:
+    add(store, ("a", A), ("b", B), ("u", UNLIKE), ("v", UNLIKE), mode="skip")
+    assert [one.key for one in store.duplicates(original="u")] == ["v"]
+    (of_u,) = store.duplicates(original="u")
+    assert (of_u.basis, of_u.resemblance, of_u.distance) == ("same", 1.0, 0)
+    assert not list(store.duplicates(state="flagged"))
+    with pytest.raises(InvalidParameter, match="state 'lost'"):
+        list(store.duplicates(state="lost"))
+
+
+def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: Store) -> None:
+    add(store, ("a", A), mode="skip")
+    opened = store._opened
+
+    def interrupted() -> None:
+        with opened.write() as connection:
+            state = opened.state(connection)
+            batch = prepare([Document("lost", UNLIKE)], state)
+            run_id = runs.begin_run(connection, [], 0, "test")
+            check_and_store(
+                opened, connection, state, batch, CheckOptions("skip"),
+                run_id=run_id, seen_at=0, source_ids={},
+            )  # fmt: skip
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        interrupted()
+    assert add(store, ("b", UNLIKE), mode="skip").added == 1
+    assert add(store, ("c", UNLIKE), mode="skip").skipped == 1
+
+
+@pytest.mark.parametrize(
+    "options", [{"on_duplicate": "drop"}, {"min_resemblance": 0.0}, {"min_resemblance": 1.1}]
+)
+def test_options_out_of_their_range_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter):
+        IngestOptions(**options)
