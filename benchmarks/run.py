@@ -34,6 +34,7 @@ PARTS = (
     "fingerprinting",
     "ingest",
     "document_store",
+    "living",
     "startup",
     "neighbours",
     "plans",

@@ -164,7 +164,7 @@ def _up_to_date(store: Store, options: dict[str, Any]) -> KeptSummary:
 
 def _tell_kept(summary: KeptSummary) -> None:
     if summary.made_anew:
-        log.info("made anew, and kept from now on")
+        log.info("made anew; kept up from now on")
     log.info("kept at a resemblance of %g, policy %s", summary.min_resemblance, summary.policy)
     if summary.basis == "sketch":
         log.info("resemblance is estimated from the sketches: this store keeps no texts")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,19 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.keys import tell_orphans
+from simstore.cli.ingesting import PASSED_OVER, ingest_observed, report, stop_on_signal
 from simstore.cli.options import common_options, log, open_store, store_place
-from simstore.cli.output import progress
 from simstore.cli.reading import history_options, reading_options, take_read_options
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.errors import StoreNotFound, printable
 
 if TYPE_CHECKING:
-    from simstore.model import Duplicate, IngestProgress, IngestSummary, Rejection
     from simstore.store import Store
-
-_SHOWN_REJECTS = 10
-_PASSED_OVER = "%s: passed over, %s"
 
 
 @click.command(
@@ -103,7 +97,7 @@ def ingest(
     # Before a store is made: are the sources there?
     _, passed_over = open_sources(sources, read)
     for name in passed_over:
-        log.info(_PASSED_OVER, printable(name), "its type is not known (--as says how to read it)")
+        log.info(PASSED_OVER, printable(name), "its type is not known (--as says how to read it)")
     if on_duplicate == "keep" and min_resemblance is not None:
         raise click.UsageError(
             "--min-resemblance says what a duplicate is: give --on-duplicate flag or skip too"
@@ -117,9 +111,12 @@ def ingest(
         min_resemblance=0.8 if min_resemblance is None else min_resemblance,
         from_start=from_start,
     )
-    with _store(given, no_text, synchronous) as store, _stop_on_signal() as stopping:
-        summary = _ingest(store, sources, read, options, stopping)
-    _report(summary, stopping)
+    with _store(given, no_text, synchronous) as store, stop_on_signal() as stopping:
+        summary = ingest_observed(
+            lambda observer: store.ingest(sources, read=read, options=options, observer=observer),
+            stopping,
+        )
+    report(summary, stopping)
 
 
 @contextmanager
@@ -159,91 +156,3 @@ def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[
             sizes = f"N = {facts['features']}, {sizes}"
         log.info("made %s: scheme %s, %s%s", printable(store_place()), facts["scheme"], sizes, why)
         yield store
-
-
-def _ingest(
-    store: Store, sources: tuple[str, ...], read: Any, options: Any, stopping: list[int]
-) -> IngestSummary:
-    from simstore.services.ingest import Observer
-
-    shown = 0
-
-    def on_reject(rejection: Rejection) -> None:
-        nonlocal shown
-        shown += 1
-        if shown <= _SHOWN_REJECTS:
-            log.warning(
-                "rejected: %s, record %d (byte %d): %s",
-                printable(rejection.source),
-                rejection.position,
-                rejection.byte_offset,
-                rejection.reason,
-            )
-
-    def on_duplicate(key: str, original: str) -> None:
-        log.debug("%s: exact duplicate of %s", printable(key), printable(original))
-
-    def on_found(one: Duplicate) -> None:
-        log.debug(
-            "%s: %s as a duplicate of %s (%sresemblance %.3f, by %s)",
-            printable(one.key),
-            one.state,
-            printable(one.original),
-            "" if one.distance is None else f"distance {one.distance}, ",
-            one.resemblance,
-            {"same": "the same text", "text": "the texts", "sketch": "the sketches"}[one.basis],
-        )
-
-    with (
-        progress("ingest", in_bytes=True) as show,
-        progress("refresh", at_once=False) as show_refresh,
-    ):
-
-        def on_progress(state: IngestProgress) -> None:
-            show(state.byte_count, state.total_bytes)
-            log.debug("%s: %d documents committed", printable(state.source), state.document_count)
-
-        observer = Observer(
-            on_progress, on_reject, on_duplicate, show_refresh, lambda: bool(stopping), on_found
-        )
-        summary = store.ingest(sources, read=read, options=options, observer=observer)
-    if shown > _SHOWN_REJECTS:
-        log.warning("... and %d more; `simstore rejects list` shows all", shown - _SHOWN_REJECTS)
-    return summary
-
-
-@contextmanager
-def _stop_on_signal() -> Iterator[list[int]]:
-    """Yield a list that a first SIGINT or SIGTERM fills; a second one interrupts at once."""
-    received: list[int] = []
-
-    def note(number: int, _frame: Any) -> None:
-        if received:
-            raise KeyboardInterrupt(number)
-        received.append(number)
-        log.warning("stopping at the end of this batch; once more stops at once")
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _report(summary: IngestSummary, stopping: list[int]) -> None:
-    for name, position in summary.resumed_at.items():
-        log.info("%s: went on after record %d", printable(name), position)
-    flagged = f"{summary.flagged:,} flagged, " if summary.flagged else ""
-    skipped = f"{summary.skipped:,} skipped, " if summary.skipped else ""
-    click.echo(
-        f"{summary.added:,} added, {summary.updated:,} updated, {summary.unchanged:,} unchanged, "
-        f"{flagged}{skipped}{summary.duplicates:,} exact duplicates, {summary.rejected:,} rejected"
-    )
-    tell_orphans(summary.orphaned)
-    if summary.interrupted:
-        log.warning("interrupted; all of the above is committed: the same command again goes on")
-        raise SystemExit(128 + stopping[0])
-    if summary.rejected:
-        log.warning("`simstore rejects list` shows what was rejected, and why")
-        raise SystemExit(5)

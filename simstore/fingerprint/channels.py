@@ -54,12 +54,20 @@ class Sketching:
             return scanned_sets(self._scanned(texts), self.shingle)
         return self._plain_sets(texts)
 
-    def sketched(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    def sketched(
+        self, texts: Sequence[str], scanned: Scanned | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
         """Return the size of each text's shingle set, and its sketch.
+
+        Args:
+            texts: The texts.
+            scanned: Their tokens, where they are known.
 
         Returns:
             Shapes (texts,) and (texts, 128); what :func:`~.minhash.sketches` makes of the sets.
         """
+        if scanned is not None:
+            return scanned_sketches(scanned, self.shingle)
         size = sum(map(len, texts))
         if compiled.pays((_SECONDS_A_CHARACTER + _SKETCH_SECONDS_A_CHARACTER) * size):
             return scanned_sketches(self._scanned(texts), self.shingle)
@@ -151,12 +159,22 @@ def parse_channels(names: Sequence[str]) -> tuple[bool, bool]:
     return "simhash" in names, "minhash" in names
 
 
-def sketch_texts(sketching: Sketching, texts: Sequence[str]) -> list[tuple[int, bytes]]:
-    """Return the size of each text's shingle set and its packed sketch: 256 bytes, or none."""
-    sizes, made = sketching.sketched(texts)
+def sketch_texts(
+    sketching: Sketching, texts: Sequence[str], scanned: Scanned | None = None
+) -> list[tuple[int, bytes]]:
+    """Return the size of each text's shingle set and its packed sketch: 256 bytes, or none.
+
+    Args:
+        sketching: How.
+        texts: The texts.
+        scanned: Their tokens, where they are known.
+    """
+    sizes, made = sketching.sketched(texts, scanned)
+    packed = made.astype("<u2", copy=False).tobytes()
+    width = 2 * VALUES
     return [
-        (size, sketch.tobytes() if size else b"")
-        for size, sketch in zip(sizes.tolist(), made.astype("<u2"), strict=True)
+        (size, packed[place : place + width] if size else b"")
+        for size, place in zip(sizes.tolist(), range(0, len(packed), width), strict=True)
     ]
 
 

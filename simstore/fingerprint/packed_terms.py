@@ -85,6 +85,8 @@ class PackedTerms(Sequence[bytes]):
     def code_points(self) -> NDArray[np.int64]:
         """Return the first code point of each term, shape (terms,)."""
         first = self._chunks[self._starts].astype(np.int64)
+        if not (first & 0x80).any():
+            return first & 0x7F
         parts = [first >> 8 * place & 0x3F for place in range(1, 4)]
         lead = first & 0xFF
         return np.select(

@@ -15,11 +15,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.features import FeatureCounts, count_scanned
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.fingerprint.vocabulary import rank_array, rank_features
 from simstore.fingerprint.weights import idf_weights
 from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.scanning import Scanned
 
 Corpus = Literal["none", "ranks", "frequencies"]
 
@@ -106,6 +107,19 @@ class Scheme(ABC):
             metadata: The metadata of each text, for schemes that read them; None: they have none.
         """
 
+    def scan(self, texts: Sequence[str]) -> Scanned | None:
+        """Return the words of texts, compiled, where they are both features and tokens.
+
+        Returns:
+            What :meth:`count_words` counts and sketches are made of; None where it is not worth
+            it, or features are made of something else.
+        """
+        return None
+
+    def count_words(self, scanned: Scanned) -> FeatureCounts:
+        """Count the features of texts by what :meth:`scan` returned of them."""
+        return count_scanned(scanned)
+
     def token_counts(self, counts: FeatureCounts) -> NDArray[np.int64]:
         """Return how many features each text itself has, with repetitions, shape (documents,)."""
         return counts.token_counts()
@@ -127,7 +141,10 @@ class Scheme(ABC):
         """
 
     def fingerprinted(
-        self, texts: Sequence[str], metadata: Sequence[Mapping[str, Any]] | None = None
+        self,
+        texts: Sequence[str],
+        metadata: Sequence[Mapping[str, Any]] | None = None,
+        scanned: Scanned | None = None,
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Make fingerprints of texts whose feature counts nobody wants.
 
@@ -136,11 +153,12 @@ class Scheme(ABC):
         Args:
             texts: The texts.
             metadata: As for :meth:`count`.
+            scanned: What :meth:`scan` returned of the texts.
 
         Returns:
             What :meth:`fingerprints` and :meth:`token_counts` return.
         """
-        counts = self.count(texts, metadata)
+        counts = self.count(texts, metadata) if scanned is None else self.count_words(scanned)
         return self.fingerprints(counts), self.token_counts(counts)
 
     @abstractmethod

@@ -31,9 +31,11 @@ from simstore.fingerprint.weights import (
 from simstore.text.characters import CHARACTER, class_table
 from simstore.text.folding import HAN_RUN
 from simstore.text.recipes import FeatureRecipe, scan_terms
+from simstore.text.scanning import Scanned
 
 _DEFAULT = FeatureRecipe()
 # What counting takes without a compiler, for a guess whether it pays.
+_SECONDS_A_CALL = 1e-3
 _SECONDS_A_CHARACTER = 4e-8
 # Features of characters are added up as they come for fingerprints of so many bits at most.
 _ADDED_UP_BITS = 64
@@ -126,6 +128,18 @@ class WebScheme(Scheme):
             )
         return count_features(documents, self.stopwords if plain else frozenset())
 
+    def scan(self, texts: Sequence[str]) -> Scanned | None:
+        """Return the words of texts; None where there is a character of a script without blanks."""
+        seconds = _SECONDS_A_CALL + _SECONDS_A_CHARACTER * sum(map(len, texts))
+        if self.fields or not self.recipe.scannable or not compiled.pays(seconds):
+            return None
+        scanned = scan_terms(texts, self.recipe, apart=True)
+        return None if len(scanned.keys) else scanned
+
+    def count_words(self, scanned: Scanned) -> FeatureCounts:
+        """Count the features of texts by their words."""
+        return count_scanned(scanned, self.stopwords)
+
     def token_counts(self, counts: FeatureCounts) -> NDArray[np.int64]:
         """Return how many features each text itself has: those of its metadata do not count."""
         totals = counts.token_counts()
@@ -167,7 +181,10 @@ class WebScheme(Scheme):
         )
 
     def fingerprinted(
-        self, texts: Sequence[str], metadata: Sequence[Mapping[str, Any]] | None = None
+        self,
+        texts: Sequence[str],
+        metadata: Sequence[Mapping[str, Any]] | None = None,
+        scanned: Scanned | None = None,
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Make fingerprints of texts whose feature counts nobody wants.
 
@@ -182,8 +199,9 @@ class WebScheme(Scheme):
             and not (self.fields or self.stopwords)
         )
         if not (adds_up and compiled.pays(_SECONDS_A_CHARACTER * sum(map(len, texts)))):
-            return super().fingerprinted(texts, metadata)
-        scanned = scan_terms(texts, self.recipe, apart=True)
+            return super().fingerprinted(texts, metadata, scanned)
+        if scanned is None:
+            scanned = scan_terms(texts, self.recipe, apart=True)
         terms = PackedTerms.of_scanned(scanned)
         sizes = np.diff(scanned.offsets)
         if self.weights == "tf":

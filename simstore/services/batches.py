@@ -71,7 +71,7 @@ def store_batch(
     make_screen = None
     if check is not None:
         make_screen = partial(Screen, opened, connection, state, batch, options=check)
-    decisions = decide(connection, batch, source_ids or {}, make_screen)
+    decisions = decide(connection, batch, source_ids or {}, make_screen, now=seen_at)
     orphans = let_go(connection, batch, decisions)
     orphans += remove_rows(opened, connection, state, decisions.left)
     histories = history.tell(batch, decisions, seen_at)

@@ -72,7 +72,8 @@ def cluster_documents(
     Args:
         opened: The store.
         options: How to cluster.
-        on_progress: Called with documents read and in all, then with texts read and in all.
+        on_progress: Called with documents read and in all, then with pairs compared and in all;
+            by the exact join with texts read and in all.
 
     Raises:
         InvalidParameter: A parameter is out of its range, or asks for what the store has not.

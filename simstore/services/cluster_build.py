@@ -59,7 +59,7 @@ def write_from_scratch(
     Args:
         opened: The store.
         begun: The rule.
-        on_progress: Called with documents read and in all, then with texts read and in all.
+        on_progress: Called with documents read and in all, then with pairs compared and in all.
 
     Returns:
         What writes them through a writer's connection in the place of all that are there.

@@ -76,13 +76,19 @@ def decide(
     batch: PreparedBatch,
     source_ids: Mapping[int, int],
     make_screen: Callable[[Mapping[bytes, DocumentRow]], Screen] | None = None,
+    *,
+    now: int,
 ) -> Decisions:
     """Go through the documents in order and say what becomes of each.
+
+    A dated record is no update of a document that was seen later: sources may be read in any
+    order.
 
     Args:
         connection: A writer.
         batch: The documents; where there is a screen, no key occurs twice.
         source_ids: Source of each document by its place in the batch.
+        now: When documents without a date are seen.
         make_screen: Makes a check before the insert of what is stored under their keys.
     """
     stored = documents.by_keys(connection, sorted(set(batch.keys)))
@@ -95,20 +101,28 @@ def decide(
     }
     order = {key: row.document_id for key, row in stored.items()}
     seen = _seen_before(connection, batch, stored, source_ids)
+    last_seen = {key: row.times.last_seen for key, row in stored.items()}
     for place, document in enumerate(batch.documents):
         key, digest = batch.keys[place], batch.digests[place]
         here = (source_ids.get(place), document.position)
         fields = dict(document.metadata) or None
         final = finals.get(key)
+        if final is None:
+            last_seen.pop(key, None)
+        seen_at = now if document.seen_at is None else document.seen_at
+        is_older = seen_at < last_seen.get(key, seen_at)
+        last_seen[key] = max(seen_at, last_seen.get(key, seen_at))
         if final is not None:
             same = (final.digest, final.title, final.collection, final.metadata) == (
                 digest, document.title, document.collection, fields,
             )  # fmt: skip
             known = seen.get(place) == digest or decisions.seen.get(here) == (key, digest)
-            if same or known:
+            is_dated = document.seen_at is not None
+            if same or known or (is_dated and is_older):
                 if known or (None not in here and here == (final.source_id, final.position)):
                     decisions.again.add(place)
-                elif None not in here:
+                elif None not in here and not is_dated:
+                    # One that is dated says itself that it is older when it comes again.
                     decisions.seen[here] = (key, digest)
                 decisions.outcomes.append("unchanged")
                 decisions.unchanged.add(key)

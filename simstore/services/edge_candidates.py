@@ -18,7 +18,7 @@ from simstore.services.batch_lookup import near_many
 from simstore.services.lookup import Lookup
 from simstore.services.opened import OpenStore, State
 from simstore.services.probed import Probed
-from simstore.services.sketch_search import SketchSearch
+from simstore.services.sketch_search import Among, SketchSearch
 from simstore.storage import documents, fingerprints
 from simstore.storage.engine import Connection
 
@@ -81,8 +81,13 @@ class EdgeCandidates:
         known = np.unique(np.concatenate(codes)).tolist()
         return [(code // total, code % total) for code in known]
 
-    def of_each(self, texts: Sequence[Probed]) -> list[set[int]]:
-        """Return the documents that the channels find for each text, and those of the same text."""
+    def of_each(self, texts: Sequence[Probed], among: Among | None = None) -> list[set[int]]:
+        """Return the documents that the channels find for each text, and those of the same text.
+
+        Args:
+            texts: The texts.
+            among: Says which documents, int64, ascending, need be looked at; others may be found.
+        """
         found: list[set[int]] = [set() for _ in texts]
         holders = documents.by_digests(self._connection, sorted({text.digest for text in texts}))
         for place, text in enumerate(texts):
@@ -95,9 +100,10 @@ class EdgeCandidates:
                 found[place].add(number)
         sketched = [(p, sketch) for p in judged if (sketch := texts[p].sketch) is not None]
         if sketched and self._sketches is not None:
-            agreeing = self._sketches.find(np.stack([sketch for _, sketch in sketched]))
-            for (place, _), numbers in zip(sketched, agreeing, strict=True):
-                found[place].update(numbers)
+            wanted = np.stack([sketch for _, sketch in sketched])
+            for rows, numbers in self._sketches.agreeing(wanted, among):
+                for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
+                    found[sketched[row][0]].add(number)
         return found
 
     def _near(
@@ -113,7 +119,7 @@ class EdgeCandidates:
             places_of[number].append(place)
         turns, values = self._fingerprints_near(distinct)
         linked: dict[int, list[int]] = {}
-        for value, document_id, _ in fingerprints.documents_with(
+        for value, document_id in fingerprints.holders_of(
             self._connection, bits, row.generation_id, list(dict.fromkeys(values))
         ):
             linked.setdefault(value, []).append(document_id)

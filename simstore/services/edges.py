@@ -102,7 +102,7 @@ class EdgeSearch:
             texts: The texts.
             among: Says which documents, int64, ascending, are looked at; None: all.
         """
-        found = self._candidates.of_each(texts)
+        found = self._candidates.of_each(texts, among)
         asked = sorted(set().union(*found))
         if among is not None and asked:
             passing = among(np.array(asked, np.int64))

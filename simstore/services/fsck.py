@@ -15,6 +15,7 @@ from simstore.model import Finding
 from simstore.search.segments import segment_values
 from simstore.services import counting, standing
 from simstore.services.fsck_clusters import cluster_findings
+from simstore.services.fsck_duplicates import duplicate_problems
 from simstore.services.fsck_history import check_history
 from simstore.services.fsck_pages import check_pages
 from simstore.services.fsck_sketches import check_bands, check_sketches
@@ -41,6 +42,7 @@ _MOST_FINDINGS = 20
 
 _RESTORE = "restore a copy made by `simstore backup`"
 _REINGEST = "remove the document and ingest it again"
+_RECHECK = "ingest the key again"
 _REFRESH = "run `simstore vocabulary refresh --force`"
 _REINDEX_SCHEME = "run `simstore reindex --scheme ...` with the scheme's options"
 _REINDEX = "run `simstore reindex`"
@@ -55,7 +57,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
     computation anew; segment columns and pages against fingerprints; no fingerprint without a
     document, no document without a fingerprint; sketches against the texts, and packed bands
     against the sketches; kept clusters against their documents, and the edges of their members;
-    times, visits and earlier versions of documents.
+    times, visits and earlier versions of documents; duplicates against the documents.
     """
     with opened.database.read() as connection:
         findings = [
@@ -86,6 +88,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             _check_ranks,
             _check_clusters,
             _check_history,
+            _check_duplicates,
         ):
             findings += _some(check(_Check(opened, connection, state, on_progress)))
     return findings
@@ -321,3 +324,8 @@ def _check_clusters(check: _Check) -> Iterator[Finding]:
 
 def _check_history(check: _Check) -> Iterator[Finding]:
     yield from check_history(check.connection, _MOST_FINDINGS + 1)
+
+
+def _check_duplicates(check: _Check) -> Iterator[Finding]:
+    for problem in duplicate_problems(check.connection):
+        yield Finding("duplicates", problem, _RECHECK)

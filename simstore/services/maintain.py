@@ -22,10 +22,22 @@ from simstore.services import pack_fingerprints
 from simstore.services.opened import OpenStore, State, missing_channel, now
 from simstore.services.pack import pack_tail
 from simstore.services.refresh import Progress, drop_retired, freeze
-from simstore.storage import copies, deltas, generations, migrate, segment_pages
+from simstore.storage import (
+    copies,
+    deltas,
+    generations,
+    migrate,
+    runs,
+    segment_pages,
+    vocabularies,
+)
 from simstore.storage.engine import Database
 from simstore.storage.generations import Settings
 from simstore.storage.translate import translated_files
+
+# Records of a document, other than the one it was taken from, that a compaction leaves: enough that
+# the latest sources can be read again without an update.
+MOST_SEEN_RECORDS = 8
 
 
 def create_store(
@@ -149,6 +161,9 @@ def compact(
 ) -> tuple[int, int]:
     """Pack the sketches, give unused space back; return the file's bytes before and after.
 
+    Terms that no document has any more are forgotten, where nothing names them by number; of the
+    records that are older than a document's present version, the latest are remembered.
+
     Raises:
         InvalidParameter: A layout is given and the store keeps no sketches.
         Conflict: A layout is given, and another process packs, or a reindex is under way.
@@ -163,7 +178,11 @@ def compact(
         raise Conflict("another process packs the sketches, or reindexes; try again when it has")
     drop_retired(opened)
     with opened.write() as connection:
-        deltas.merge(connection, opened.state(connection).scheme_id)
+        state = opened.state(connection)
+        deltas.merge(connection, state.scheme_id)
+        if not state.keeps_counts:
+            vocabularies.drop_unused(connection, state.scheme_id)
+        runs.drop_old_seen(connection, MOST_SEEN_RECORDS)
     copies.vacuum(database)
     return before, database.file_bytes()
 

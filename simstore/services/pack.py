@@ -26,6 +26,9 @@ from simstore.storage.sketches import LayoutRow
 # sketch is packed a bounded number of times, however large the store grows.
 LONG_TAIL = 65_536
 _TAIL_SHARE = 8
+# Pages hold the numbers of sketches that are gone until they are made anew: where one in so many
+# is gone.
+_GONE_SHARE = 20
 _DROP_PAGES = 20_000
 # Bytes of band hashes that are held at a time.
 _HELD_BYTES = 256 << 20
@@ -56,7 +59,7 @@ def _pack_long_sketch_tail(opened: OpenStore) -> bool:
 def pack_tail(
     opened: OpenStore, layout: BandLayout | None = None, on_progress: Progress | None = None
 ) -> bool:
-    """Pack where there is a tail, or the layout is another than asked for.
+    """Pack where there is a tail, the layout is another than asked for, or many sketches are gone.
 
     Returns:
         False where another process packs or has changed the scheme meanwhile.
@@ -66,8 +69,11 @@ def pack_tail(
         standing = sketches.layout(connection, state.scheme_id)
         packed_to = standing.packed_to if standing else 0
         tail = sketches.count(connection, state.scheme_id, packed_to)
+        packed_count = standing.packed_count if standing else 0
+        gone = packed_count - (sketches.count(connection, state.scheme_id) - tail)
     other = layout is not None and (standing is None or standing.layout != layout)
-    if not state.channels.minhash or not (tail or other):
+    many_gone = gone * _GONE_SHARE > packed_count
+    if not state.channels.minhash or not (tail or other or many_gone):
         return True
     return pack(opened, layout, on_progress)
 

@@ -20,6 +20,8 @@ from simstore.storage import codecs
 from simstore.text.decoding import encode
 
 DIGEST_BYTES = 16
+# Bytes a character of texts that are looked at as words alone.
+_NARROW = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +91,16 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     keep_counts = state.keeps_counts or not by_document
     pack_counts = not keep_counts and state.records_vocabulary
     counts = words = None
+    # Few bytes beyond one a character: hardly any script without blanks between words.
+    narrow = sum(map(len, encoded)) <= _NARROW * sum(map(len, texts))
+    scanned = scheme.scan(texts) if narrow else None
     if keep_counts or pack_counts or not channels.simhash:
-        counts = scheme.count(texts, metadata)
+        counts = scheme.count(texts, metadata) if scanned is None else scheme.count_words(scanned)
         token_counts = scheme.token_counts(counts)
         if by_document and channels.simhash:
             words = scheme.fingerprints(counts)
     else:
-        words, token_counts = scheme.fingerprinted(texts, metadata)
+        words, token_counts = scheme.fingerprinted(texts, metadata, scanned)
     return PreparedBatch(
         tuple(batch),
         tuple(encode(document.key) for document in batch),
@@ -106,7 +111,7 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
         counts if keep_counts else None,
         pack_change(counts) if pack_counts and counts is not None else None,
         words,
-        tuple(sketch_texts(channels.sketching, texts)) if channels.minhash else (),
+        tuple(sketch_texts(channels.sketching, texts, scanned)) if channels.minhash else (),
     )
 
 

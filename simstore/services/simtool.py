@@ -24,7 +24,8 @@ from simstore.search.plan import default_radius
 from simstore.sources.articles import read_articles
 from simstore.sources.course import read_hash_table, read_stopwords
 from simstore.sources.course_pages import part_ends, read_bytes, take_pages
-from simstore.sources.streams import ByteStream, DamagedStream
+from simstore.sources.streams import ByteStream
+from simstore.sources.unpacking import DamagedStream
 from simstore.text.letter_codes import LetterTable
 from simstore.text.letter_scan import PADDING, scan_letters_of
 

@@ -5,7 +5,7 @@ Packed sketches are looked up by their pages; those of the tail are held in memo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,14 +14,25 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import band_values
-from simstore.search.bands import BandTable, checks, distinct, page_numbers, unpack_page
+from simstore.search.band_index import BandIndex
+from simstore.search.band_postings import matching_postings
+from simstore.search.bands import BandTable, checks, distinct, page_numbers
 from simstore.services.opened import OpenStore, State
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import StoredSketch
 
-# Sketches of a tail that are kept in memory from query to query: 256 MB of bands.
+# Sketches of a tail that are kept in memory from query to query: 12 bytes a band of each.
 _KEPT_SKETCHES = 1_000_000
+# Sketches whose pages and candidates are held at a time.
+_BLOCK_SKETCHES = 128
+# Pairs, with repetitions, that are held before they are thinned out.
+_KEPT_PAIRS = 1 << 22
+# Pairs whose bands are compared at a time.
+_BLOCK_PAIRS = 1 << 16
+
+Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +47,7 @@ class KeptTail:
     scheme_id: int
     layout_id: int
     changes: int
-    table: BandTable
+    index: BandIndex
 
 
 class SketchSearch:
@@ -59,80 +70,131 @@ class SketchSearch:
         Args:
             wanted: Sketches of sets that are not empty, shape (samples, 128).
         """
+        found: list[dict[int, StoredSketch]] = [{} for _ in wanted]
+        for rows, places, stored in self._agreeing(wanted, None):
+            for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+                found[row][stored[place].document_id] = stored[place]
+        return found
+
+    def agreeing(self, wanted: NDArray[np.uint16], among: Among | None) -> Iterator[Pairs]:
+        """Yield which sketches agree in a band with which stored documents, some at a time.
+
+        Args:
+            wanted: Sketches of sets that are not empty, shape (samples, 128).
+            among: Says which documents, int64, ascending, are looked at; None: all.
+
+        Yields:
+            Rows of ``wanted`` and documents, int64, shape (found,) each; a pair once.
+        """
+        for rows, places, stored in self._agreeing(wanted, among):
+            numbers = np.array([row.document_id for row in stored], np.int64)
+            yield rows, numbers[places]
+
+    def _agreeing(
+        self, wanted: NDArray[np.uint16], among: Among | None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], list[StoredSketch]]]:
+        """Yield rows of sketches, and the places of stored ones that agree with them."""
         if not len(wanted):
-            return []
+            return
         queries = band_values(wanted, self.layout)
-        numbers = [self._packed_candidates(queries)]
-        numbers += [table.candidates(queries) for table in self._tail()]
-        found = []
-        for query, parts in zip(queries, zip(*numbers, strict=True), strict=True):
-            candidates = distinct(np.concatenate(parts))
-            found.append(self._agreeing(query, candidates.tolist()))
-        return found
+        tails = [table.candidates(queries) for table in self._tail()]
+        for start in range(0, len(queries), _BLOCK_SKETCHES):
+            part = slice(start, start + _BLOCK_SKETCHES)
+            rows, numbers = self._candidates(queries[part], [table[part] for table in tails])
+            held = distinct(numbers)
+            known = sketches.by_numbers(self._connection, self._state.scheme_id, held.tolist())
+            stored = sorted(
+                (row for row in known.values() if row.packed), key=lambda row: row.document_id
+            )
+            if among is not None and stored:
+                passing = among(np.array([row.document_id for row in stored], np.int64))
+                stored = [row for row, passes in zip(stored, passing, strict=True) if passes]
+            if not stored:
+                continue
+            ids = np.array([row.sketch_id for row in stored], np.int64)
+            order = np.argsort(ids)
+            places = np.minimum(np.searchsorted(ids[order], numbers), len(ids) - 1)
+            there = ids[order][places] == numbers
+            rows, places = rows[there], order[places[there]]
+            bands = band_values(self._unpacked([row.packed for row in stored]), self.layout)
+            agree = np.empty(len(rows), np.bool_)
+            for first in range(0, len(rows), _BLOCK_PAIRS):
+                some = slice(first, first + _BLOCK_PAIRS)
+                same = bands[places[some]] == queries[part][rows[some]]
+                agree[some] = same.any(axis=1)
+            yield start + rows[agree], places[agree], stored
 
-    def _packed_candidates(self, queries: NDArray[np.uint64]) -> list[NDArray[np.int64]]:
-        empty = np.empty(0, np.int64)
+    def _candidates(
+        self, queries: NDArray[np.uint64], tails: Sequence[Sequence[NDArray[np.int64]]]
+    ) -> Pairs:
+        """Return rows of queries and the numbers of sketches that may agree, each pair once."""
+        parts = [np.empty((2, 0), np.int64)]
+        held = 0
+        for rows, numbers in self._packed_candidates(queries):
+            parts.append(np.stack((rows, numbers)))
+            held += len(rows)
+            # What nearly is the same agrees in most bands.
+            if held > max(_KEPT_PAIRS, 2 * parts[0].shape[1]):
+                parts = [_distinct_pairs(parts)]
+                held = parts[0].shape[1]
+        for table in tails:
+            lengths = [len(numbers) for numbers in table]
+            rows = np.repeat(np.arange(len(table)), lengths)
+            parts.append(np.stack((rows, np.concatenate([np.empty(0, np.int64), *table]))))
+        rows, numbers = _distinct_pairs(parts)
+        return rows, numbers
+
+    def _packed_candidates(self, queries: NDArray[np.uint64]) -> Iterator[Pairs]:
         if self._packed is None:
-            return [empty] * len(queries)
-        places = page_numbers(queries, self._packed.key_bits)
-        packed = sketches.pages(
-            self._connection, self._packed.layout_id, distinct(places.ravel()).tolist()
+            return
+        wanted = page_numbers(queries, self._packed.key_bits)
+        found = sketches.pages(
+            self._connection, self._packed.layout_id, distinct(wanted.ravel()).tolist()
         )
-        wanted = checks(queries)
-        found = []
-        for pages, check_bits in zip(places.tolist(), wanted, strict=True):
-            parts = [empty]
-            for page, check in zip(pages, check_bits, strict=True):
-                postings = packed.get(page)
-                if postings is None:
-                    continue
-                try:
-                    held, numbers = unpack_page(postings)
-                except ValueError as error:
-                    raise CorruptStore(self._opened.database.label, str(error)) from error
-                parts.append(numbers[held == check])
-            found.append(np.concatenate(parts))
-        return found
+        if not found:
+            return
+        known = np.array(sorted(found), np.int64)
+        places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        asked = np.flatnonzero((known[places] == wanted).ravel())
+        postings = matching_postings(
+            [found[number] for number in known.tolist()],
+            places.ravel()[asked],
+            checks(queries).ravel()[asked],
+        )
+        try:
+            for turns, numbers in postings:
+                yield asked[turns] // queries.shape[1], numbers
+        except ValueError as error:
+            raise CorruptStore(self._opened.database.label, str(error)) from error
 
-    def _agreeing(self, query: NDArray[np.uint64], numbers: list[int]) -> dict[int, StoredSketch]:
-        """Return the candidates that are still there and agree in a band, by document."""
-        rows = sketches.by_numbers(self._connection, self._state.scheme_id, numbers)
-        stored = [row for row in rows.values() if row.packed]
-        if not stored:
-            return {}
-        bands = band_values(self._unpacked([row.packed for row in stored]), self.layout)
-        agree = (bands == query).any(axis=1)
-        return {row.document_id: row for row, agrees in zip(stored, agree, strict=True) if agrees}
-
-    def _tail(self) -> Iterator[BandTable]:
+    def _tail(self) -> Iterator[BandIndex | BandTable]:
         """Yield the bands of the sketches that are not packed."""
         opened, state = self._opened, self._state
         layout_id = self._packed.layout_id if self._packed else 0
         after = self._packed.packed_to if self._packed else 0
         kept = opened.kept_tail  # one read: another thread may put another in its place
-        tables = []
+        index = BandIndex(self.layout.bands)
         if kept and (kept.scheme_id, kept.layout_id) == (state.scheme_id, layout_id):
             if kept.changes == state.settings.changes:
-                yield kept.table
+                yield kept.index
                 return
-            if kept.changes < state.settings.changes and len(kept.table.numbers):
-                tables = [kept.table]
-                after = int(kept.table.numbers[-1])
-        held = sum(len(table.numbers) for table in tables)
-        for numbers, packed in sketches.read_after(self._connection, state.scheme_id, after):
-            table = BandTable(band_values(self._unpacked(packed), self.layout), numbers)
-            held += len(numbers)
-            if held > _KEPT_SKETCHES:
-                yield from tables
-                tables = []
-            tables.append(table)
-        if held > _KEPT_SKETCHES:
-            yield from tables
-            return
-        whole = _joined(tables, self.layout.bands)
+            if kept.changes < state.settings.changes:
+                index = kept.index
+                after = max(after, index.last_number)
+        read = sketches.read_after(self._connection, state.scheme_id, after)
+        for numbers, packed in read:
+            bands = band_values(self._unpacked(packed), self.layout)
+            if len(index) + len(numbers) > _KEPT_SKETCHES:
+                # What is not kept is read anew each time.
+                yield index
+                yield BandTable(bands, numbers)
+                for more, others in read:
+                    yield BandTable(band_values(self._unpacked(others), self.layout), more)
+                return
+            index = index.extended(bands, numbers)
         if kept is None or kept.changes <= state.settings.changes:
-            opened.kept_tail = KeptTail(state.scheme_id, layout_id, state.settings.changes, whole)
-        yield whole
+            opened.kept_tail = KeptTail(state.scheme_id, layout_id, state.settings.changes, index)
+        yield index
 
     def _unpacked(self, packed: Sequence[bytes]) -> NDArray[np.uint16]:
         try:
@@ -141,10 +203,11 @@ class SketchSearch:
             raise CorruptStore(self._opened.database.label, str(error)) from error
 
 
-def _joined(tables: Sequence[BandTable], bands: int) -> BandTable:
-    if len(tables) == 1:
-        return tables[0]
-    return BandTable(
-        np.concatenate([np.empty((0, bands), np.uint64), *(table.bands for table in tables)]),
-        np.concatenate([np.empty(0, np.int64), *(table.numbers for table in tables)]),
-    )
+def _distinct_pairs(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return pairs, shape (2, n) each, ascending, each once."""
+    rows, numbers = np.concatenate(parts, axis=1)
+    order = np.lexsort((numbers, rows))
+    rows, numbers = rows[order], numbers[order]
+    fresh = np.ones(len(rows), np.bool_)
+    fresh[1:] = (rows[1:] != rows[:-1]) | (numbers[1:] != numbers[:-1])
+    return np.stack((rows[fresh], numbers[fresh]))

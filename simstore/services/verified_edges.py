@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simstore.fingerprint.minhash import band_values
 from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.model import LeastShares
-from simstore.search.agreement import pair_codes
+from simstore.search.agreement import connected, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs
 from simstore.search.likeness import TermVectors, likenesses
@@ -24,6 +24,8 @@ from simstore.storage.engine import Connection
 
 # Pairs whose sketches are compared at a time.
 _BLOCK_PAIRS = 1 << 16
+# Pairs whose texts are held and compared at a time.
+_BLOCK_TEXT_PAIRS = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class EdgeFinder:
         held: Its documents.
         least: What the two texts of an edge have to reach; a likeness only where the store keeps
             texts and a vocabulary.
-        on_progress: Called with texts read and in all.
+        on_progress: Called with pairs compared and in all; by the exact join with texts read.
     """
 
     def __init__(
@@ -91,7 +93,7 @@ class EdgeFinder:
 
     def all_texts(self) -> ReadTexts:
         """Return all texts; 8 bytes a shingle, and what vectors take where they are asked for."""
-        return self._read(np.arange(len(self._held.firsts)))
+        return self._read(np.arange(len(self._held.firsts)), self._on_progress)
 
     def by_exact_join(self, read: ReadTexts) -> Edges:
         """Return all edges between all texts; none is missed. Needs no snapshot."""
@@ -125,20 +127,37 @@ class EdgeFinder:
             share = _size_ratio(held.shingle_counts, first, second)
             found = found[share >= (least.resemblance or 0.0)]
         if self._state.settings.text_kept:
-            first, second = found // max(total, 1), found % max(total, 1)
-            return self._compared(self._read(np.unique(np.concatenate((first, second)))), found)
+            return self._compared_in_blocks(found)
         first, second = found // max(total, 1), found % max(total, 1)
         return self._judged(
             Edges(first, second, self._estimates(first, second), None), None, held.shingle_counts
         )
 
-    def _read(self, texts: NDArray[np.int64]) -> ReadTexts:
+    def _compared_in_blocks(self, codes: NDArray[np.int64]) -> Edges:
+        """Return those of the pairs that hold; the texts of some pairs are held at a time."""
+        total = max(len(self._held.firsts), 1)
+        first, second = codes // total, codes % total
+        # What hangs together stands together, so that few texts are read for several blocks.
+        order = np.argsort(connected(first, second, total)[first], kind="stable")
+        found = [Edges(first[:0], first[:0], np.empty(0), self._no_likeness())]
+        for start in range(0, len(codes), _BLOCK_TEXT_PAIRS):
+            part = order[start : start + _BLOCK_TEXT_PAIRS]
+            read = self._read(np.unique(np.concatenate((first[part], second[part]))))
+            found.append(self._compared(read, np.sort(codes[part])))
+            if self._on_progress is not None:
+                self._on_progress(min(start + _BLOCK_TEXT_PAIRS, len(codes)), len(codes))
+        return _joined(found)
+
+    def _no_likeness(self) -> NDArray[np.float64] | None:
+        return None if self._least.likeness is None else np.empty(0)
+
+    def _read(self, texts: NDArray[np.int64], on_progress: Progress | None = None) -> ReadTexts:
         source = (self._opened, self._connection, self._state)
         numbers = self._held.document_ids[self._held.firsts[texts]].tolist()
-        sets = read_shingles(*source, numbers, self._on_progress)
+        sets = read_shingles(*source, numbers, on_progress)
         if self._least.likeness is None:
             return ReadTexts(texts, sets, None, None)
-        return ReadTexts(texts, sets, *read_vectors(*source, numbers, self._on_progress))
+        return ReadTexts(texts, sets, *read_vectors(*source, numbers, on_progress))
 
     def _compared(self, read: ReadTexts, codes: NDArray[np.int64]) -> Edges:
         """Return those of the pairs that hold.
@@ -217,6 +236,20 @@ class EdgeFinder:
             edges.resemblance[kept],
             None if edges.likeness is None else edges.likeness[kept],
         )
+
+
+def _joined(parts: list[Edges]) -> Edges:
+    """Return the edges of several parts, ascending."""
+    first = np.concatenate([part.first for part in parts])
+    second = np.concatenate([part.second for part in parts])
+    order = np.lexsort((second, first))
+    likeness = [part.likeness for part in parts if part.likeness is not None]
+    return Edges(
+        first[order],
+        second[order],
+        np.concatenate([part.resemblance for part in parts])[order],
+        np.concatenate(likeness)[order] if likeness else None,
+    )
 
 
 def _size_ratio(

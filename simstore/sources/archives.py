@@ -17,17 +17,9 @@ from simstore.sources.looking import look_ahead, read_with, reader_label
 from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.registry import archive_kind, is_known
 from simstore.sources.source import Member, Record
-from simstore.sources.streams import (
-    DAMAGE,
-    DamagedStream,
-    Expansion,
-    decompressed,
-    guarded,
-    skip,
-    sought,
-)
+from simstore.sources.streams import SEPARATOR, skip, sought
+from simstore.sources.unpacking import DAMAGE, Expansion, decompressed, guarded
 
-SEPARATOR = "!/"
 _TAR_BLOCKS = 1 << 20
 _TYPE_UNKNOWN = "its type is not known (--as says how to read it)"
 _ENCRYPTED = 0x1
@@ -98,7 +90,8 @@ class MemberSource:
         options, expansion = self._archive.options, self._archive.expansion
         try:
             with self._opener() as opened:
-                inner = decompressed(guarded(opened, self.name, expansion), self.name, expansion)
+                outer = guarded(opened, self.name, expansion, _BROKEN)
+                inner = decompressed(outer, self.name, expansion)
                 reader, head, stream = look_ahead(inner, self.name, options)
                 if archive_kind(self.name, head, options) is not None:
                     raise UnreadableSource(
@@ -108,7 +101,7 @@ class MemberSource:
                     skip(stream, byte_offset)
                 request = ReadRequest(self.name, position, byte_offset, options, head)
                 yield from read_with(reader, stream, request)
-        except (DamagedStream, *_BROKEN) as error:
+        except (UnreadableSource, *_BROKEN) as error:
             # Damage before the first record that was asked for, or no way to read the member.
             reason = error.reason if isinstance(error, UnreadableSource) else _one_line(error)
             yield Rejection(self.name, position, byte_offset, byte_offset, reason)

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.sources.streams import MAGIC_BYTES, ByteStream, is_compressed
+from simstore.sources.streams import ByteStream
+from simstore.sources.unpacking import MAGIC_BYTES, is_compressed
 
 Mapper = Callable[[Callable[[int], None], Iterable[int]], Iterator[None]]
 

@@ -14,7 +14,8 @@ from simstore.sources.fields import TEXT_FIELDS, RecordFields
 from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
-from simstore.sources.streams import DamagedStream
+from simstore.sources.streams import base_name
+from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import UTF8_BOM
 
 _DELIMITERS = ",;\t|"
@@ -102,7 +103,7 @@ def _header(request: ReadRequest) -> _Header | str:
         return "it is UTF-16; save it as UTF-8"
     best: _Header | None = None
     reason = ""
-    for delimiter in "\t" if request.name.lower().endswith(_TABBED) else _DELIMITERS:
+    for delimiter in "\t" if base_name(request.name).lower().endswith(_TABBED) else _DELIMITERS:
         row = _Rows(io.BytesIO(head), delimiter, len(head)).next()
         if row is None:
             return ""

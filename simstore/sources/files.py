@@ -12,19 +12,12 @@ from pathlib import Path
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
 from simstore.model import Rejection, SourceState
-from simstore.sources.archives import SEPARATOR, Archive, tar_members, zip_members
 from simstore.sources.looking import HEAD, look_ahead, read_with, reader_label
 from simstore.sources.reader import Reader, ReadOptions, ReadRequest
 from simstore.sources.registry import archive_kind, choose_reader, is_known, reader_named
 from simstore.sources.source import Member, Record, Source
-from simstore.sources.streams import (
-    STANDARD_INPUT,
-    ByteStream,
-    DamagedStream,
-    Expansion,
-    is_compressed,
-    reading,
-)
+from simstore.sources.streams import STANDARD_INPUT, ByteStream, reading
+from simstore.sources.unpacking import DamagedStream, Expansion, is_compressed
 
 _PIECE = 1 << 20
 
@@ -127,12 +120,8 @@ class FileSource:
             yield from read_with(reader, stream, request)
 
     def _members_of_file(self, kind: str, position: int, byte_offset: int) -> Iterator[Member]:
-        archive = self._archive(self.state())
         with self._stream.open(0 if kind == "zip" else byte_offset) as stream:
-            if kind == "zip":
-                yield from zip_members(archive, stream, position)
-            else:
-                yield from tar_members(archive, stream, position, byte_offset)
+            yield from self._members_of(kind, stream, position, byte_offset)
 
     def _members_of_input(self) -> Iterator[Member] | None:
         """Look at standard input; keep what was seen where it is no archive."""
@@ -144,21 +133,24 @@ class FileSource:
             request = ReadRequest(self.name, 0, 0, self._options, head)
             self._looked = stack, reader, request, stream
             return None
-        archive = self._archive(self.state())
 
         def members() -> Iterator[Member]:
             with stack:
-                if kind == "zip":
-                    yield from zip_members(archive, stream, 0)
-                else:
-                    yield from tar_members(archive, stream, 0, 0)
+                yield from self._members_of(kind, stream, 0, 0)
 
         return members()
 
-    def _archive(self, state: SourceState) -> Archive:
+    def _members_of(
+        self, kind: str, stream: io.BufferedReader, position: int, byte_offset: int
+    ) -> Iterator[Member]:
+        from simstore.sources.archives import Archive, tar_members, zip_members
+
         most = self._options.max_expansion
         expansion = Expansion(self.name, most, lambda: self.total_bytes or self.bytes_read)
-        return Archive(self.name, state, self._options, expansion)
+        archive = Archive(self.name, self.state(), self._options, expansion)
+        if kind == "zip":
+            return zip_members(archive, stream, position)
+        return tar_members(archive, stream, position, byte_offset)
 
     def _look(self, first: bytes | None = None) -> tuple[str | None, Reader | None]:
         """Return what kind of archive the file is, or its reader."""
@@ -237,24 +229,6 @@ def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Sourc
     # One name a file, however it was written: it is the key of a plain text.
     paths = [p if p == STANDARD_INPUT else os.path.normpath(p) for p in paths]
     return [FileSource(path, options) for path in dict.fromkeys(paths)], passed_over
-
-
-def source_named(name: str, options: ReadOptions) -> Source | None:
-    """Return the source that a store remembers by this name, a member of an archive too.
-
-    Returns:
-        None where there is none any more. A member must be read before this is called again.
-    """
-    if os.path.lexists(name):
-        return FileSource(name, options)
-    place = name.find(SEPARATOR)
-    while place > 0:
-        if os.path.isfile(name[:place]):
-            for member in FileSource(name[:place], options).members() or ():
-                if not isinstance(member.source, Record) and member.source.name == name:
-                    return member.source
-        place = name.find(SEPARATOR, place + 1)
-    return None
 
 
 def _records_of(members: Iterator[Member]) -> Iterator[Record]:

@@ -14,7 +14,7 @@ from simstore.sources.json_values import TOO_DEEP
 from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
-from simstore.sources.streams import DamagedStream
+from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import UTF8_BOM
 
 _BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')

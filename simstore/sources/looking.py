@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from simstore.sources.reader import Reader, ReadOptions, ReadRequest
 from simstore.sources.registry import choose_reader
 from simstore.sources.source import Record
-from simstore.sources.streams import DamagedStream, prefixed, sought
+from simstore.sources.streams import sought
+from simstore.sources.unpacking import DamagedStream, prefixed
 
 # Bytes at a source's beginning that tell its format, and its identity.
 HEAD = 65_536

@@ -8,7 +8,7 @@ from io import BufferedReader
 from simstore.model import Document, Rejection
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
-from simstore.sources.streams import DamagedStream
+from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import decode
 
 

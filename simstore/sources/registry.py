@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import os
 from collections.abc import Callable
 from functools import cache
 
@@ -15,7 +14,7 @@ from simstore.sources.jsonl import JsonlReader
 from simstore.sources.lines import LinesReader
 from simstore.sources.plain import PlainReader
 from simstore.sources.reader import Reader, ReadOptions
-from simstore.sources.streams import COMPRESSED_SUFFIXES, STANDARD_INPUT
+from simstore.sources.streams import STANDARD_INPUT, base_name
 
 ENTRY_POINTS = "simstore.readers"
 _ARTICLES = ArticleReader()
@@ -143,17 +142,6 @@ def is_known(path: str) -> bool:
         or _by_suffix(base, BUILT_IN) is not None
         or _by_suffix(base, added_readers()) is not None
     )
-
-
-def base_name(path: str) -> str:
-    """Return the last part of a path, without endings of compression."""
-    base = os.path.basename(path)
-    stripped = True
-    while stripped:
-        stem, suffix = os.path.splitext(base)
-        stripped = suffix.lower() in COMPRESSED_SUFFIXES
-        base = stem if stripped else base
-    return base
 
 
 @cache

@@ -14,16 +14,19 @@ except ImportError:
     from backports import zstd
 
 _LEVEL = 3
+# Changes of a vocabulary become no smaller by more.
+_CHANGE_LEVEL = 1
 # A change of numbered features is a zstd frame, which begins otherwise.
 _NAMED = b"\x01"
 _local = threading.local()
 
 
-def compress(data: bytes) -> bytes:
+def compress(data: bytes, level: int = _LEVEL) -> bytes:
     """Return a zstd frame of the data."""
-    compressor = getattr(_local, "compressor", None)
+    kept = _local.__dict__
+    compressor = kept.get(level)
     if compressor is None:
-        compressor = _local.compressor = zstd.ZstdCompressor(level=_LEVEL)
+        compressor = kept[level] = zstd.ZstdCompressor(level=level)
     return bytes(compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME))
 
 
@@ -100,7 +103,7 @@ def pack_named_delta(
     facts = np.concatenate((np.diff(ends), document_counts, total_counts)).astype("<i8")
     planes = facts.view(np.uint8).reshape(-1, 8).T.tobytes()
     size = (len(ends) - 1).to_bytes(8, "little")
-    return _NAMED + compress(b"".join((size, planes, terms)))
+    return _NAMED + compress(b"".join((size, planes, terms)), _CHANGE_LEVEL)
 
 
 def names_terms(packed: bytes) -> bool:

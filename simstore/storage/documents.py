@@ -78,24 +78,14 @@ def numbers_of(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, int
 
 def keys_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, bytes]:
     """Return the keys of documents."""
-    c = document.c
-    found: dict[int, bytes] = {}
-    for part in chunks(document_ids):
-        rows = connection.execute(select(c.document_id, c.key).where(c.document_id.in_(part)))
-        found.update((number, key) for number, key in rows)
-    return found
+    statement = "SELECT document_id, key FROM document WHERE document_id IN ({})"
+    return {row[0]: row[1] for row in select_in(connection, statement, document_ids)}
 
 
 def sizes_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, tuple[bytes, int]]:
     """Return the digests of documents and how many features occur in them."""
-    c = document.c
-    found: dict[int, tuple[bytes, int]] = {}
-    for part in chunks(document_ids):
-        rows = connection.execute(
-            select(c.document_id, c.digest, c.token_count).where(c.document_id.in_(part))
-        )
-        found.update((number, (digest, features)) for number, digest, features in rows)
-    return found
+    statement = "SELECT document_id, digest, token_count FROM document WHERE document_id IN ({})"
+    return {row[0]: (row[1], row[2]) for row in select_in(connection, statement, document_ids)}
 
 
 def digests_of(connection: Connection, document_ids: Sequence[int]) -> list[bytes]:

@@ -24,7 +24,7 @@ from simstore.errors import (
     StoreNotFound,
     printable,
 )
-from simstore.storage.kept import KeptConnections
+from simstore.storage.kept import KeptConnections, LogPages
 from simstore.storage.translate import translated
 
 __all__ = ["Connection", "Database", "Synchronous"]
@@ -37,9 +37,9 @@ BUSY_SECONDS = 60.0
 _NO_LOG_PRIMARY = frozenset({8, 14})
 _NO_LOG = frozenset({4618, 4874})
 
-# The write-ahead log is copied into the file when it has so many pages: 256 MB.
-_LOG_PAGES = 64_000
-_PAGE_BYTES = 4_096
+# Of pages of 8 kB: 512 and 64 MB. What a log takes beyond its limit is given back.
+_LOG = LogPages(large=64_000, small=8_000)
+_LOG_BYTES = 256 << 20
 _WRITER_CACHE_KIB = 131_072
 
 Synchronous = Literal["full", "normal"]
@@ -205,7 +205,7 @@ class Database:
         if not self.is_sqlite:
             return self._write_engine().begin()
         if self._kept_writers is None:
-            self._kept_writers = KeptConnections(self._write_engine(), "BEGIN IMMEDIATE")
+            self._kept_writers = KeptConnections(self._write_engine(), "BEGIN IMMEDIATE", _LOG)
         return self._kept_writers.transaction()
 
     def _read_connections(self) -> AbstractContextManager[Connection]:
@@ -252,11 +252,9 @@ class Database:
             if mode == "rw":
                 connection = self._connect(uri)
                 connection.execute(f"PRAGMA synchronous = {self._synchronous.upper()}")
-                # A page of an index that many transactions change is written to the file once a
-                # checkpoint: with large logs, and a cache that holds what a transaction changes,
-                # a large store writes a third less. Both take room only when there is so much.
-                connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
-                connection.execute(f"PRAGMA journal_size_limit = {_LOG_PAGES * _PAGE_BYTES}")
+                # A cache that holds what a transaction changes takes room only when it does so.
+                connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG.large}")
+                connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
                 connection.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
                 return connection
             try:

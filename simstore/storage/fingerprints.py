@@ -13,7 +13,7 @@ from simstore.fingerprint.simhash import to_words
 from simstore.storage import generations, segment_pages, tail
 from simstore.storage.documents import chunks
 from simstore.storage.generations import GenerationRow
-from simstore.storage.rows import insert_rows
+from simstore.storage.rows import insert_rows, select_in
 from simstore.storage.schema import (
     FAMILIES,
     FingerprintTables,
@@ -56,7 +56,7 @@ def link_rows(
     """
     if not document_ids:
         return
-    add(connection, bits, generation_id, np.unique(words, axis=0))
+    add(connection, bits, generation_id, np.unique(words, axis=0) if len(words) > 1 else words)
     insert_rows(
         connection,
         fingerprint_tables(bits).links,
@@ -269,16 +269,12 @@ def of_documents(
     connection: Connection, bits: int, generation_id: int, document_ids: Sequence[int]
 ) -> dict[int, int]:
     """Return the fingerprints of documents that have one in a generation."""
-    links = fingerprint_tables(bits).links.c
-    found: dict[int, int] = {}
-    for part in chunks(document_ids):
-        rows = connection.execute(
-            select(links.document_id, links.value).where(
-                links.generation_id == generation_id, links.document_id.in_(part)
-            )
-        )
-        found.update((number, from_stored(value)) for number, value in rows)
-    return found
+    statement = (
+        f"SELECT document_id, value FROM {fingerprint_tables(bits).links.name} "  # noqa: S608 - ours
+        "WHERE generation_id = ? AND document_id IN ({})"
+    )
+    rows = select_in(connection, statement, document_ids, generation_id)
+    return {row[0]: from_stored(row[1]) for row in rows}
 
 
 def scan(connection: Connection, bits: int, generation_id: int) -> Iterator[NDArray[np.uint64]]:
@@ -303,3 +299,16 @@ def documents_with(
         )
         found += [(from_stored(row[0]), row[1], row[2]) for row in rows]
     return found
+
+
+def holders_of(
+    connection: Connection, bits: int, generation_id: int, values: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return (fingerprint, document number) of the documents with these fingerprints."""
+    statement = (
+        f"SELECT value, document_id FROM {fingerprint_tables(bits).links.name} "  # noqa: S608 - ours
+        "WHERE generation_id = ? AND value IN ({})"
+    )
+    wanted = [to_stored(value, bits) for value in values]
+    rows = select_in(connection, statement, wanted, generation_id)
+    return [(from_stored(row[0]), row[1]) for row in rows]

@@ -205,7 +205,7 @@ def visited_between(
     statement = (
         "SELECT document_id, version_seen, last_seen, visits FROM (SELECT document_id, "
         "coalesce(version_seen, first_seen) AS version_seen, last_seen, visits, revision "
-        "FROM document WHERE key >= ? AND key < ? ORDER BY key LIMIT ?) AS some "
+        "FROM document WHERE key >= ? AND key < ? ORDER BY key LIMIT ?) AS looked_at "
         "WHERE visits > 1 OR revision > 1"
     )
     rows = [row for pair in ranges for row in fetch(connection, statement, *pair, limit)]

@@ -61,6 +61,8 @@ def insert_rows(
     Returns:
         How many rows were inserted or changed.
     """
+    if len(rows) == 1:
+        return execute(connection, _insert(table.name, columns, conflict, 1), *rows[0])
     most = _PARAMETERS // len(columns)
     changed = start = 0
     for size in (most, most // 16, 8, 1):
@@ -83,12 +85,13 @@ def select_in(
         values: The values, each once.
         others: The other parameters.
     """
-    start = 0
-    for size in _LOOKED_UP:
-        while len(values) - start >= size:
-            asked = statement.format(_marks(size))
-            yield from fetch(connection, asked, *others, *values[start : start + size])
-            start += size
+    most = _LOOKED_UP[0]
+    for start in range(0, len(values), most):
+        part = values[start : start + most]
+        size = min(size for size in _LOOKED_UP if size >= len(part))
+        # A value that is asked for again takes less than another statement, and gives no row twice.
+        more = (part[0],) * (size - len(part))
+        yield from fetch(connection, statement.format(_marks(size)), *others, *part, *more)
 
 
 @lru_cache(256)

@@ -161,6 +161,23 @@ def drop_seen(connection: Connection, origins: Sequence[Origin]) -> None:
             )
 
 
+def drop_old_seen(connection: Connection, most: int) -> None:
+    """Forget records that are not what their documents were taken from, but the latest of each.
+
+    Args:
+        connection: A writer.
+        most: How many of a document are remembered; of a later source comes first.
+    """
+    execute(
+        connection,
+        "DELETE FROM seen_record WHERE (source_id, position) IN (SELECT source_id, position FROM "
+        "(SELECT source_id, position, row_number() OVER (PARTITION BY document_id "
+        "ORDER BY source_id DESC, position DESC) AS place FROM seen_record) AS numbered "
+        "WHERE place > ?)",
+        most,
+    )
+
+
 def put_rejections(
     connection: Connection, run_id: int, rejections: Sequence[Rejection], rejected_at: int
 ) -> None:

@@ -11,12 +11,20 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from simstore.fingerprint.minhash import BandLayout
-from simstore.storage.documents import chunks, integers
-from simstore.storage.rows import insert_rows
+from simstore.storage.documents import chunks
+from simstore.storage.rows import fetch, insert_rows, select_in
 from simstore.storage.schema import band_layout, band_page, sketch
 
 # Sketches that are read from the database at a time.
 _READ_ROWS = 65_536
+_READ = (
+    "SELECT sketch_id, sketch FROM sketch WHERE scheme_id = ? AND sketch_id > ? "
+    "AND sketch_id <= ? AND size > 0 ORDER BY sketch_id LIMIT ?"
+)
+_LAYOUT = (
+    "SELECT layout_id, bands, band_rows, key_bits, packed_to, packed_count FROM band_layout "
+    "WHERE scheme_id = ? AND status = ? ORDER BY layout_id DESC LIMIT 1"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,32 +98,24 @@ def _rows(
     name: Literal["sketch_id", "document_id"],
     numbers: Sequence[int],
 ) -> dict[int, StoredSketch]:
-    found: dict[int, StoredSketch] = {}
-    for part in chunks(numbers):
-        # Asked for each sample: SQLAlchemy's own statement takes as long as the look-up.
-        rows = connection.exec_driver_sql(
-            f"SELECT sketch_id, document_id, size, sketch FROM sketch "  # noqa: S608 - integers
-            f"WHERE {name} IN ({integers(part)}) AND scheme_id = {int(scheme_id)}"
-        )
-        found.update((row[1], StoredSketch(*row)) for row in rows.fetchall())
-    return found
+    statement = (
+        "SELECT sketch_id, document_id, size, sketch FROM sketch "
+        f"WHERE scheme_id = ? AND {name} IN ({{}})"
+    )
+    rows = select_in(connection, statement, numbers, scheme_id)
+    return {row[1]: StoredSketch(*row) for row in rows}
 
 
 def read_after(
     connection: Connection, scheme_id: int, after: int, up_to: int | None = None
 ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
     """Yield sketches that are not empty, above a number, ascending: numbers and sketches."""
-    c = sketch.c
-    statement = (
-        select(c.sketch_id, c.sketch)
-        .where(c.scheme_id == scheme_id, c.sketch_id > after, c.size > 0)
-        .order_by(c.sketch_id)
-    )
-    if up_to is not None:
-        statement = statement.where(c.sketch_id <= up_to)
-    result = connection.execute(statement, execution_options={"yield_per": _READ_ROWS})
-    for rows in result.partitions(_READ_ROWS):
+    last = (1 << 63) - 1 if up_to is None else up_to
+    while rows := fetch(connection, _READ, scheme_id, after, last, _READ_ROWS):
         yield np.array([row[0] for row in rows], np.int64), [row[1] for row in rows]
+        if len(rows) < _READ_ROWS:
+            return
+        after = rows[-1][0]
 
 
 def count(connection: Connection, scheme_id: int, after: int = 0) -> int:
@@ -140,14 +140,9 @@ def last_document(connection: Connection, scheme_id: int) -> int:
 
 def layout(connection: Connection, scheme_id: int, status: str = "standing") -> LayoutRow | None:
     """Return the newest layout of a scheme with this status; None where there is none."""
-    c = band_layout.c
-    row = connection.execute(
-        select(c.layout_id, c.bands, c.band_rows, c.key_bits, c.packed_to, c.packed_count)
-        .where(c.scheme_id == scheme_id, c.status == status)
-        .order_by(c.layout_id.desc())
-        .limit(1)
-    ).one_or_none()
-    return None if row is None else LayoutRow(row[0], BandLayout(row[1], row[2]), *row[3:])
+    for row in fetch(connection, _LAYOUT, scheme_id, status):
+        return LayoutRow(row[0], BandLayout(row[1], row[2]), *row[3:])
+    return None
 
 
 def add_layout(
@@ -197,14 +192,8 @@ def put_pages(connection: Connection, layout_id: int, pages: Iterable[tuple[int,
 
 def pages(connection: Connection, layout_id: int, numbers: Sequence[int]) -> dict[int, bytes]:
     """Return the pages of a layout that are there."""
-    found: dict[int, bytes] = {}
-    for part in chunks(numbers):
-        rows = connection.exec_driver_sql(
-            f"SELECT page, postings FROM band_page WHERE layout_id = {int(layout_id)} "  # noqa: S608 - integers
-            f"AND page IN ({integers(part)})"
-        )
-        found.update((number, postings) for number, postings in rows.fetchall())
-    return found
+    statement = "SELECT page, postings FROM band_page WHERE layout_id = ? AND page IN ({})"
+    return {row[0]: row[1] for row in select_in(connection, statement, numbers, layout_id)}
 
 
 def pages_between(

@@ -222,6 +222,17 @@ def drop_scheme(connection: Connection, scheme_id: int) -> None:
         connection.execute(delete(table).where(table.c.scheme_id == scheme_id))
 
 
+def drop_unused(connection: Connection, scheme_id: int) -> int:
+    """Forget terms that no document has, of a vocabulary whose changes are merged; return how many.
+
+    For stores that name terms by themselves: where documents keep their counts by numbers, other
+    processes remember the numbers of terms.
+    """
+    c = feature.c
+    unused = (c.scheme_id == scheme_id, c.document_count == 0, c.total_count == 0)
+    return connection.execute(delete(feature).where(*unused)).rowcount
+
+
 def put_features(
     connection: Connection,
     scheme_id: int,

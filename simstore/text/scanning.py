@@ -173,8 +173,10 @@ def scan_texts(texts: Sequence[str], normalization: Normalization, cut: Cut) -> 
         cut: How to cut, but that ``case`` and ``scripts`` are the normalization's.
     """
     # Chinese scripts are folded by phrases: such texts are brought into their form before.
-    tables = form_tables(replace(normalization, han="keep"))
-    cut = replace(cut, case=normalization.case == "fold", scripts=True)
+    tables = form_tables(
+        normalization if normalization.han == "keep" else replace(normalization, han="keep")
+    )
+    cut = Cut(cut.digits, normalization.case == "fold", True, cut.pairs, cut.apart)
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     formed = np.array([not text.isascii() for text in texts], bool)
     if normalization.han == "keep" and formed.any():

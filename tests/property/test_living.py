@@ -115,7 +115,9 @@ class Life(RuleBasedStateMachine):
             before = self.held.get(key)
             now = Held(text, time, time)
             if before is not None:
-                now = Held(text, min(before.first_seen, time), max(before.last_seen, time))
+                # What is older than what was seen last is no update.
+                later = text if time >= before.last_seen else before.text
+                now = Held(later, min(before.first_seen, time), max(before.last_seen, time))
             self.held[key] = now
         for key in {key for key, _, _ in given}:
             if key not in there:

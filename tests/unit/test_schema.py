@@ -17,7 +17,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from simstore import Store
+from simstore import Document, Store
 from simstore.errors import NotAStore, StoreExists
 from simstore.services.choose import SchemeChoice
 from simstore.storage import migrate
@@ -295,3 +295,36 @@ def test_postgres_store_answers_like_an_sqlite_store(
         assert server.fsck() == []
     with pytest.raises(StoreExists):
         Store.create(url)
+
+
+@pytest.mark.postgres
+def test_postgres_store_tells_the_same_of_what_came_and_went(
+    postgres: MakeDatabase, tmp_path: Path
+) -> None:
+    url = postgres().url.render_as_string(hide_password=False)
+    text, near = TEXTS[0][1], TEXTS[0][1] + " Cyclists may cross."
+    told = []
+    with Store.create(url) as server, Store.create(tmp_path / "store.db") as file:
+        for store in (server, file):
+            for day in range(23):
+                given = Document("https://a.example/changing", f"{day}", seen_at=day)
+                store.add_many([given, Document("https://a.example/same", text, seen_at=day)])
+            links = ("https://a.example/same",)
+            store.add("copy", text, seen_at=5, links=links)
+            store.add("flagged", near, seen_at=6, on_duplicate="flag", min_resemblance=0.5)
+            store.add("skipped", near, seen_at=7, on_duplicate="skip", min_resemblance=0.5)
+            keys = ["https://a.example/changing", "https://a.example/same", "copy", "skipped"]
+            stories = [store.story(key) for key in keys]
+            told.append((stories, store.seen_many([*keys, "none"]), store.seen_content(text)))
+            assert store.fsck() == []
+            store.compact()
+            expired = store.expire(not_seen_since=6)
+            assert (expired.removed, expired.forgotten) == (1, 0)
+            assert store.expire(not_seen_since=99, dry_run=True).removed == 3
+            orphans: list[str] = []
+            assert store.remove(*keys[:2], on_orphan=orphans.append) == 2
+            assert orphans == ["skipped"]
+            assert [one.key for one in store] == ["flagged"]
+            assert store.expire(not_seen_since=99).forgotten == 1
+            assert store.fsck() == []
+    assert told[0] == told[1]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simstore.search import bands as search_bands
+from simstore.search.band_postings import matching_postings
 from simstore.search.bands import (
     BandTable,
     checks,
@@ -106,3 +107,38 @@ def test_all_pairs_that_agree_in_a_band(
     bands = drawn(count, 4, 30)
     expected = [[i, j] for i, j in combinations(range(count), 2) if (bands[i] == bands[j]).any()]
     assert colliding_pairs(bands).tolist() == expected
+
+
+@pytest.mark.parametrize("bits", [0, 1, 5])
+@pytest.mark.parametrize("largest", [200, 70_000, 1 << 40])
+def test_many_look_ups_at_once_find_what_each_finds_by_itself(bits: int, largest: int) -> None:
+    bands = drawn(300, 4, 40)
+    numbers = np.linspace(0, largest, 300).astype(np.int64)
+    packed: dict[int, bytes] = {}
+    for place in range(4):
+        packed |= pages(bands[:, place], numbers, place, bits)
+    packed[1 << 60] = pack_page(np.empty(0, np.uint8), np.empty(0, np.int64))
+    names = sorted(packed)
+    source = np.random.default_rng(2)
+    asked = source.integers(0, len(names), 500)
+    wanted = source.choice(checks(bands).ravel(), 500)
+    found: set[tuple[int, int]] = set()
+    for turns, some in matching_postings([packed[name] for name in names], asked, wanted):
+        found.update(zip(turns.tolist(), some.tolist(), strict=True))
+    expected: set[tuple[int, int]] = set()
+    for turn, (page, check) in enumerate(zip(asked.tolist(), wanted.tolist(), strict=True)):
+        held, held_numbers = unpack_page(packed[names[page]])
+        expected |= {(turn, number) for number in held_numbers[held == check].tolist()}
+    assert found == expected
+    assert expected
+
+
+@pytest.mark.parametrize("page", [b"", b"\x00", b"\x09", b"\x01\x02\x02", b"abc\x04"])
+def test_damaged_page_among_many_is_told(page: bytes) -> None:
+    good = pack_page(np.array([1], np.uint8), np.array([7], np.int64))
+    with pytest.raises(ValueError, match="damaged"):
+        list(matching_postings([good, page], np.array([0]), np.array([1], np.uint8)))
+
+
+def test_no_look_ups_find_nothing() -> None:
+    assert list(matching_postings([], np.empty(0, np.int64), np.empty(0, np.uint8))) == []

@@ -131,6 +131,36 @@ def test_changed_text_leaves_a_snapshot_of_the_version_before(tmp_path: Path) ->
     assert rows(tmp_path, TIMES) == [(1, "crawl", 9, 1, 9)]
 
 
+@pytest.mark.parametrize("batch_documents", [1, 100])
+def test_record_older_than_the_last_sight_is_no_update(
+    tmp_path: Path, batch_documents: int
+) -> None:
+    with create(tmp_path) as store:
+        given = [Document("k", text, seen_at=time) for text, time in (("b", 5), ("a", 2), ("c", 5))]
+        summary = store.add_many(given, batch_documents=batch_documents)
+        # Of one second, the later record is the later version.
+        assert (summary.added, summary.updated, summary.unchanged) == (1, 1, 1)
+        assert store.show("k", with_text=True).text == "c"
+        assert (store.show("k").first_seen, store.show("k").last_seen) == (2, 5)
+        store.add("k", "d")
+        assert store.show("k", with_text=True).text == "d"
+        assert store.fsck() == []
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_older_file_read_again_is_unchanged(tmp_path: Path, dated: bool) -> None:
+    days = [tmp_path / f"{number}.jsonl" for number in range(4)]
+    with create(tmp_path) as store:
+        for number, text in enumerate("aabb"):
+            crawled = {"crawled": number} if dated else {}
+            ingest(store, days[number], {"text": text} | crawled)
+        for day in days:
+            assert ingest(store, day).unchanged == 1
+        assert store.show("k", with_text=True).text == "b"
+    # What is dated is known to be older; of the rest each place is remembered.
+    assert rows(tmp_path, "SELECT count(*) FROM seen_record") == [(1 if dated else 3,)]
+
+
 def test_another_title_is_another_revision_and_the_same_version(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add_many([Document("k", "a", "One", seen_at=1)])

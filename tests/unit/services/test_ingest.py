@@ -18,7 +18,7 @@ from simstore.model import IngestProgress, QueryOptions, Rejection
 from simstore.services import ingest as services_ingest
 from simstore.services.ingest import IngestOptions, Observer
 from simstore.sources.reader import ReadOptions
-from simstore.sources.streams import zstd
+from simstore.sources.unpacking import zstd
 from simstore.store import Store
 
 from .stores import SIMTOOL, TEXTS, create, filled, ingest, rows

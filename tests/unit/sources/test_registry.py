@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from simstore.errors import InvalidParameter, SourceNotFound
+from simstore.sources import registry
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 
@@ -204,3 +206,97 @@ def test_reasons_are_one_line_each(tmp_path: Path) -> None:
     found = reasons(read_file(path))
     assert len(found) == 4
     assert all("\n" not in reason for reason in found)
+
+
+def test_unknown_reader_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"text")
+    with pytest.raises(InvalidParameter, match="no reader is called 'nothing': choose one of auto"):
+        names([str(tmp_path / "a.txt")], format="nothing")
+
+
+@pytest.mark.parametrize("name", ["crawl", "crawl.dump", "crawl.json.gz"])
+def test_file_that_begins_with_an_object_is_json_lines(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b'\xef\xbb\xbf\n {"id": 1, "text": "a \\f b"}\n')
+    assert documents(read_file(path)) == [("1", "a \f b")]
+    path = tmp_path / f"{name}.txt"
+    path.write_bytes(b'{"id": 1, "text": "x"}\n')
+    assert documents(read_file(path)) == [(str(path), '{"id": 1, "text": "x"}\n')]
+
+
+READER = """
+from simstore.model import Document
+
+class HexReader:
+    name = "hex"
+    suffixes = (".hex",)
+    needs_file = False
+    record_ends = (b"\\n",)
+
+    def recognises(self, head):
+        return head.startswith(b"HEX1")
+
+    def read(self, stream, request):
+        for number, line in enumerate(stream):
+            yield Document(f"{request.name}:{number}", line.decode().strip(), position=number)
+
+broken = 1 / 0 if __name__ == "broken_reader" else None
+"""
+
+
+@pytest.fixture
+def install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str, str], None]]:
+    """Put a package with a reader beside those that are installed."""
+
+    def put(module: str, point: str) -> None:
+        folder = tmp_path / "site"
+        information = folder / f"{module}-1.0.dist-info"
+        information.mkdir(parents=True)
+        (folder / f"{module}.py").write_text(READER)
+        (information / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n"
+        )
+        (information / "entry_points.txt").write_text(
+            f"[simstore.readers]\nhex = {module}:{point}\n"
+        )
+        monkeypatch.syspath_prepend(str(folder))
+        registry.added_readers.cache_clear()
+
+    yield put
+    registry.added_readers.cache_clear()
+
+
+@pytest.mark.parametrize("point", ["HexReader", "HexReader()"])
+def test_installed_package_adds_a_reader(
+    tmp_path: Path, install: Callable[[str, str], None], point: str
+) -> None:
+    module = "hex_reader_class" if point == "HexReader" else "hex_reader_object"
+    install(module, "HexReader" if point == "HexReader" else "ready")
+    source = tmp_path / "site" / f"{module}.py"
+    source.write_text(f"{READER}\nready = HexReader()\n")
+    files = {"a.hex": b"6162", "unnamed": b"HEX1", "b.txt": b"HEX1", "c.jsonl": b""}
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    assert documents(read_file(folder / "a.hex")) == [(f"{folder / 'a.hex'}:0", "6162")]
+    assert documents(read_file(folder / "unnamed")) == [(f"{folder / 'unnamed'}:0", "HEX1")]
+    assert documents(read_file(folder / "b.txt")) == [(str(folder / "b.txt"), "HEX1")]
+    assert len(documents(read_file(folder / "b.txt", format="hex"))) == 1
+    found, passed_over = names([str(folder)])
+    assert [os.path.basename(name) for name in found] == ["a.hex", "b.txt", "c.jsonl"]
+    assert [os.path.basename(name) for name in passed_over] == ["unnamed"]
+
+
+def test_reader_that_cannot_be_loaded_is_named(
+    tmp_path: Path, install: Callable[[str, str], None]
+) -> None:
+    install("broken_reader", "HexReader")
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": "x"}\n')
+    # Nobody needs it here.
+    assert len(read_file(path)) == 1
+    with pytest.raises(InvalidParameter, match="the reader hex .broken_reader:HexReader. cannot"):
+        read_file(tmp_path / "a.jsonl", format="hex")

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
 import json
+import lzma
 import random
+import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from simstore.model import Rejection, SourceState
-from simstore.sources.files import FileSource
+from simstore.sources import unpacking
+from simstore.sources.files import FileSource, open_sources
 from simstore.sources.reader import ReadOptions
-from simstore.sources.streams import ByteStream, zstd
+from simstore.sources.streams import ByteStream
+from simstore.sources.unpacking import zstd
 
 from .reading import documents, read_file, reasons, rejections
 
@@ -22,9 +30,18 @@ source = random.Random(3)
 PAGES = [(f"page {n}", f"{source.getrandbits(4_000):x}\n") for n in range(COUNT)]
 ARTICLES = b"".join(f"{key}\n{text}\f".encode() for key, text in PAGES)
 JSONL = b"".join(json.dumps({"key": k, "text": t}).encode() + b"\n" for k, t in PAGES)
-COMPRESSORS = {".gz": gzip.compress, ".zst": zstd.compress}
+COMPRESSORS = {
+    ".gz": gzip.compress,
+    ".zst": zstd.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 # Random text packs to about half its size; zstd needs 128 kB of it before it gives any.
 CUTS = [0.3, 0.75, 0.999]
+# bzip2 gives nothing before it has a block of 900 kB.
+CUT_FILES = [
+    (suffix, cut) for suffix in COMPRESSORS for cut in CUTS if suffix != ".bz2" or cut > 0.9
+]
 
 
 @pytest.mark.parametrize("suffix", COMPRESSORS)
@@ -71,8 +88,7 @@ def check_damaged(path: Path, data: bytes, is_page: Callable[[bytes], bool]) -> 
     assert "compressed data" in rejected.reason
 
 
-@pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("suffix", COMPRESSORS)
+@pytest.mark.parametrize(("suffix", "cut"), CUT_FILES)
 def test_pages_before_the_end_of_a_truncated_file_are_read(
     tmp_path: Path, suffix: str, cut: float
 ) -> None:
@@ -82,8 +98,7 @@ def test_pages_before_the_end_of_a_truncated_file_are_read(
     check_damaged(path, ARTICLES, lambda rest: rest.startswith(b"page "))
 
 
-@pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("suffix", COMPRESSORS)
+@pytest.mark.parametrize(("suffix", "cut"), CUT_FILES)
 def test_lines_before_the_end_of_a_truncated_file_are_read(
     tmp_path: Path, suffix: str, cut: float
 ) -> None:
@@ -97,7 +112,7 @@ def test_lines_before_the_end_of_a_truncated_file_are_read(
 def test_name_that_does_not_tell_the_format_changes_nothing(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"some.txt{suffix}"
     packed = COMPRESSORS[suffix](ARTICLES)
-    path.write_bytes(packed[: len(packed) // 2])
+    path.write_bytes(packed[: int(len(packed) * 0.9)])
     check_damaged(path, ARTICLES, lambda rest: rest.startswith(b"page "))
 
 
@@ -142,7 +157,9 @@ def test_stream_is_read_on_from_an_offset(tmp_path: Path, suffix: str) -> None:
     assert stream.bytes_read == path.stat().st_size
 
 
-@pytest.mark.parametrize("data", [b"", b"\x1f", b"\x1f\x8b"[:1], b"\x28\xb5\x2f"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x1f", b"\x1f\x8b"[:1], b"\x28\xb5\x2f", b"BZh is text", b"\xfd7zXZ"]
+)
 def test_file_shorter_than_a_magic_number_is_plain(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "short.txt"
     path.write_bytes(data)
@@ -164,3 +181,85 @@ def test_state_tells_contents_apart(tmp_path: Path) -> None:
     assert not state.is_same_content(state_now())
     standard_input = state_now("-")
     assert not standard_input.is_same_content(standard_input)
+
+
+@pytest.mark.parametrize("suffix", COMPRESSORS)
+@pytest.mark.parametrize("stem", ["article.txt", "a.jsonl", "a.txt"])
+def test_what_expands_beyond_the_limit_is_rejected_from_there_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, suffix: str, stem: str
+) -> None:
+    monkeypatch.setattr(unpacking, "LEAST_EXPANDED_BYTES", 4_000_000)
+    head = b"one\nriver\n\f" if stem == "article.txt" else b'{"id": "one", "text": "river\\n"}\n'
+    path = tmp_path / (stem + suffix)
+    path.write_bytes(COMPRESSORS[suffix](head + b" " * 40_000_000))
+    records = read_file(path, max_document_bytes=None, max_expansion=10)
+    expected = [] if stem == "a.txt" else [("one", "river\n")]
+    assert documents(records) == expected
+    assert "expands to more than 10 times its size" in reasons(records)[0]
+    assert len(records) == len(expected) + 1
+    # A larger limit lets it through, and small files are not looked at.
+    assert not reasons(read_file(path, max_document_bytes=None, max_expansion=None))[1:]
+    path.write_bytes(COMPRESSORS[suffix](b"x" * 3_000_000))
+    assert not reasons(read_file(path, max_expansion=1, format="text"))
+
+
+def test_expansion_is_counted_over_all_members_of_an_archive(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(unpacking, "LEAST_EXPANDED_BYTES", 4_000_000)
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(10):
+            archive.writestr(f"{number}.txt", b"x" * 1_000_000)
+    records = read_file(path, max_expansion=10)
+    assert len(documents(records)) == 4
+    assert len(reasons(records)) == 6
+
+
+def test_pipe_that_gives_a_byte_at_a_time_is_decompressed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Slow(io.RawIOBase):
+        def __init__(self, data: bytes) -> None:
+            self._data = data
+            self._place = 0
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: object) -> int:
+            view = memoryview(buffer)  # type: ignore[arg-type]
+            data = self._data[self._place : self._place + 1]
+            self._place += 1
+            view[: len(data)] = data
+            return len(data)
+
+    for compress in COMPRESSORS.values():
+        piped = Slow(compress(b'{"id": 1, "text": "x"}\n'))
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=piped))
+        (source,), _ = open_sources(["-"], ReadOptions())
+        assert documents(list(source.records())) == [("1", "x")]
+
+
+def test_lines_before_the_damage_on_standard_input_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    packed = gzip.compress(JSONL)
+    piped = io.BytesIO(packed[: len(packed) // 2])
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=piped))
+    (source,), _ = open_sources(["-"], ReadOptions())
+    records = list(source.records())
+    found = documents(records)
+    assert 0 < len(found) < COUNT
+    assert found == PAGES[: len(found)]
+    assert rejections(records) == [(len(found), records[-1].byte_offset)]
+
+
+def test_uncompressed_file_is_not_read_up_to_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(b"x" * (8 << 20))
+    stream = ByteStream(str(path))
+    with stream.open(7 << 20) as opened:
+        assert opened.read() == b"x" * (1 << 20)
+        assert stream.bytes_read == 8 << 20
+        assert opened.seekable()

@@ -1,0 +1,235 @@
+"""What commands that ingest have in common: progress, messages, stopping, the summary."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.keys import tell_orphans
+from simstore.cli.options import is_quiet, log
+from simstore.cli.output import progress
+from simstore.errors import printable
+
+if TYPE_CHECKING:
+    from simstore.model import Duplicate, IngestProgress, IngestSummary, PassedOver, Rejection
+    from simstore.services.ingest import Observer
+
+_SHOWN = 10
+_SECONDS_BETWEEN_LINES = 10.0
+PASSED_OVER = "%s: passed over, %s"
+Show = Callable[["IngestProgress"], None]
+
+
+def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: list[int]) -> IngestSummary:
+    """Ingest, and tell what happens.
+
+    Args:
+        run: What ingests.
+        stopping: As :func:`stop_on_signal` yields it.
+    """
+    from simstore.services.ingest import Observer
+
+    rejects = _Shown("%d more; `simstore rejects list` shows all")
+    parts = _Shown("%d more were passed over; -v names them")
+
+    def on_reject(rejection: Rejection) -> None:
+        if rejects.has_room():
+            log.warning(
+                "rejected: %s, record %d (byte %d): %s",
+                printable(rejection.source),
+                rejection.position,
+                rejection.byte_offset,
+                rejection.reason,
+            )
+
+    def on_pass_over(part: PassedOver) -> None:
+        tell = log.info if parts.has_room() else log.debug
+        tell(PASSED_OVER, printable(part.source), part.reason)
+
+    def on_duplicate(key: str, original: str) -> None:
+        log.debug("%s: exact duplicate of %s", printable(key), printable(original))
+
+    def on_found(one: Duplicate) -> None:
+        log.debug(
+            "%s: %s as a duplicate of %s (%sresemblance %.3f, by %s)",
+            printable(one.key),
+            one.state,
+            printable(one.original),
+            "" if one.distance is None else f"distance {one.distance}, ",
+            one.resemblance,
+            {"same": "the same text", "text": "the texts", "sketch": "the sketches"}[one.basis],
+        )
+
+    with ingest_progress() as show, progress("refresh", at_once=False) as show_refresh:
+
+        def on_progress(state: IngestProgress) -> None:
+            show(state)
+            log.debug("%s: %d documents committed", printable(state.source), state.document_count)
+
+        observer = Observer(
+            on_progress,
+            on_reject,
+            on_duplicate,
+            show_refresh,
+            lambda: bool(stopping),
+            on_found,
+            on_pass_over,
+        )
+        summary = run(observer)
+    rejects.tell_rest(log.warning)
+    parts.tell_rest(log.info)
+    return summary
+
+
+class _Shown:
+    """Counts messages of a kind, of which the first are shown.
+
+    Args:
+        rest: What is said of the others, with their number.
+    """
+
+    def __init__(self, rest: str) -> None:
+        self._rest = rest
+        self._count = 0
+
+    def has_room(self) -> bool:
+        """Count one; return whether it is to be shown."""
+        self._count += 1
+        return self._count <= _SHOWN
+
+    def tell_rest(self, tell: Callable[..., None]) -> None:
+        """Say how many were not shown, where there are any."""
+        if self._count > _SHOWN:
+            tell(f"... and {self._rest}", self._count - _SHOWN)
+
+
+@contextmanager
+def stop_on_signal() -> Iterator[list[int]]:
+    """Yield a list that a first SIGINT or SIGTERM fills; a second one interrupts at once."""
+    received: list[int] = []
+
+    def note(number: int, _frame: Any) -> None:
+        if received:
+            raise KeyboardInterrupt(number)
+        received.append(number)
+        log.warning("stopping at the end of this batch; once more stops at once")
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def report(summary: IngestSummary, stopping: list[int]) -> None:
+    """Print what a run did, and exit as it asks for."""
+    for name, position in summary.resumed_at.items():
+        log.info("%s: went on after record %d", printable(name), position)
+    flagged = f"{summary.flagged:,} flagged, " if summary.flagged else ""
+    skipped = f"{summary.skipped:,} skipped, " if summary.skipped else ""
+    passed_over = f", {summary.passed_over:,} passed over" if summary.passed_over else ""
+    click.echo(
+        f"{summary.added:,} added, {summary.updated:,} updated, {summary.unchanged:,} unchanged, "
+        f"{flagged}{skipped}{summary.duplicates:,} exact duplicates, {summary.rejected:,} rejected"
+        f"{passed_over}"
+    )
+    tell_orphans(summary.orphaned)
+    if summary.interrupted:
+        log.warning("interrupted; all of the above is committed: the same command again goes on")
+        raise SystemExit(128 + stopping[0])
+    if summary.rejected:
+        log.warning("`simstore rejects list` shows what was rejected, and why")
+        raise SystemExit(5)
+
+
+@contextmanager
+def ingest_progress() -> Iterator[Show]:
+    """Show how far an ingest is: a bar on a terminal, else a line every ten seconds."""
+    if is_quiet() or not sys.stderr.isatty():
+        lines = ProgressLines(time.monotonic, lambda line: log.info("%s", line))
+        yield lines.show
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    with Progress(
+        TextColumn("ingest"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TextColumn("{task.description}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(state: IngestProgress) -> None:
+            rejected = f", {state.rejected:,} rejected" if state.rejected else ""
+            bar.update(
+                task,
+                completed=state.byte_count,
+                total=state.total_bytes,
+                description=f"{state.document_count:,} documents{rejected}",
+            )
+
+        yield show
+
+
+class ProgressLines:
+    """Says in lines how far an ingest is, now and then.
+
+    Args:
+        clock: Gives seconds.
+        say: What a line is given to.
+    """
+
+    def __init__(self, clock: Callable[[], float], say: Callable[[str], None]) -> None:
+        self._clock = clock
+        self._say = say
+        self._began = self._said = clock()
+
+    def show(self, state: IngestProgress) -> None:
+        """Say a line, if the last one was said ten seconds ago."""
+        now = self._clock()
+        if now - self._said < _SECONDS_BETWEEN_LINES:
+            return
+        self._said = now
+        seconds = now - self._began
+        rate = state.byte_count / seconds
+        parts = [f"{_megabytes(state.byte_count)} MB"]
+        if state.total_bytes:
+            share = 100 * state.byte_count // state.total_bytes
+            parts = [f"{parts[0]} of {_megabytes(state.total_bytes)} MB ({share} %)"]
+        parts.append(f"{_megabytes(rate)} MB/s")
+        parts.append(f"{state.document_count:,} documents")
+        parts.append(f"{state.document_count / seconds:,.0f}/s")
+        parts.append(f"{state.rejected:,} rejected")
+        if state.total_bytes and rate:
+            left = max(state.total_bytes - state.byte_count, 0) / rate
+            parts.append(f"{_clock_text(left)} left")
+        self._say(f"ingest: {', '.join(parts)}")
+
+
+def _megabytes(count: float) -> str:
+    return f"{count / 1e6:,.1f}"
+
+
+def _clock_text(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"

@@ -1,0 +1,121 @@
+"""An index of bands in memory that grows by a sketch at a time.
+
+Sketches come into a buffer, which is compared as a whole. A full buffer becomes a level: its band
+hashes, sorted, each with its sketch. Two levels of about the same size become one, so that there
+are few, and each hash is sorted again only as often as its level doubles.
+
+References:
+    Bentley, Saxe: Decomposable searching problems I: static-to-dynamic transformation,
+    Journal of Algorithms 1, 1980, section 2 (the logarithmic method).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.search.bands import distinct
+
+# Sketches of a buffer.
+_BUFFERED = 128
+
+
+class _Level(NamedTuple):
+    """Band hashes of some sketches.
+
+    Attributes:
+        hashes: Ascending, uint64, shape (sketches * bands,).
+        rows: Which sketch has each, uint32, same shape.
+        numbers: Number of each sketch, ascending, int64, shape (sketches,).
+    """
+
+    hashes: NDArray[np.uint64]
+    rows: NDArray[np.uint32]
+    numbers: NDArray[np.int64]
+
+
+class BandIndex:
+    """The bands of some sketches; it never changes: growing makes another.
+
+    Args:
+        bands: How many bands a sketch has.
+    """
+
+    def __init__(self, bands: int) -> None:
+        self._levels: tuple[_Level, ...] = ()
+        self._buffer = np.empty((0, bands), np.uint64)
+        self._buffered = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._buffered) + sum(len(level.numbers) for level in self._levels)
+
+    @property
+    def last_number(self) -> int:
+        """The largest number of a sketch, or 0."""
+        if len(self._buffered):
+            return int(self._buffered[-1])
+        return int(self._levels[-1].numbers[-1]) if self._levels else 0
+
+    def extended(self, bands: NDArray[np.uint64], numbers: NDArray[np.int64]) -> BandIndex:
+        """Return an index with more sketches; this one stays as it is.
+
+        Args:
+            bands: Band hashes, shape (n, bands).
+            numbers: Number of each sketch, ascending, above all that are there; shape (n,).
+        """
+        if not len(numbers):
+            return self
+        grown = BandIndex(self._buffer.shape[1])
+        grown._levels = self._levels
+        grown._buffer = np.concatenate((self._buffer, bands))
+        grown._buffered = np.concatenate((self._buffered, numbers))
+        if len(grown._buffered) >= _BUFFERED:
+            grown._levels = _with(grown._levels, _level(grown._buffer, grown._buffered))
+            grown._buffer, grown._buffered = bands[:0], numbers[:0]
+        return grown
+
+    def candidates(self, queries: NDArray[np.uint64]) -> list[NDArray[np.int64]]:
+        """Return the numbers of sketches that may agree with each query in a band, ascending.
+
+        All that agree are among them; of the others, one has the hash of another band.
+
+        Args:
+            queries: Band hashes, shape (queries, bands).
+        """
+        found: list[list[NDArray[np.int64]]] = [[] for _ in queries]
+        for level in self._levels:
+            starts = np.searchsorted(level.hashes, queries.ravel(), "left")
+            ends = np.searchsorted(level.hashes, queries.ravel(), "right")
+            for place in np.flatnonzero(ends > starts).tolist():
+                rows = level.rows[starts[place] : ends[place]]
+                found[place // queries.shape[1]].append(level.numbers[rows])
+        if len(self._buffered):
+            for query, parts in zip(queries, found, strict=True):
+                agree = (self._buffer == query).any(axis=1)
+                if agree.any():
+                    parts.append(self._buffered[agree])
+        return [distinct(np.concatenate(parts)) if parts else self._buffered[:0] for parts in found]
+
+
+def _level(bands: NDArray[np.uint64], numbers: NDArray[np.int64]) -> _Level:
+    hashes = bands.ravel()
+    order = np.argsort(hashes, kind="stable")
+    return _Level(hashes[order], (order // bands.shape[1]).astype(np.uint32), numbers)
+
+
+def _with(levels: tuple[_Level, ...], last: _Level) -> tuple[_Level, ...]:
+    """Return the levels with one more, joined with those before it that are not larger."""
+    while levels and len(levels[-1].numbers) <= len(last.numbers):
+        before = levels[-1]
+        hashes = np.concatenate((before.hashes, last.hashes))
+        shifted = last.rows + np.uint32(len(before.numbers))
+        order = np.argsort(hashes, kind="stable")
+        last = _Level(
+            hashes[order],
+            np.concatenate((before.rows, shifted))[order],
+            np.concatenate((before.numbers, last.numbers)),
+        )
+        levels = levels[:-1]
+    return (*levels, last)

@@ -1,0 +1,56 @@
+"""The index of bands that grows finds what a comparison of all bands finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstore.search import band_index
+from simstore.search.band_index import BandIndex
+
+BANDS = 3
+
+
+@given(
+    st.lists(st.lists(st.tuples(*[st.integers(0, 6)] * BANDS), max_size=9), max_size=12),
+    st.lists(st.tuples(*[st.integers(0, 6)] * BANDS), max_size=5),
+    st.integers(1, 9),
+)
+def test_all_that_agree_in_a_band_are_found_and_nothing_without_an_equal_hash(
+    grown: list[list[tuple[int, ...]]], queries: list[tuple[int, ...]], buffered: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(band_index, "_BUFFERED", buffered)
+        index, held = BandIndex(BANDS), []
+        states = []
+        for rows in grown:
+            numbers = np.arange(len(rows)) * 2 + 5 + 2 * len(held)
+            bands = np.array(rows, np.uint64).reshape(-1, BANDS)
+            index = index.extended(bands, numbers)
+            held += list(zip(numbers.tolist(), rows, strict=True))
+            states.append((index, len(held)))
+        asked = np.array(queries, np.uint64).reshape(-1, BANDS)
+        # Those of before stay as they were.
+        for one, size in states:
+            found = one.candidates(asked)
+            assert len(one) == size
+            assert one.last_number == (held[size - 1][0] if size else 0)
+            for query, numbers in zip(queries, found, strict=True):
+                assert numbers.tolist() == sorted(set(numbers.tolist()))
+                agree = {n for n, row in held[:size] if any(map(int.__eq__, row, query))}
+                alike = {n for n, row in held[:size] if set(row) & set(query)}
+                assert agree <= set(numbers.tolist()) <= alike
+
+
+def test_levels_are_few_however_many_sketches_come_one_by_one() -> None:
+    index = BandIndex(BANDS)
+    random = np.random.default_rng(5)
+    bands = random.integers(0, 2**63, (3_000, BANDS)).astype(np.uint64)
+    for number, row in enumerate(bands):
+        index = index.extended(row[None, :], np.array([number]))
+    assert len(index._levels) <= 5
+    assert [found.tolist() for found in index.candidates(bands[::97])] == [
+        [number] for number in range(0, 3_000, 97)
+    ]

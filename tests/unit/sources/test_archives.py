@@ -1,0 +1,269 @@
+"""Zip and tar archives."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from simstore.model import Document, PassedOver, Rejection
+from simstore.sources.files import FileSource, open_sources
+from simstore.sources.named import source_named
+from simstore.sources.reader import ReadOptions
+from simstore.sources.source import Record, Source
+from simstore.sources.unpacking import zstd
+
+from .reading import documents, read_file, reasons
+
+FILES = {
+    "texts/a.txt": b"a text",
+    "texts/pages.txt": b"one\nriver\n\ftwo\nstone\n\f",
+    "lines.jsonl": b'{"id": 1, "text": "x"}\n{"id": 2}\n{"id": 3, "text": "z"}\n',
+    "lines.jsonl.gz": gzip.compress(b'{"id": 4, "text": "packed"}\n'),
+    "table.csv": b"id,text\n5,row\n",
+}
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def tarred(files: dict[str, bytes], format_: int = tarfile.PAX_FORMAT) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=format_) as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+PACKERS: dict[str, Callable[[dict[str, bytes]], bytes]] = {
+    "a.zip": zipped,
+    "a.tar": tarred,
+    "a.tar.gz": lambda files: gzip.compress(tarred(files)),
+    "a.tgz": lambda files: gzip.compress(tarred(files)),
+    "a.tar.bz2": lambda files: bz2.compress(tarred(files)),
+    "a.tar.xz": lambda files: lzma.compress(tarred(files)),
+    "a.tar.zst": lambda files: zstd.compress(tarred(files)),
+    "a.zip.gz": lambda files: gzip.compress(zipped(files)),
+    "old.tar": lambda files: tarred(files, tarfile.USTAR_FORMAT),
+    "gnu": lambda files: tarred(files, tarfile.GNU_FORMAT),
+}
+
+
+def pack(folder: Path, name: str, files: dict[str, bytes]) -> Path:
+    path = folder / name
+    path.write_bytes(PACKERS[name](files))
+    return path
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_members_are_read_by_their_own_readers(tmp_path: Path, name: str) -> None:
+    path = pack(tmp_path, name, FILES)
+    records = read_file(path)
+    assert documents(records) == [
+        (f"{path}!/texts/a.txt", "a text"),
+        ("one", "river\n"),
+        ("two", "stone\n"),
+        ("1", "x"),
+        ("3", "z"),
+        ("4", "packed"),
+        ("5", "row"),
+    ]
+    (rejected,) = [one for one in records if isinstance(one, Rejection)]
+    assert (rejected.source, rejected.position) == (f"{path}!/lines.jsonl", 1)
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_archive_on_standard_input_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    class Piped:
+        buffer = io.BytesIO(PACKERS[name](FILES))
+
+    monkeypatch.setattr(sys, "stdin", Piped)
+    (source,), _ = open_sources(["-"], ReadOptions())
+    found = documents(list(source.records()))
+    assert found[0] == ("-!/texts/a.txt", "a text")
+    assert len(found) == 7
+
+
+def sources_of(path: Path, position: int = 0, byte_offset: int = 0) -> list[tuple[int, int, str]]:
+    members = FileSource(str(path), ReadOptions()).members(position, byte_offset)
+    assert members is not None
+    return [
+        (one.number, one.byte_offset, one.source.name)
+        for one in members
+        if not isinstance(one.source, Record)
+    ]
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_members_are_the_same_from_any_of_them_on(tmp_path: Path, name: str) -> None:
+    path = pack(tmp_path, name, FILES)
+    whole = sources_of(path)
+    assert len(whole) == len(FILES)
+    for place, (number, byte_offset, _) in enumerate(whole):
+        assert sources_of(path, number, byte_offset) == whole[place:]
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar"])
+def test_records_of_a_member_are_the_same_from_any_of_them_on(tmp_path: Path, name: str) -> None:
+    path = pack(tmp_path, name, FILES)
+    for _, _, member in sources_of(path):
+        found = source_named(member, ReadOptions())
+        assert found is not None
+        whole = list(found.records())
+        for count, record in enumerate(whole, start=1):
+            found = source_named(member, ReadOptions())
+            assert found is not None
+            after = (record.position or 0) + 1, record.end_offset or 0
+            assert list(found.records(*after)) == whole[count:]
+
+
+def test_member_is_found_by_its_name(tmp_path: Path) -> None:
+    folder = tmp_path / "odd!"
+    folder.mkdir()
+    path = pack(folder, "a.zip", {"b.txt": b"text"})
+    assert source_named(str(path), ReadOptions()) is not None
+    assert source_named(f"{path}!/c.txt", ReadOptions()) is None
+    assert source_named(f"{tmp_path}/none.zip!/b.txt", ReadOptions()) is None
+    found = source_named(f"{path}!/b.txt", ReadOptions())
+    assert found is not None
+    assert documents(list(found.records())) == [(f"{path}!/b.txt", "text")]
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar"])
+@pytest.mark.parametrize("member", ["../b.txt", "a/../../b.txt", "/etc/b.txt", "C:\\b.txt"])
+def test_name_that_leads_out_of_the_archive_is_rejected(
+    tmp_path: Path, name: str, member: str
+) -> None:
+    path = pack(tmp_path, name, {member: b"text", "c.txt": b"fine"})
+    records = read_file(path)
+    assert [one.text for one in records if isinstance(one, Document)] == ["fine"]
+    assert reasons(records) == ["its name leads out of the archive"]
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar"])
+def test_what_is_no_document_is_passed_over_and_told(tmp_path: Path, name: str) -> None:
+    files = {"b.png": b"\x89PNG", ".hidden.txt": b"no", "__MACOSX/._b.txt": b"no", "c.txt": b"c"}
+    path = pack(tmp_path, name, files)
+    records = read_file(path)
+    assert len(documents(records)) == 1
+    assert [one.source for one in records if isinstance(one, PassedOver)] == [f"{path}!/b.png"]
+    assert len(documents(read_file(path, format="text"))) == 2
+
+
+def test_links_in_a_tar_archive_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE):
+            info = tarfile.TarInfo(f"link{kind.decode()}.txt")
+            info.type, info.linkname = kind, "/etc/passwd"
+            archive.addfile(info)
+    records = read_file(path)
+    assert [type(one) for one in records] == [PassedOver] * 3
+
+
+@pytest.mark.parametrize("inner", ["a.zip", "a.tar.gz"])
+def test_archive_in_an_archive_is_rejected(tmp_path: Path, inner: str) -> None:
+    path = pack(tmp_path, "a.zip", {inner: PACKERS[inner](FILES), "b.txt": b"fine"})
+    records = read_file(path)
+    assert documents(records) == [(f"{path}!/b.txt", "fine")]
+    assert "archive in an archive" in reasons(records)[0]
+
+
+def encrypted(files: dict[str, bytes]) -> bytes:
+    """Return a zip archive whose members say that they are encrypted."""
+    data = bytearray(zipped(files))
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        place = -1
+        while (place := data.find(mark, place + 1)) >= 0:
+            data[place + flags] |= 1
+    return bytes(data)
+
+
+def test_encrypted_member_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(encrypted({"a.txt": b"a", "b.txt": b"b"}))
+    assert reasons(read_file(path)) == ["it is encrypted"] * 2
+
+
+def test_member_whose_checksum_is_wrong_is_rejected_and_the_rest_is_read(tmp_path: Path) -> None:
+    data = bytearray(zipped({"a.jsonl": FILES["lines.jsonl"], "b.txt": b"fine"}))
+    crc = 14
+    data[crc] ^= 0xFF
+    data[data.find(b"PK\x01\x02") + crc + 2] ^= 0xFF
+    path = tmp_path / "a.zip"
+    path.write_bytes(data)
+    records = read_file(path)
+    assert documents(records)[-1] == (f"{path}!/b.txt", "fine")
+    assert "damaged" in reasons(records)[-1]
+    assert not any("\n" in reason for reason in reasons(records))
+
+
+def check_cut(path: Path, data: bytes) -> None:
+    """Whatever an archive is cut to, it is read up to there, and something tells of the cut."""
+    for cut in [*range(600, len(data) - 1_024, 173), len(data) - 1_024]:
+        path.write_bytes(data[:cut])
+        (source,), _ = open_sources([str(path)], ReadOptions())
+        assert told(source)
+
+
+def told(source: Source) -> bool:
+    from simstore.errors import UnreadableSource
+
+    try:
+        records = list(source.records())
+    except UnreadableSource:
+        return True
+    return bool(reasons(records))
+
+
+def test_tar_archive_that_breaks_off_is_told(tmp_path: Path) -> None:
+    check_cut(tmp_path / "a.tar", tarred({**FILES, "b.txt": b"x" * 5_000})[: 512 * 32])
+
+
+def test_zip_archive_that_breaks_off_is_told(tmp_path: Path) -> None:
+    data = zipped(FILES)
+    for cut in range(30, len(data), 61):
+        path = tmp_path / "a.zip"
+        path.write_bytes(data[:cut])
+        (source,), _ = open_sources([str(path)], ReadOptions())
+        assert told(source)
+
+
+def test_damaged_header_in_a_tar_archive_is_told(tmp_path: Path) -> None:
+    data = bytearray(tarred({"a.txt": b"a", "b.txt": b"b", "c.txt": b"c"}))
+    data[1_024 + 5] ^= 0xFF
+    path = tmp_path / "a.tar"
+    path.write_bytes(data)
+    (source,), _ = open_sources([str(path)], ReadOptions())
+    assert told(source)
+
+
+def test_members_of_an_archive_with_other_content_are_other_sources(tmp_path: Path) -> None:
+    def states() -> list[object]:
+        found = FileSource(str(path), ReadOptions()).members()
+        assert found is not None
+        return [one.source.state() for one in found if not isinstance(one.source, Record)]
+
+    path = pack(tmp_path, "a.zip", {"a.txt": b"a", "b.txt": b"b"})
+    first, second = states()
+    assert first != second
+    assert states() == [first, second]
+    pack(tmp_path, "a.zip", {"a.txt": b"a", "b.txt": b"c"})
+    assert not {first, second} & set(states())

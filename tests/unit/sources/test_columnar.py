@@ -1,0 +1,158 @@
+"""Parquet and Arrow."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simstore.model import Document, Rejection
+from simstore.sources.columnar import ArrowReader, ParquetReader
+from simstore.sources.fields import HistoryFields
+
+from .reading import check_goes_on_anywhere, documents, read_file, read_stream, reasons, rejections
+
+pytestmark = pytest.mark.parquet
+
+ROWS = [{"id": n, "text": f"text {n}", "site": "a.example"} for n in range(25)]
+EXPECTED = [(str(n), f"text {n}") for n in range(25)]
+FORMATS = ["parquet", "feather", "arrow", "stream"]
+
+
+@pytest.fixture(autouse=True)
+def pyarrow() -> Any:
+    return pytest.importorskip("pyarrow")
+
+
+def packed(rows: list[dict[str, Any]], kind: str, part: int = 10) -> bytes:
+    """Return a table as a file whose groups or batches have so many rows."""
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    table = pa.Table.from_pylist(rows)
+    out = io.BytesIO()
+    if kind == "parquet":
+        parquet.write_table(table, out, row_group_size=part)
+    elif kind == "feather":
+        feather.write_feather(table, out, chunksize=part)
+    else:
+        new = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+        with new(out, table.schema) as writer:
+            writer.write_table(table, max_chunksize=part)
+    return out.getvalue()
+
+
+def reader(kind: str) -> ParquetReader | ArrowReader:
+    return ParquetReader() if kind == "parquet" else ArrowReader()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_row_is_a_document_wherever_reading_begins(kind: str) -> None:
+    records = check_goes_on_anywhere(reader(kind), packed(ROWS, kind))
+    assert documents(records) == EXPECTED
+    assert [record.position for record in records] == list(range(25))
+    assert [record.byte_offset for record in records] == [0] * 10 + [1] * 10 + [2] * 5
+    first = records[0]
+    assert isinstance(first, Document)
+    assert first.metadata == {"site": "a.example"}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("part", [1, 7, 2_500])
+def test_size_of_groups_changes_nothing(kind: str, part: int) -> None:
+    rows = [{"text": f"{n}"} for n in range(2_500)]
+    records = read_stream(reader(kind), packed(rows, kind, part))
+    assert documents(records) == [(f"name:{n + 1}", f"{n}") for n in range(2_500)]
+
+
+def test_values_become_metadata_that_json_has_a_form_for() -> None:
+    row = {
+        "text": "t",
+        "when": datetime.datetime(2026, 5, 1, 12, tzinfo=datetime.UTC),
+        "day": datetime.date(2026, 5, 1),
+        "price": Decimal("1.50"),
+        "share": float("nan"),
+        "picture": b"\x89PNG",
+        "nested": {"deep": [1, None], "raw": b"x", "kept": True},
+        "lasting": datetime.timedelta(seconds=90),
+        "nothing": None,
+    }
+    (record,) = read_stream(ParquetReader(), packed([row], "parquet"))
+    assert isinstance(record, Document)
+    assert record.metadata == {
+        "when": "2026-05-01T12:00:00+00:00",
+        "day": "2026-05-01",
+        "price": "1.50",
+        "share": None,
+        "nested": {"deep": [1, None], "kept": True},
+        "lasting": 90.0,
+        "nothing": None,
+    }
+
+
+def test_times_and_links_are_taken_from_the_fields_that_are_named() -> None:
+    when = datetime.datetime(2026, 5, 1, tzinfo=datetime.UTC)
+    data = packed([{"text": "t", "crawled": when, "links": ["a", "b"]}], "parquet")
+    fields = HistoryFields(seen="crawled", links="links")
+    (record,) = read_stream(ParquetReader(), data, history_fields=fields)
+    assert isinstance(record, Document)
+    assert (record.seen_at, record.links, record.metadata) == (
+        int(when.timestamp()),
+        ("a", "b"),
+        {},
+    )
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_rows_without_a_text_are_rejected_and_the_rest_is_read(kind: str) -> None:
+    rows = [{"id": 1, "text": "a"}, {"id": 2, "text": None}, {"id": 3, "text": "c" * 101}]
+    records = read_stream(reader(kind), packed(rows, kind, 2), max_document_bytes=100)
+    assert documents(records) == [("1", "a")]
+    assert rejections(records) == [(1, 0), (2, 1)]
+    assert "is not a string" in reasons(records)[0]
+    assert "more than the limit" in reasons(records)[1]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_damaged_file_is_read_as_far_as_it_goes(kind: str) -> None:
+    data = packed(ROWS, kind, 5)
+    for cut in (8, len(data) // 2, len(data) - 1):
+        records = read_stream(reader(kind), data[:cut])
+        found = documents(records)
+        assert found == EXPECTED[: len(found)]
+        # The end mark of a stream of batches may be missing.
+        assert len(found) == len(records) - 1 or (kind == "stream" and len(found) == 25)
+        for one in records[len(found) :]:
+            assert isinstance(one, Rejection)
+            assert one.position == len(found)
+            assert "\n" not in one.reason
+
+
+def test_fields_in_objects_are_reached_by_dotted_paths() -> None:
+    rows = [{"content": {"body": "a", "more": 1}, "meta": {"id": "k"}}]
+    (record,) = read_stream(
+        ParquetReader(), packed(rows, "parquet"), text_field="content.body", key_field="meta.id"
+    )
+    assert isinstance(record, Document)
+    assert (record.key, record.text) == ("k", "a")
+    assert record.metadata == {"content": {"more": 1}, "meta": {}}
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.bin", "a.parquet.gz", "a.txt"])
+def test_parquet_is_told_by_its_content(tmp_path: Path, name: str) -> None:
+    import gzip
+
+    data = packed(ROWS, "parquet")
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert documents(read_file(path)) == EXPECTED
+
+
+def test_stream_of_batches_is_told_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "data-00000-of-00001.arrow"
+    path.write_bytes(packed(ROWS, "stream"))
+    assert documents(read_file(path)) == EXPECTED

@@ -1,0 +1,164 @@
+"""CSV and TSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from simstore.model import Document, Rejection
+from simstore.sources.delimited import DelimitedReader
+from simstore.sources.source import Record
+
+from .reading import check_goes_on_anywhere, documents, read_file, read_stream, reasons, rejections
+
+READER = DelimitedReader()
+
+
+def read_csv(data: bytes | str, **options: object) -> list[Record]:
+    encoded = data.encode() if isinstance(data, str) else data
+    return check_goes_on_anywhere(READER, encoded, **options)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_row_is_a_document_with_its_other_fields_as_metadata(end: str) -> None:
+    lines = ["id,title,text,site", "1,One,a text,a.example", "2,,,b.example"]
+    first, second = read_csv(end.join(lines) + end)
+    assert isinstance(first, Document)
+    assert (first.key, first.title, first.text) == ("1", "One", "a text")
+    assert first.metadata == {"site": "a.example"}
+    start = len(lines[0]) + len(end)
+    assert (first.byte_offset, first.end_offset) == (start, start + len(lines[1]) + len(end))
+    assert isinstance(second, Document)
+    assert (second.position, second.text) == (1, "")
+
+
+def test_quoted_fields_hold_separators_quotes_and_line_ends() -> None:
+    text = 'a, "b"\nc\r\n\n'
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([["key", "text"], ["k", text], ["l", "m"]])
+    assert documents(read_csv(out.getvalue())) == [("k", text), ("l", "m")]
+
+
+def test_row_without_key_field_is_named_by_its_number() -> None:
+    records = read_csv("text\na\n\nb\n")
+    assert documents(records) == [("name:1", "a"), ("name:3", "b")]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_separator_is_what_separates_most_in_the_first_row(delimiter: str) -> None:
+    rows = [["id", "text", "more"], ["1", "a, b; c", "x"]]
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    assert documents(read_csv(out.getvalue())) == [("1", "a, b; c")]
+
+
+def test_tsv_is_separated_by_tabs_alone() -> None:
+    data = b"id\ttext,a;b|c,d\n1\tx\n"
+    (record,) = read_stream(READER, data, "a.tsv.gz", text_field="text,a;b|c,d")
+    assert isinstance(record, Document)
+    assert record.text == "x"
+
+
+def test_byte_order_mark_is_no_part_of_the_first_name() -> None:
+    assert documents(read_csv("\ufeffid,text\n1,a\n")) == [("1", "a")]
+
+
+def test_rows_that_do_not_fit_are_rejected_with_their_places_and_the_rest_is_read() -> None:
+    rows = [b"id,text\n", b"1,a\n", b"2\n", b"3,b,c\n", b"4,\xff\n", b'5,"x"y\n', b"6,z\n"]
+    records = read_csv(b"".join(rows))
+    assert documents(records) == [("1", "a"), ("6", "z")]
+    starts = [sum(map(len, rows[:n])) for n in range(len(rows))]
+    assert rejections(records) == [(n - 1, starts[n]) for n in (2, 3, 4, 5)]
+    assert [one.head for one in records if isinstance(one, Rejection)] == [
+        rows[n] for n in (2, 3, 4, 5)
+    ]
+    assert reasons(records)[:3] == [
+        "1 fields; the first row has 2",
+        "3 fields; the first row has 2",
+        "not UTF-8",
+    ]
+    assert "not CSV" in reasons(records)[3]
+
+
+def test_quote_that_is_never_closed_costs_one_line() -> None:
+    records = read_csv('id,text\n1,"a\n2,b\n3,c\n')
+    assert documents(records) == [("2", "b"), ("3", "c")]
+    assert reasons(records) == ["a quote is not closed"]
+
+
+def test_quote_that_swallows_more_than_the_limit_costs_one_line() -> None:
+    more = "".join(f"{n},b{n}\n" for n in range(2, 60))
+    records = read_csv(f'id,text\n1,"a\n{more}', max_document_bytes=100)
+    assert documents(records) == [(str(n), f"b{n}") for n in range(2, 60)]
+    assert rejections(records) == [(0, 8)]
+    assert "limit" in reasons(records)[0]
+
+
+def test_row_longer_than_the_limit_is_rejected_and_not_held() -> None:
+    records = read_csv(f"id,text\n1,{'a' * 5_000}\n2,b\n", max_document_bytes=100)
+    assert documents(records) == [("2", "b")]
+    (rejected,) = [one for one in records if isinstance(one, Rejection)]
+    assert (rejected.byte_offset, rejected.end_offset) == (8, 8 + 2 + 5_000 + 1)
+    assert len(rejected.head) <= 200
+
+
+def test_text_longer_than_the_limit_of_the_library_is_read() -> None:
+    text = "long " * 100_000
+    assert documents(read_csv(f'id,text\n1,"{text}"\n')) == [("1", text)]
+
+
+def test_nul_bytes_are_text() -> None:
+    assert documents(read_csv(b"id,text\n1,a\x00b\n")) == [("1", "a\x00b")]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"id,content of it\n1,a\n", "no text: the first row names none of the fields"),
+        (b"\n\n", "it is blank"),
+        (b'"id,text\n1,a\n', "a quote is not closed"),
+        ("id,text\n".encode("utf-16"), "UTF-16"),
+    ],
+)
+def test_file_whose_first_row_names_no_text_is_one_rejection(data: bytes, reason: str) -> None:
+    records = read_stream(READER, data)
+    assert rejections(records) == [(0, 0)]
+    assert reason in reasons(records)[0]
+
+
+def test_names_that_stand_twice_are_told_apart() -> None:
+    (record,) = read_csv("text,a,a,\nx,1,2,3\n")
+    assert isinstance(record, Document)
+    assert record.metadata == {"a": "1", "a.2": "2", "": "3"}
+
+
+def test_empty_file_and_names_alone_hold_nothing() -> None:
+    assert read_csv(b"") == []
+    assert read_csv(b"id,text\n") == []
+
+
+def test_fields_can_be_named() -> None:
+    records = read_csv("number,words\n7,a\n", key_field="number", text_field="words")
+    assert documents(records) == [("7", "a")]
+    records = read_csv("number,text\n7,a\n", key_field="id")
+    assert reasons(records) == ["no key: the field id is missing"]
+
+
+def test_same_rows_as_json_lines_and_as_csv_are_the_same_documents(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "title": f"t{n}", "text": f"text {n}", "x": "y"} for n in range(20)]
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def content(name: str) -> list[object]:
+        found = read_file(tmp_path / name)
+        return [(d.key, d.text, d.title, d.metadata) for d in found if isinstance(d, Document)]
+
+    assert content("a.csv") == content("a.jsonl")
+    assert len(content("a.csv")) == 20
