@@ -56,6 +56,7 @@ from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from simstore.reports.known_filter import KnownFilter
+    from simstore.reports.store_figures import StoreFigures
     from simstore.search.evaluation import Evaluation
     from simstore.services.choose import SchemeChoice
     from simstore.services.cluster import ClusterOptions
@@ -384,7 +385,7 @@ class Store:
             collection: Only documents of this collection.
             dry_run: Only count.
             refresh: Refresh a live store at the end.
-            batch_documents: Most documents a transaction; None: 4,000.
+            batch_documents: Most documents a transaction; None: 8,000.
             on_progress: Called with documents done and in all.
             on_refresh: Called with documents refreshed and in all.
 
@@ -954,6 +955,17 @@ class Store:
         from simstore.services import show
 
         return show.statistics(self._opened)
+
+    def figures(self, *, on_progress: Progress | None = None) -> StoreFigures:
+        """Return the store over time: documents, duplicates, kept clusters, vocabulary.
+
+        Args:
+            on_progress: Called with documents of a sample counted, and its size.
+        """
+        self._check_takes_documents()
+        from simstore.services.figures import store_figures
+
+        return store_figures(self._opened, on_progress)
 
     def scheme(self) -> dict[str, Any]:
         """Return the scheme's name, version, bits and options."""

@@ -149,7 +149,10 @@ def _record(document: Any) -> dict[str, Any]:
 def remove(
     keys: tuple[str, ...], keys_from: str | None, ignore_missing: bool, no_refresh: bool
 ) -> None:
-    """Remove documents: all that are named, or none where one is not there."""
+    """Remove documents: all that are named, or none where one is not there.
+
+    Keys that were skipped as duplicates are forgotten.
+    """
     wanted = all_keys(keys, keys_from)
     orphans: list[str] = []
     with (

@@ -45,7 +45,7 @@ _DIGEST_DIGITS = 32
     "batch_documents",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Documents a transaction.  [default: 4,000]",
+    help="Documents a transaction.  [default: 8,000]",
 )
 @click.option("--no-refresh", is_flag=True, help="Leave a live store stale; refresh it later.")
 @common_options

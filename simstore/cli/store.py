@@ -87,20 +87,53 @@ def init(
     log.info("made %s: scheme %s, M = %d", printable(store_place()), facts["scheme"], facts["bits"])
 
 
-@click.command()
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore stats                            in numbers\n"
+        "  simstore stats --plot store.png           and over time, in one picture\n"
+        "  simstore stats --plot pictures/           each as a picture of its own, PNG and SVG\n"
+        "  simstore stats --plot s.svg --format json with the figures behind it\n\n"
+        "Pictures need Matplotlib (pip install 'simstore[plots]')."
+    )
+)
+@click.option(
+    "--plot",
+    metavar="FILE-OR-FOLDER",
+    help="Draw documents, duplicates, clusters, distances and vocabulary: FILE.png, FILE.svg, or a "
+    "folder for a picture of each. Clusters are those that `simstore clusters` keeps.",
+)
+@click.option("--force", is_flag=True, help="Replace pictures that are there.")
 @format_option("table", "json")
 @common_options
-def stats(output_format: str) -> None:
-    """Show the store in numbers."""
+def stats(plot: str | None, force: bool, output_format: str) -> None:
+    """Show the store in numbers, and over time in pictures."""
+    if force and plot is None:
+        raise click.UsageError("--force replaces what --plot draws: give that too")
+    figures = None
     with open_store(read_only=True) as store:
         found = store.statistics()
         scheme = store.scheme()
+        if plot is not None:
+            from simstore.cli.plots import check_plot, write_plots
+
+            check_plot(plot, replace=force)
+            with progress("count") as show:
+                figures = store.figures(on_progress=show)
+            write_plots(
+                plot,
+                figures,
+                f"{printable(found.path)}, {found.document_count:,} documents",
+                replace=force,
+            )
     record: dict[str, Any] = {}
     for name, value in asdict(found).items():
         record[name] = value
         if name == "bits":
             record["scheme_options"] = {n: v for n, v in scheme.items() if n not in record}
     if output_format == "json":
+        if figures is not None:
+            record["figures"] = figures.record()
         click.echo(to_json(record, indent=2))
         return
     record["scheme_options"] = ", ".join(_words_of(record["scheme_options"]))

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import band_values
-from simstore.fingerprint.simhash import to_integers
+from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.search.agreement import pair_codes
 from simstore.search.bands import colliding_pairs
 from simstore.search.near_pairs import near_pairs
-from simstore.search.plan import check_radius, default_radius
+from simstore.search.plan import (
+    PAGE_RATES,
+    TAIL_RATES,
+    Plan,
+    Rates,
+    check_radius,
+    choose_plan,
+    default_radius,
+    uniform_costs,
+)
 from simstore.search.scan import scan_many
 from simstore.services.batch_lookup import near_many
 from simstore.services.lookup import Lookup
@@ -113,11 +123,11 @@ class EdgeCandidates:
         row, bits = self._row, self._state.scheme.bits
         if row is None:
             return []
-        distinct, which = np.unique(np.stack(words), axis=0, return_inverse=True)
-        places_of: list[list[int]] = [[] for _ in distinct]
-        for place, number in zip(places, which.reshape(-1).tolist(), strict=True):
-            places_of[number].append(place)
-        turns, values = self._fingerprints_near(distinct)
+        places_of: dict[int, list[int]] = {}
+        for place, value in zip(places, to_integers(np.stack(words)), strict=True):
+            places_of.setdefault(value, []).append(place)
+        asked = list(places_of)
+        turns, values = self._fingerprints_near(to_words(asked, bits))
         linked: dict[int, list[int]] = {}
         for value, document_id in fingerprints.holders_of(
             self._connection, bits, row.generation_id, list(dict.fromkeys(values))
@@ -127,7 +137,7 @@ class EdgeCandidates:
             (place, document_id)
             for turn, value in zip(turns, values, strict=True)
             for document_id in linked.get(value, ())
-            for place in places_of[turn]
+            for place in places_of[asked[turn]]
         ]
 
     def _fingerprints_near(self, queries: NDArray[np.uint64]) -> tuple[list[int], list[int]]:
@@ -136,7 +146,9 @@ class EdgeCandidates:
         if row is None:
             return [], []
         lookup = Lookup(self._connection, bits, row, self._opened.database.label)
-        plan = lookup.plan(radius, query_count=len(queries))
+        tail = row.fingerprint_count - row.packed_count
+        rates = PAGE_RATES if row.packed_count > tail else TAIL_RATES
+        plan = _plan(bits, radius, row.fingerprint_count.bit_length(), len(queries), rates)
         turns: list[int] = []
         values: list[int] = []
         if plan.method == "scan":
@@ -144,7 +156,7 @@ class EdgeCandidates:
                 rows, positions, _ = scan_many(part, queries, radius)
                 turns += rows.tolist()
                 values += to_integers(part[positions])
-        elif row.fingerprint_count - row.packed_count > _TAIL_EACH * len(queries):
+        elif tail > _TAIL_EACH * len(queries) or len(queries) == 1:
             for turn, value in enumerate(to_integers(queries)):
                 for near, _ in lookup.search(value, radius, plan).found:
                     turns.append(turn)
@@ -153,3 +165,11 @@ class EdgeCandidates:
             found = near_many(self._connection, bits, row, queries, radius, plan.thresholds)
             turns, values = found.rows.tolist(), to_integers(found.words)
         return turns, values
+
+
+@lru_cache(256)
+def _plan(bits: int, radius: int, count_bits: int, query_count: int, rates: Rates) -> Plan:
+    """Return how to look among about ``2**count_bits`` fingerprints; any plan finds all."""
+    count = 1 << count_bits
+    costs = uniform_costs(bits, radius, count, rates)
+    return choose_plan(costs, radius, count, query_count=query_count, rates=rates)

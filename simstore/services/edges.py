@@ -139,7 +139,7 @@ class EdgeSearch:
     def _verified(self, pairs: Sequence[tuple[Probed, Probed]]) -> list[Verified | None]:
         """Return how much the texts of each pair resemble each other; None: it is no edge."""
         text_kept = self._state.settings.text_kept
-        compared = [(a, b) for a, b in pairs if a.digest != b.digest]
+        compared = [(a, b) for a, b in pairs if a.digest != b.digest and self._may_reach(a, b)]
         shares = self._exact(compared) if text_kept else self._estimated(compared)
         least = self._state.scheme.least_features
         judged = iter(shares)
@@ -147,6 +147,9 @@ class EdgeSearch:
         for one, other in pairs:
             if one.digest == other.digest:
                 result.append(Verified(1.0, _distance(one, other), "same"))
+                continue
+            if not self._may_reach(one, other):
+                result.append(None)
                 continue
             share, ratio = next(judged)
             # Of two sets, the smaller lies within the larger where their resemblance is the ratio
@@ -158,6 +161,13 @@ class EdgeSearch:
             else:
                 result.append(None)
         return result
+
+    def _may_reach(self, one: Probed, other: Probed) -> bool:
+        """Return whether two texts may have an edge: sets of very different sizes have none."""
+        sizes = one.shingle_count, other.shingle_count
+        if sizes[0] is None or sizes[1] is None:
+            return True
+        return _ratio(sizes[0], sizes[1]) >= self._least
 
     def _exact(self, pairs: Sequence[tuple[Probed, Probed]]) -> list[tuple[float, float]]:
         """Return resemblance and ratio of sizes of each pair, from the texts."""

@@ -25,8 +25,10 @@ def let_go(connection: Connection, batch: PreparedBatch, decisions: Decisions) -
     if not decisions.renewed or not duplicates.are_there(connection):
         return []
     screen = decisions.screen
-    again = set() if screen is None else {batch.keys[place] for place in screen.again}
-    duplicates.drop_many(connection, sorted(decisions.renewed - again))
+    told_of = decisions.renewed
+    if screen is not None:
+        told_of = told_of & screen.known.keys() - {batch.keys[place] for place in screen.again}
+    duplicates.drop_many(connection, sorted(told_of))
     changed = [
         stored.document_id
         for key in sorted(decisions.renewed)

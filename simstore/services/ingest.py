@@ -145,6 +145,7 @@ class _Run:
         run_id: None until its first commit.
         state: What stood at its last commit.
         orphans: Keys that were skipped because of documents which it removed or changed.
+        packed_at: Documents that it had written when it last looked whether a tail is long.
     """
 
     names: Sequence[str]
@@ -158,6 +159,7 @@ class _Run:
     total_bytes: int | None = 0
     finished_bytes: int = 0
     orphans: set[bytes] = field(default_factory=set)
+    packed_at: int = 0
 
     def forget(self, name: str) -> None:
         """Forget a source that was read to its end."""
@@ -215,7 +217,11 @@ def _look_up(connection: Connection, run: _Run, source: Source, *, from_start: b
         if known and not from_start:
             before = known[1]
             goes_on = not before.complete and before.is_same_content(state)
-            if goes_on or source.has_grown(before):
+            # A record that was rejected last may have broken off.
+            if goes_on or (
+                source.has_grown(before)
+                and not runs.is_rejected(connection, encode(source.name), before.position - 1)
+            ):
                 state = replace(state, position=before.position, byte_offset=before.byte_offset)
                 run.resumed_at[source.name] = state.position
         run.states[source.name] = state
@@ -237,6 +243,8 @@ def _run(
             ends_run = is_last and not refused
             _commit(opened, run, works, observer, options.check, ends_run=ends_run)
             finished = is_last and not refused
+            if options.check is not None and not finished:
+                _pack_under_way(opened, run)
             if refused:
                 raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
             if observer.should_stop() and not is_last:
@@ -275,6 +283,14 @@ def _run(
     if run.state is None or written >= often or run.state.settings.changes % often == 0:
         pack.pack_long_tail(opened)
     return summary
+
+
+def _pack_under_way(opened: OpenStore, run: _Run) -> None:
+    """Pack what a run that looks documents up has stored: it holds a tail in memory."""
+    written = run.counts["added"] + run.counts["updated"] + run.counts["flagged"]
+    if written - run.packed_at >= pack.LONG_TAIL:
+        run.packed_at = written
+        pack.pack_long_tail(opened)
 
 
 class _Stopped(Exception):

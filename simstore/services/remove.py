@@ -10,11 +10,12 @@ from simstore.services.cluster_changes import note_changes
 from simstore.services.opened import OpenStore, State
 from simstore.services.refresh import Progress, refresh
 from simstore.storage import deltas, documents, fingerprints, generations
+from simstore.storage import duplicates as duplicate_rows
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
 # Documents a transaction: a page of fingerprints that loses several is written once for all.
-BATCH_DOCUMENTS = 4_000
+BATCH_DOCUMENTS = 8_000
 
 
 def remove_documents(
@@ -29,7 +30,8 @@ def remove_documents(
 ) -> int:
     """Remove the documents with these keys, in batches; return how many there were.
 
-    A process that is killed has removed whole batches.
+    A key that was skipped as a duplicate is forgotten, and counts. A process that is killed has
+    removed whole batches.
 
     Args:
         opened: The store.
@@ -49,18 +51,24 @@ def remove_documents(
     with opened.database.read() as connection:
         opened.state(connection)
         found = documents.numbers_of(connection, wanted)
-    for key in wanted:
-        if key not in found and not missing_ok:
+        others = [key for key in wanted if key not in found]
+        noted = duplicate_rows.by_keys(connection, others)
+    for key in others:
+        if key not in noted and not missing_ok:
             raise DocumentNotFound(key.decode("utf-8", "surrogateescape"))
-    # In the order of ingest, which is that of most tables.
-    wanted = sorted(found, key=found.__getitem__)
+    # In the order of ingest, which is that of most tables; what was skipped has none.
+    wanted = [*noted, *sorted(found, key=found.__getitem__)]
     removed = done = 0
     for part in documents.chunks(wanted, BATCH_DOCUMENTS):
         with opened.write() as connection:
             # Others may have removed some meanwhile, and added them again.
-            ids = list(documents.numbers_of(connection, part).values())
-            orphans = remove_batch(opened, connection, ids)
-        removed += len(ids)
+            numbers = documents.numbers_of(connection, part)
+            # Before the documents: what is forgotten is no orphan.
+            unstored = [key for key in part if key not in numbers]
+            forgotten = duplicate_rows.by_keys(connection, unstored)
+            duplicate_rows.drop_many(connection, list(forgotten))
+            orphans = remove_batch(opened, connection, list(numbers.values()))
+        removed += len(numbers) + len(forgotten)
         done += len(part)
         if on_orphan is not None:
             for orphan in orphans:

@@ -134,7 +134,8 @@ class _Cutter:
                         self._append(member.source, source.name)
                     else:
                         yield from self._read_member(member.source)
-                    self._archive.position += 1
+                    self._archive.position = member.number + 1
+                    self._archive.byte_offset = member.end_offset
                     yield from self._cut_between()
             else:
                 yield from self._read_records(mark)

@@ -136,7 +136,7 @@ def zip_members(archive: Archive, opened: io.BufferedReader, position: int) -> I
             member = _member(
                 archive, info.filename, info.file_size, info.header_offset, opener, refusal
             )
-            yield Member(number, info.header_offset, member)
+            yield Member(number, info.header_offset, info.header_offset, member)
 
 
 def tar_members(
@@ -161,7 +161,7 @@ def tar_members(
         while (info := found.next()) is not None:
             # It would remember each.
             found.members.clear()  # type: ignore[attr-defined]
-            offset = byte_offset + info.offset
+            offset, end = byte_offset + info.offset, byte_offset + found.offset
             if not info.isdir() and not _is_hidden(info.name):
 
                 @contextmanager
@@ -173,7 +173,7 @@ def tar_members(
                 else:
                     name = f"{archive.name}{SEPARATOR}{info.name}"
                     member = PassedOver(name, 0, 0, 0, "it is a link or a device, not a file")
-                yield Member(number, offset, member)
+                yield Member(number, offset, end, member)
             number += 1
     except _BROKEN as error:
         raise _damaged(archive.name, error) from None

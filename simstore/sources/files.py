@@ -95,7 +95,7 @@ class FileSource:
         Of an archive: the records of all its members. Standard input begins where it begins.
         """
         try:
-            members = self.members()
+            members = self.members() if self._looked is None else None
             if members is not None:
                 yield from _records_of(members)
             elif self._looked is not None:

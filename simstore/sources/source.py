@@ -66,9 +66,11 @@ class Member:
     Attributes:
         number: Its number in the archive, from 0; folders count.
         byte_offset: Where it begins in the (decompressed) archive.
+        end_offset: Where the next one begins.
         source: The file; or why it is not read.
     """
 
     number: int
     byte_offset: int
+    end_offset: int
     source: Source | Rejection | PassedOver

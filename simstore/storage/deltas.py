@@ -159,13 +159,14 @@ def merge_many(connection: Connection, scheme_id: int, appended: int) -> None:
 
 
 def _make_one(connection: Connection, scheme_id: int, after: int) -> None:
-    """Make one of the changes above a number that name terms, under the number of the last."""
+    """Make one of the small changes above a number that name terms, under that of the last."""
     rows = fetch(
         connection,
         "SELECT delta_id, delta FROM vocabulary_delta WHERE scheme_id = ? AND delta_id > ? "
-        "ORDER BY delta_id",
+        "AND length(delta) < ? ORDER BY delta_id",
         scheme_id,
         after,
+        _LONG_BYTES // _TOGETHER,
     )
     named = [(number, packed) for number, packed in rows if codecs.names_terms(packed)]
     if len(named) < 2:

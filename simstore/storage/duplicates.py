@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, func, select, update
 
 from simstore.storage.documents import chunks
-from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.rows import change_in, execute, fetch, insert_rows, select_in
 from simstore.storage.schema import duplicate
 
 _COLUMNS = (
@@ -77,8 +77,7 @@ def put_many(connection: Connection, rows: Sequence[DuplicateRow]) -> None:
 
 def drop_many(connection: Connection, keys: Sequence[bytes]) -> None:
     """Forget what these keys duplicate."""
-    for part in chunks(keys):
-        connection.execute(delete(duplicate).where(duplicate.c.key.in_(part)))
+    change_in(connection, "DELETE FROM duplicate WHERE key IN ({})", keys)
 
 
 def touch_many(connection: Connection, times: Sequence[tuple[bytes, int]]) -> None:

@@ -77,8 +77,10 @@ def _summed(held: Sequence[NamedCounts]) -> NamedCounts:
     sums = np.zeros((2, len(firsts)), np.int64)
     np.add.at(sums[0], numbers, documents)
     np.add.at(sums[1], numbers, totals)
-    kept = [data[ends[first] : ends[first + 1]] for first in firsts.tolist()]
-    return (*packed(kept), sums[0], sums[1])
+    begins, sizes = ends[firsts], lengths[firsts]
+    kept = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    places = np.arange(kept[-1]) + np.repeat(begins - kept[:-1], sizes)
+    return np.frombuffer(data, np.uint8)[places].tobytes(), kept, sums[0], sums[1]
 
 
 def _numbered(data: bytes, ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

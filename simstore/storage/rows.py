@@ -85,13 +85,33 @@ def select_in(
         values: The values, each once.
         others: The other parameters.
     """
+    for marks, part in _parts(values):
+        yield from fetch(connection, statement.format(marks), *others, *part)
+
+
+def change_in(connection: Connection, statement: str, values: Sequence[Any], *others: Any) -> int:
+    """Run a statement for a list of values, however long; return how many rows it changed.
+
+    Args:
+        connection: A writer.
+        statement: As for :func:`select_in`.
+        values: The values, each once.
+        others: The other parameters.
+    """
+    return sum(
+        execute(connection, statement.format(marks), *others, *part)
+        for marks, part in _parts(values)
+    )
+
+
+def _parts(values: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield values, some at a time, with a mark for each."""
     most = _LOOKED_UP[0]
     for start in range(0, len(values), most):
-        part = values[start : start + most]
+        part = tuple(values[start : start + most])
         size = min(size for size in _LOOKED_UP if size >= len(part))
-        # A value that is asked for again takes less than another statement, and gives no row twice.
-        more = (part[0],) * (size - len(part))
-        yield from fetch(connection, statement.format(_marks(size)), *others, *part, *more)
+        # A value that is given again takes less than another statement, and meets no row twice.
+        yield _marks(size), part + (part[0],) * (size - len(part))
 
 
 @lru_cache(256)

@@ -220,6 +220,12 @@ def drop_old_rejections(
     connection.execute(delete(reject).where(of_source, c.run_id != run_id))
 
 
+def is_rejected(connection: Connection, name: bytes, position: int) -> bool:
+    """Return whether a record of a source is kept as rejected."""
+    found = select(reject.c.reject_id).where(reject.c.source == name, reject.c.position == position)
+    return connection.execute(found.limit(1)).first() is not None
+
+
 def drop_rejections_at(connection: Connection, places: Sequence[tuple[str, int]]) -> None:
     """Delete the rejects of some places, each a source and a position."""
     for name, position in places:

@@ -98,10 +98,8 @@ def _rows(
     name: Literal["sketch_id", "document_id"],
     numbers: Sequence[int],
 ) -> dict[int, StoredSketch]:
-    statement = (
-        "SELECT sketch_id, document_id, size, sketch FROM sketch "
-        f"WHERE scheme_id = ? AND {name} IN ({{}})"
-    )
+    columns = "sketch_id, document_id, size, sketch"
+    statement = f"SELECT {columns} FROM sketch WHERE scheme_id = ? AND {name} IN ({{}})"  # noqa: S608 - one of two names
     rows = select_in(connection, statement, numbers, scheme_id)
     return {row[1]: StoredSketch(*row) for row in rows}
 

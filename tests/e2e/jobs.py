@@ -14,6 +14,7 @@ from simstore.cli.simtool import main as simtool_main
 from simstore.errors import SimstoreError
 from simstore.model import Document, QueryOptions
 from simstore.services import ingest as ingest_service
+from simstore.services import kept_clusters as kept_service
 from simstore.services import pack_fingerprints as pack_service
 from simstore.services import refresh as refresh_service
 from simstore.services import reindex as reindex_service
@@ -150,6 +151,15 @@ def limited_ingest(place: str, names: list[str], limit_bytes: int) -> None:
         ingest(place, names, batch_documents=50)
     except SimstoreError as error:
         say(f"{type(error).__name__} {error.exit_code}")
+
+
+def keep_clusters(place: str, batch_texts: int, rebuild: bool = False) -> None:
+    """Bring clusters up to date in small batches."""
+    kept_service.BATCH_TEXTS = batch_texts
+    with Store.open(place) as store:
+        say("open")
+        store.keep_clusters(rebuild=rebuild, on_progress=lambda done, _total: say(done))
+    say("done")
 
 
 def refresh(place: str, batch_documents: int = 10, force: bool = False) -> None:

@@ -141,3 +141,43 @@ def test_mistakes_are_refused_in_a_line(
 def test_a_device_is_written_to_as_it_is(shell: Shell) -> None:
     done = shell("export", "-o", "/dev/null")
     assert done.error_lines == ["/dev/null: 4 documents"]
+
+
+@pytest.mark.plots
+def test_stats_draws_a_store(shell: Shell) -> None:
+    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
+    shell("clusters")
+    done = shell("stats", "--plot", "store.png")
+    assert done.error_lines == ["store.png"]
+    assert (shell.folder / "store.png").read_bytes().startswith(b"\x89PNG")
+    assert_refused(shell("stats", "--plot", "store.png", code=4), 4, "--force")
+    record = json.loads(shell("stats", "--plot", "store.svg", "--format", "json").text)
+    figures = record["figures"]
+    assert sum(slot["documents"] for slot in figures["slots"]) == record["document_count"] == 4
+    assert figures["cluster_sizes"] == {"3": 1}
+    assert b"<svg" in (shell.folder / "store.svg").read_bytes()
+    shell("stats", "--plot", "pictures/")
+    drawn = {path.name for path in (shell.folder / "pictures").iterdir()}
+    panels = {"overview", "growth", "duplicates", "sizes", "distances", "vocabulary"}
+    assert drawn == {f"{name}.{form}" for name in panels for form in ("png", "svg")}
+    shell("stats", "--plot", "pictures", "--force")
+
+
+@pytest.mark.plots
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--plot", "store.pdf"], 2, ".png, a .svg, or a folder"),
+        (["--plot", "article.txt/"], 6, "cannot be made"),
+        (["--plot", "none/x.png"], 6, "cannot be written"),
+        (["--force"], 2, "--plot"),
+    ],
+)
+def test_mistakes_of_drawing(shell: Shell, words: list[str], code: int, said: str) -> None:
+    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
+    assert_refused(shell("stats", *words, code=code), code, said)
+
+
+def test_without_matplotlib_the_extra_is_named(shell: Shell) -> None:
+    done = shell("stats", "--plot", "x.png", code=2, blocked=["matplotlib"])
+    assert_refused(done, 2, "simstore[plots]")

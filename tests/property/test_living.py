@@ -39,7 +39,10 @@ times = st.integers(1, 60).map(lambda day: day * 86_400)
 modes = st.sampled_from(["keep", "flag", "skip"])
 Given = tuple[str, str, int]
 batches = st.lists(
-    st.tuples(keys, texts, times), min_size=1, max_size=6, unique_by=lambda one: one[0]
+    st.tuples(st.one_of(keys, st.sampled_from(["alike 0", "alike 1"])), texts, times),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda one: one[0],
 )
 SCHEMES = {
     "web": SchemeChoice("web"),
@@ -93,9 +96,16 @@ class Life(RuleBasedStateMachine):
         choice = SCHEMES[self.scheme]
         return Store.create(self.folder / name, scheme=choice, synchronous="normal")
 
-    @initialize(given=batches)
-    def begin(self, given: list[Given]) -> None:
-        self.add(given, "keep", 2, refresh=True)
+    @initialize(
+        family=st.lists(st.sampled_from(WINDOWS[:5] + NEAR[:5]), min_size=3, max_size=5),
+        given=batches,
+        clustered=st.booleans(),
+    )
+    def begin(self, family: list[str], given: list[Given], clustered: bool) -> None:
+        alike = [(f"alike {number}", text, 30 * 86_400) for number, text in enumerate(family)]
+        self.add([*alike, *given], "keep", 2, refresh=True)
+        if clustered:
+            self.cluster(3)
 
     @rule(
         given=batches,

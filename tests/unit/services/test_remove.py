@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import DocumentNotFound
+from simstore.services import remove
 from simstore.services.choose import SchemeChoice
 
 from .stores import SIMTOOL, TEXTS, WEB, filled, rows
@@ -74,4 +75,65 @@ def test_more_documents_than_a_statement_takes_are_removed(tmp_path: Path) -> No
         store.add_many([(key, "text") for key in keys], threads=1)
         assert store.remove(*keys) == len(keys)
         assert [one.key for one in store] == list(TEXTS)
+        assert store.fsck() == []
+
+
+def test_removal_tells_of_keys_that_were_skipped_because_of_it(tmp_path: Path) -> None:
+    orphans: list[str] = []
+    done = []
+    with filled(tmp_path) as store:
+        for key in ("one", "two"):
+            assert store.add(key, TEXTS["bread"], on_duplicate="skip") == "skipped"
+        store.remove("stone", on_orphan=orphans.append)
+        assert orphans == []
+        store.remove(
+            "bread",
+            on_orphan=orphans.append,
+            on_progress=lambda *amounts: done.append(amounts),
+        )
+        assert (orphans, done) == (["one", "two"], [(1, 1)])
+
+
+def test_key_that_was_skipped_is_forgotten(tmp_path: Path) -> None:
+    orphans: list[str] = []
+    with filled(tmp_path) as store:
+        store.add("one", TEXTS["bread"], on_duplicate="skip")
+        store.add("two", TEXTS["stone"], on_duplicate="skip")
+        assert store.remove("one") == 1
+        assert store.seen("one") is None
+        # With its original: what is forgotten needs no ingest.
+        assert store.remove("stone", "two", on_orphan=orphans.append) == 2
+        assert list(store.duplicates()) == []
+        assert orphans == []
+        with pytest.raises(DocumentNotFound):
+            store.remove("one")
+
+
+def test_missing_keys_are_passed_over_where_asked_for(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        assert store.remove("nobody", "bread", missing_ok=True) == 1
+        assert store.remove("nobody", missing_ok=True) == 0
+
+
+@pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
+def test_removal_in_several_batches_goes_on_after_an_interruption(
+    tmp_path: Path, scheme: SchemeChoice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(done: int, _total: int) -> None:
+        if done >= 4:
+            raise Interrupted
+
+    monkeypatch.setattr(remove, "BATCH_DOCUMENTS", 2)
+    gone = [key for key in TEXTS if key != "bread"]
+    with filled(tmp_path, scheme) as store:
+        with pytest.raises(Interrupted):
+            store.remove(*gone, on_progress=interrupt)
+        assert len(store) == len(TEXTS) - 4
+        assert store.fsck() == []
+        assert store.remove(*gone, missing_ok=True) == len(gone) - 4
+        assert [one.key for one in store] == ["bread"]
+        assert store.statistics().fresh
         assert store.fsck() == []

@@ -9,6 +9,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Duplicate, IngestSummary
+from simstore.services import pack
 from simstore.services.check_insert import check_and_store
 from simstore.services.choose import SchemeChoice
 from simstore.services.ingest import IngestOptions, Observer
@@ -203,6 +204,21 @@ def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: St
         interrupted()
     assert add(store, ("b", UNLIKE), mode="skip").added == 1
     assert add(store, ("c", UNLIKE), mode="skip").skipped == 1
+
+
+def test_a_long_run_that_looks_documents_up_packs_its_tail_under_way(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack, "LONG_TAIL", 20)
+    unpacked: list[int] = []
+    observer = Observer(on_progress=lambda _: unpacked.append(store.statistics().unpacked_sketches))
+    documents = [
+        (str(n), f"{UNLIKE} {n} " + " ".join(f"{n}x{m}" for m in range(9))) for n in range(99)
+    ]
+    add(store, *documents, *documents[:5], mode="flag", batch_documents=10, observer=observer)
+    assert max(unpacked) <= 40
+    add(store, *((f"copy of {key}", text) for key, text in documents), mode="skip")
+    assert len(told(store)) == 99
 
 
 @pytest.mark.parametrize(

@@ -298,5 +298,7 @@ def test_reader_that_cannot_be_loaded_is_named(
     path.write_bytes(b'{"text": "x"}\n')
     # Nobody needs it here.
     assert len(read_file(path)) == 1
-    with pytest.raises(InvalidParameter, match="the reader hex .broken_reader:HexReader. cannot"):
+    with pytest.raises(
+        InvalidParameter, match=r"the reader hex \(broken_reader:HexReader\) cannot"
+    ):
         read_file(tmp_path / "a.jsonl", format="hex")

@@ -1,0 +1,76 @@
+"""A store in figures over time, for pictures and for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSlot:
+    """What was first seen in a span of time.
+
+    Attributes:
+        start: When it begins, seconds since 1970-01-01 UTC.
+        documents: Documents that are stored.
+        copies: Of those, how many have the text of an earlier one.
+        near: Of the others, how many are behind another in a kept cluster.
+        skipped_copies: Keys that were skipped since their text was there.
+        skipped_near: Keys that were skipped since a text like theirs was there.
+    """
+
+    start: int
+    documents: int
+    copies: int
+    near: int
+    skipped_copies: int
+    skipped_near: int
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularySlice:
+    """A part of a sample of documents, taken evenly over the order of ingest.
+
+    Attributes:
+        documents: Documents of the store up to here.
+        sampled: Documents of the sample up to here.
+        terms: Distinct terms of those.
+        new_share: Share of the occurrences in this part whose term no earlier part has, 0 to 1.
+    """
+
+    documents: int
+    sampled: int
+    terms: int
+    new_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFigures:
+    """A store in figures.
+
+    Attributes:
+        slot_seconds: Length of a span of time.
+        slots: Spans of time, none left out between the first and the last.
+        cluster_sizes: Number of kept clusters by their number of documents, from 2; None where
+            no clusters are kept.
+        distances: Number of documents by the distance to their canonical document, bits.
+        waiting: Texts that kept clusters do not take into account yet.
+        vocabulary: Parts of the sample; empty where the store keeps nothing to count by.
+        changed_ranks: Ranks or frequencies of the standing generation that a refresh would change,
+            and how many it has; None where the scheme does not depend on the corpus.
+        changed_fingerprints: Fingerprints that a refresh would change, of a sample, and its size.
+    """
+
+    slot_seconds: int
+    slots: tuple[TimeSlot, ...]
+    cluster_sizes: Mapping[int, int] | None
+    distances: Mapping[int, int]
+    waiting: int
+    vocabulary: tuple[VocabularySlice, ...]
+    changed_ranks: tuple[int, int] | None = None
+    changed_fingerprints: tuple[int, int] | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return them as JSON values."""
+        return asdict(self)

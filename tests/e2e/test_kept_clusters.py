@@ -1,0 +1,199 @@
+"""Clusters that are kept, by real processes: the command, kills, several at once."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from simstore import Store
+from simstore.cli import main
+from simstore.storage.engine import Database
+
+from . import corpora
+from .processes import Nursery
+from .states import assert_sound
+from .test_clusters import pages, write
+from .test_commands import Shell
+from .test_crashes import seeds
+from .test_wrong_use import assert_refused
+
+COLUMNS = "cluster_id,key,role,distance,resemblance,reason"
+
+
+def clusters(path: Path) -> list[tuple[str, list[tuple[str, float]]]]:
+    """Return the kept clusters without their names."""
+    with Store.open(path) as store:
+        found = [
+            (one.key, [(m.key, m.resemblance) for m in one.members])
+            for one in store.kept_clusters(1)
+        ]
+    return sorted(found)
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    """A folder with a store of four hundred pages."""
+    write(tmp_path / "documents.jsonl", pages())
+    made = Shell(nursery, tmp_path)
+    made("ingest", "documents.jsonl")
+    return made
+
+
+def test_clusters_are_kept_and_brought_up_to_date(shell: Shell) -> None:
+    done = shell("clusters", "--format", "csv", "--min-resemblance", "0.8")
+    assert done.text.splitlines()[0] == COLUMNS
+    assert done.error_lines[1:] == [
+        "made anew; kept up from now on",
+        "kept at a resemblance of 0.8, policy first",
+    ]
+    rows = shell.json_lines("clusters", "--format", "jsonl")
+    assert [",".join(row) for row in rows] == [COLUMNS] * len(rows)
+    assert {row["role"] for row in rows} == {"canonical", "member"}
+    assert all(0.8 <= row["resemblance"] <= 1 for row in rows)
+    heads = [row for row in rows if row["role"] == "canonical"]
+    first = max(heads, key=lambda row: len(pages()[row["key"]]))
+    key, text = first["key"], pages()[first["key"]]
+    write(shell.folder / "more.jsonl", {"late": text + " and a word", "late copy": text})
+    shell("ingest", "more.jsonl")
+    assert "waiting             2" in shell("clusters", "--status").text
+    late = {
+        row["key"]: row
+        for row in shell.json_lines("clusters", "--format", "jsonl")
+        if row["cluster_id"] == first["cluster_id"]
+    }
+    assert late["late"]["reason"].startswith("resemblance 0.9")
+    assert late["late copy"]["reason"] == "same text"
+    shell("remove", key)
+    after = shell.json_lines("clusters", "--format", "jsonl")
+    heir = next(row for row in after if row["cluster_id"] == first["cluster_id"])
+    assert heir["role"] == "canonical"
+    assert heir["key"] != key
+    status = json.loads(shell("clusters", "--status", "--format", "jsonl").text)
+    assert (status["waiting"], status["to_be_made_anew"]) == (0, False)
+    assert_sound(shell.folder / "simstore.db")
+
+
+def test_another_rule_is_refused_until_it_is_asked_for(shell: Shell) -> None:
+    shell("clusters")
+    refused = shell("clusters", "--min-resemblance", "0.9", code=2)
+    assert_refused(refused, 2, "0.5", "--rebuild", "--once")
+    refused = shell("clusters", "--policy", "longest", code=2)
+    assert_refused(refused, 2, "policy first", "--rebuild")
+    before = shell("clusters", "--format", "csv").text
+    done = shell("clusters", "--rebuild", "--min-resemblance", "0.9", "--policy", "longest")
+    assert "canonical: longest" in done.text
+    shell("clusters", "--rebuild", "--min-resemblance", "0.5", "--policy", "first")
+    merged = shell("clusters", "--merges", "--format", "csv").text.splitlines()
+    assert merged[0] == "cluster_id,merged_into,when"
+    assert "UTC" in merged[1]
+    again = shell("clusters", "--format", "csv").text
+    without_names = [
+        sorted(line.split(",", 1)[1] for line in text.splitlines()) for text in (before, again)
+    ]
+    assert without_names[0] == without_names[1]
+    shell("clusters", "--drop")
+    for asked in ("--status", "--merges"):
+        assert_refused(shell("clusters", asked, code=3), 3, "keeps no clusters")
+
+
+def test_preferred_keys_are_canonical(shell: Shell) -> None:
+    write(shell.folder / "mine.jsonl", {f"mine {key}": text for key, text in pages().items()})
+    shell("ingest", "mine.jsonl")
+    rows = shell.json_lines("clusters", "--policy", "prefer:^mine", "--format", "jsonl")
+    heads = [row for row in rows if row["role"] == "canonical"]
+    assert heads
+    assert all(row["key"].startswith("mine ") for row in heads)
+    assert {row["reason"] for row in heads} == {
+        "canonical: first seen of the keys that match ^mine"
+    }
+
+
+def test_store_that_cannot_be_written_shows_what_stands(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell("clusters")
+    write(shell.folder / "more.jsonl", {"late": next(iter(pages().values())) + " more"})
+    shell("ingest", "more.jsonl")
+    monkeypatch.setattr(Database, "can_write", property(lambda _self: False))
+    place = str(shell.folder / "simstore.db")
+    done = CliRunner().invoke(main, ["clusters", "--db", place, "--format", "csv"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith(COLUMNS)
+    assert "late" not in done.stdout
+    assert "read-only" in done.stderr
+    assert "behind: the documents of 1 texts have changed since" in done.stderr
+
+
+@seeds(3)
+def test_killed_while_clusters_are_brought_up_to_date_the_next_goes_on(
+    nursery: Nursery, tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(f"kept {seed}")
+    made = dict(corpora.pages(seed, 240, repeats=False))
+    keys = list(made)
+    path, clean = tmp_path / "s.db", tmp_path / "clean.db"
+    with Store.create(path) as store:
+        store.add_many([(key, made[key]) for key in keys[:80]], threads=1)
+        store.keep_clusters(min_resemblance=0.4)
+        store.add_many([(key, made[key]) for key in keys[80:]], threads=1)
+        gone = chance.sample(keys[:80], 40)
+        store.remove(*gone)
+        changed = {key: made[chance.choice(keys)] + " changed" for key in chance.sample(keys, 30)}
+        store.add_many(list(changed.items()), threads=1)
+    kills = 0
+    while True:
+        arguments: dict[str, Any] = {"batch_texts": 3, "rebuild": kills == 3}
+        child = nursery.start("keep_clusters", tmp_path, place=str(path), **arguments)
+        if kills == 6:
+            assert list(child.messages())[-1] == "done"
+            assert child.wait().code == 0
+            break
+        for _ in range(chance.randint(1, 8)):
+            if child.message() is None:
+                break
+        time.sleep(chance.random() * 0.02)
+        child.kill()
+        kills += 1
+        assert_sound(path)
+    assert_sound(path)
+    with Store.open(path) as store:
+        survivors = [
+            (one.key, store.show(one.key, with_text=True).text) for one in store.documents()
+        ]
+    with Store.create(clean) as store:
+        for key, text in survivors:
+            store.add(key, text or "")
+        store.keep_clusters(min_resemblance=0.4)
+    assert clusters(path) == clusters(clean)
+
+
+def test_several_processes_bring_the_same_clusters_up_to_date(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    made = list(pages().items())
+    path, clean = tmp_path / "s.db", tmp_path / "clean.db"
+    with Store.create(path) as store:
+        store.add_many(made[:100], threads=1)
+        store.keep_clusters()
+        store.add_many(made[100:], threads=1)
+    children = [
+        nursery.start("keep_clusters", tmp_path, place=str(path), batch_texts=7, rebuild=turn == 2)
+        for turn in range(4)
+    ]
+    for child in children:
+        assert list(child.messages())[-1] == "done"
+        assert child.wait().code == 0
+    assert_sound(path)
+    with Store.create(clean) as store:
+        store.add_many(made, threads=1)
+        store.keep_clusters()
+    with Store.open(path) as store:
+        # Whoever began last to make them may have left something to the next.
+        store.keep_clusters()
+    assert clusters(path) == clusters(clean)
