@@ -1,7 +1,8 @@
 """Draw the pictures of docs/images: ``python docs/make_images.py``.
 
 ``curves.png`` needs the labelled documents (SIMSTORE_TEST_DATA names the folder of the data) and is
-left as it is without them; ``bands.png`` needs nothing. Needs ``pip install 'simstore[plots]'``.
+left as it is without them; ``bands.png`` and ``store-over-time.png`` (of a simulated crawl) need
+nothing. Needs ``pip install 'simstore[plots]'``.
 ``growth-*.png`` are drawn by ``benchmarks/growth.py``, which measures them.
 """
 
@@ -18,8 +19,12 @@ from matplotlib.figure import Figure
 from simstore import Store
 from simstore.fingerprint.minhash import BandLayout
 from simstore.reports.curves import render_curves
+from simstore.reports.store_plots import render_overview
 from simstore.services.evaluate import EvaluateOptions
+from simstore.services.ingest import IngestOptions
 from simstore.services.truth import Labels
+from simstore.sources.fields import HistoryFields
+from simstore.sources.reader import ReadOptions
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 IMAGES = REPOSITORY / "docs" / "images"
@@ -62,10 +67,31 @@ def draw_curves(path: Path, documents: Path) -> None:
     path.write_bytes(render_curves(found, title, "png"))
 
 
+def draw_store(path: Path) -> None:
+    """Draw a store of a simulated crawl: ten days flagged, then twenty skipped."""
+    sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+    from crawl import write_days
+    from crawl_web import Settings
+
+    # By the dates of the crawl alone: those that pages tell go back for months.
+    read = ReadOptions(key_field="url", history_fields=HistoryFields("crawled", None, "links"))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(Path(folder) / "s.db", synchronous="normal") as store,
+    ):
+        for day in write_days(Path(folder), Settings(sites=20, pages=40)):
+            options = IngestOptions(on_duplicate="flag" if day.number <= 10 else "skip")
+            store.ingest([str(Path(folder) / day.name)], read=read, options=options)
+        store.keep_clusters()
+        title = f"A month of a simulated crawl: {len(store):,} documents"
+        path.write_bytes(render_overview(store.figures(), title, "png"))
+
+
 def main() -> int:
     """Draw what can be drawn."""
     IMAGES.mkdir(exist_ok=True)
     draw_bands(IMAGES / "bands.png")
+    draw_store(IMAGES / "store-over-time.png")
     given = os.environ.get("SIMSTORE_TEST_DATA")
     data = Path(given) if given else REPOSITORY.parent / "shared" / "data"
     documents = data / "labelled" / "docs.jsonl.gz"

@@ -331,6 +331,72 @@ class Store:
             self._opened, sources, options or IngestOptions(), observer or Observer()
         )
 
+    def ingest_query(
+        self,
+        place: str,
+        statement: str,
+        *,
+        read: ReadOptions | None = None,
+        options: IngestOptions | None = None,
+        observer: Observer | None = None,
+    ) -> IngestSummary:
+        """Ingest the rows of a query to another database, which is only read.
+
+        Args:
+            place: A database URL, or the path of an SQLite file.
+            statement: One statement that returns rows, with a column for the key and one for the
+                text.
+            read: Which columns those are.
+            options: How to ingest.
+            observer: What hears of it.
+
+        Raises:
+            InvalidParameter: The place or the statement is none that can be read, or a column is
+                missing.
+            SourceNotFound: There is no such SQLite file.
+            UnreadableSource: The database cannot be reached, or refuses the query.
+            MalformedRecord: ``options.strict`` and a row cannot be used.
+        """
+        self._check_takes_documents()
+        from simstore.services.ingest import IngestOptions, Observer, ingest_sources
+        from simstore.services.rows import RowsSource
+
+        source = RowsSource(place, statement, read or ReadOptions())
+        return ingest_sources(
+            self._opened, [source], options or IngestOptions(), observer or Observer()
+        )
+
+    def retry_rejections(
+        self,
+        *reject_ids: int,
+        read: ReadOptions | None = None,
+        options: IngestOptions | None = None,
+        observer: Observer | None = None,
+    ) -> IngestSummary:
+        """Read rejected records again where they stand, and store those that can be used now.
+
+        Args:
+            reject_ids: Their numbers; none: all.
+            read: How to read.
+            options: How to ingest.
+            observer: What hears of it.
+
+        Raises:
+            NotFound: A number is not there; then nothing is read.
+            MalformedRecord: ``options.strict`` and a record cannot be used.
+        """
+        self._check_takes_documents()
+        from simstore.services.ingest import IngestOptions, Observer
+        from simstore.services.retry import retry_rejections
+
+        return retry_rejections(
+            self._opened,
+            reject_ids,
+            self._read_options(read),
+            options or IngestOptions(),
+            observer or Observer(),
+        )
+
     def remove(
         self,
         *keys: str,

@@ -16,6 +16,8 @@ from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.errors import StoreNotFound, printable
 
 if TYPE_CHECKING:
+    from simstore.model import IngestSummary
+    from simstore.services.ingest import Observer
     from simstore.store import Store
 
 
@@ -25,13 +27,25 @@ if TYPE_CHECKING:
         "  simstore ingest article.txt                 pages separated by form feeds\n"
         "  simstore ingest crawl.jsonl.zst notes/      JSON Lines, a folder of .txt files\n"
         "  simstore ingest corpus.zip data/*.parquet   archives, tables\n"
+        "  simstore ingest --from blog.db --sql 'SELECT id, title, body AS text FROM post'\n"
         "  zcat pages.txt.gz | simstore ingest -       standard input\n"
         "  simstore ingest day.jsonl --seen-field crawled --links-field links\n\n"
         "The same command again, after an interruption or a full disk, goes on where the last "
         "commit ended; documents that are stored already are left as they are."
     )
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.argument("sources", nargs=-1, metavar="SOURCE...")
+@click.option(
+    "--from",
+    "database",
+    metavar="URL",
+    help="Read a database: its URL, or the path of an SQLite file; with --sql.",
+)
+@click.option(
+    "--sql",
+    metavar="SELECT",
+    help="The query whose rows are documents: columns for the key, the text, and metadata.",
+)
 @reading_options
 @history_options
 @click.option("--collection", metavar="NAME", help="Collection of documents that name none.")
@@ -73,6 +87,8 @@ if TYPE_CHECKING:
 @common_options
 def ingest(
     sources: tuple[str, ...],
+    database: str | None,
+    sql: str | None,
     collection: str | None,
     strict: bool,
     no_refresh: bool,
@@ -94,6 +110,8 @@ def ingest(
     from simstore.sources.files import open_sources
 
     read = take_read_options(given)
+    if (database is None) != (sql is None) or bool(sources) == (sql is not None):
+        raise click.UsageError("name sources, or a database and a query: --from URL --sql SELECT")
     # Before a store is made: are the sources there?
     _, passed_over = open_sources(sources, read)
     for name in passed_over:
@@ -112,10 +130,14 @@ def ingest(
         from_start=from_start,
     )
     with _store(given, no_text, synchronous) as store, stop_on_signal() as stopping:
-        summary = ingest_observed(
-            lambda observer: store.ingest(sources, read=read, options=options, observer=observer),
-            stopping,
-        )
+
+        def run(observer: Observer) -> IngestSummary:
+            how = {"read": read, "options": options, "observer": observer}
+            if database is not None and sql is not None:
+                return store.ingest_query(database, sql, **how)  # type: ignore[arg-type]
+            return store.ingest(sources, **how)  # type: ignore[arg-type]
+
+        summary = ingest_observed(run, stopping)
     report(summary, stopping)
 
 

@@ -1,11 +1,15 @@
-"""``simstore rejects list|show|clear``."""
+"""``simstore rejects list|show|retry|clear``."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from simstore.cli.ingesting import ingest_observed, report, stop_on_signal
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, time_text
+from simstore.cli.reading import history_options, reading_options, take_read_options
 from simstore.errors import NotFound
 from simstore.reports.lines import to_json
 
@@ -61,6 +65,37 @@ def show_reject(number: int) -> None:
             ("first bytes", one.rejection.head.decode("utf-8", "backslashreplace")),
         )
     )
+
+
+@rejects.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore rejects retry                                    all of them\n"
+        "  simstore rejects retry 3 4 --max-document-bytes 50000000  two that were too long"
+    )
+)
+@click.argument("numbers", nargs=-1, type=int, metavar="[REJECT]...")
+@reading_options
+@history_options
+@click.option("--collection", metavar="NAME", help="Collection of documents that name none.")
+@common_options
+def retry(numbers: tuple[int, ...], collection: str | None, **reading: Any) -> None:
+    """Read rejected records again, from where they stand, and store those that can be used now.
+
+    A source that has changed since must be ingested again instead.
+    """
+    from simstore.services.ingest import IngestOptions
+
+    read = take_read_options(reading)
+    options = IngestOptions(collection)
+    with open_store() as store, stop_on_signal() as stopping:
+        summary = ingest_observed(
+            lambda observer: store.retry_rejections(
+                *numbers, read=read, options=options, observer=observer
+            ),
+            stopping,
+        )
+    report(summary, stopping)
 
 
 @rejects.command()

@@ -107,7 +107,7 @@ class Scheme(ABC):
             metadata: The metadata of each text, for schemes that read them; None: they have none.
         """
 
-    def scan(self, texts: Sequence[str]) -> Scanned | None:
+    def scan(self, texts: Sequence[str]) -> Scanned | None:  # noqa: ARG002 - for others
         """Return the words of texts, compiled, where they are both features and tokens.
 
         Returns:

@@ -7,7 +7,7 @@ reads one page a band. What a page returns are candidates: the bands are compare
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,12 +158,20 @@ def colliding_pairs(bands: NDArray[np.uint64]) -> NDArray[np.int64]:
     Returns:
         Places (i, j) with i < j, ascending, distinct; int64, shape (pairs, 2).
     """
-    count = len(bands)
+    return pairs_of_columns(bands.T, len(bands))
+
+
+def pairs_of_columns(columns: Iterable[NDArray[np.uint64]], count: int) -> NDArray[np.int64]:
+    """Return what :func:`colliding_pairs` does, of bands that come one after the other.
+
+    Args:
+        columns: The hashes of each band, shape (count,).
+        count: Number of sketches.
+    """
     rows = np.arange(count)
     parts = [np.empty(0, np.int64)]
     held = 0
-    for place in range(bands.shape[1]):
-        column = bands[:, place]
+    for column in columns:
         order = np.argsort(column, kind="stable")
         ordered = column[order]
         bounds = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from simstore.fingerprint.simhash import to_words, word_count
 from simstore.services import counting
 from simstore.services.opened import OpenStore, State
 from simstore.storage import documents, fingerprints, sketches
+from simstore.storage.contents import content_rows
 from simstore.storage.engine import Connection
 
 _PAGE_DOCUMENTS = 400
@@ -76,51 +78,53 @@ def read_contents(
     """
     total = documents.count(connection)
     keys: list[str] = []
-    numbers: list[int] = []
-    times: list[int] = []
     places: dict[bytes, int] = {}
-    texts: list[int] = []
-    facts: list[tuple[int, int, int]] = []
-    words = [np.empty((0, word_count(state.scheme.bits)), np.uint64)]
-    known = [np.empty(0, np.bool_)]
-    made = [np.empty((0, VALUES), np.uint16)]
-    sizes = [np.empty(0, np.int64)]
-    for rows in pages(connection, collection):
+    # Plain numbers, as there may be millions: document, first seen, text; and of each text.
+    numbers, times, texts, firsts, byte_counts, feature_counts = (array("q") for _ in range(6))
+    width = word_count(state.scheme.bits)
+    words, known = np.zeros((total, width), np.uint64), np.zeros(total, np.bool_)
+    # Memory that is not written to is not taken.
+    made, sizes = np.empty((total, VALUES), np.uint16), np.zeros(total, np.int64)
+    after = 0
+    while rows := content_rows(connection, after, _PAGE_DOCUMENTS, collection):
+        start, first = len(numbers), len(places)
         fresh = []
-        for row in rows:
-            place = places.setdefault(row.digest, len(places))
-            if place == len(facts):
-                facts.append((len(numbers), row.byte_count, row.token_count))
-                fresh.append(row.document_id)
-            keys.append(row.key.decode("utf-8", "surrogateescape"))
-            numbers.append(row.document_id)
-            times.append(row.first_seen)
+        for document_id, key, digest, byte_count, token_count, first_seen in rows:
+            place = places.setdefault(bytes(digest), len(places))
+            if place == len(firsts):
+                firsts.append(len(numbers))
+                byte_counts.append(byte_count)
+                feature_counts.append(token_count)
+                fresh.append(document_id)
+            keys.append(bytes(key).decode("utf-8", "surrogateescape"))
+            numbers.append(document_id)
+            times.append(first_seen)
             texts.append(place)
-        page_words, page_known = fingerprint_words(
-            connection, state, [row.document_id for row in rows]
-        )
-        words.append(page_words)
-        known.append(page_known)
-        page_sketches, page_sizes = sketch_matrix(opened, connection, state, fresh)
-        made.append(page_sketches)
-        sizes.append(page_sizes)
+        part = slice(start, len(numbers))
+        words[part], known[part] = fingerprint_words(connection, state, numbers[start:].tolist())
+        part = slice(first, len(places))
+        made[part], sizes[part] = sketch_matrix(opened, connection, state, fresh)
+        after = numbers[-1]
         if on_progress is not None:
             on_progress(len(numbers), total)
-    firsts, byte_counts, feature_counts = np.array(facts, np.int64).reshape(-1, 3).T
     return Contents(
         keys,
-        np.array(numbers, np.int64),
-        np.array(times, np.int64),
-        np.array(texts, np.int64),
-        np.vstack(words),
-        np.concatenate(known),
+        _integers(numbers),
+        _integers(times),
+        _integers(texts),
+        words[: len(numbers)],
+        known[: len(numbers)],
         np.frombuffer(b"".join(places), "V16"),
-        firsts,
-        byte_counts,
-        feature_counts,
-        np.vstack(made),
-        np.concatenate(sizes),
+        _integers(firsts),
+        _integers(byte_counts),
+        _integers(feature_counts),
+        made[: len(places)],
+        sizes[: len(places)],
     )
+
+
+def _integers(values: array[int]) -> NDArray[np.int64]:
+    return np.frombuffer(values, np.int64) if values else np.empty(0, np.int64)
 
 
 def read_shingles(

@@ -6,7 +6,7 @@ short to tell, one wholly contains the other. Which pairs are looked at, the cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,6 +58,32 @@ class Verified:
     basis: Basis
 
 
+class KeptShingles:
+    """Shingle sets of texts that were compared lately, by their digests: an original comes again.
+
+    Args:
+        scheme_id: The scheme by which they were made.
+    """
+
+    def __init__(self, scheme_id: int) -> None:
+        self.scheme_id = scheme_id
+        self._sets: dict[bytes, NDArray[np.uint64]] = {}
+        self._size = 0
+
+    def of(self, digests: Iterable[bytes]) -> dict[bytes, NDArray[np.uint64]]:
+        """Return the sets that are kept."""
+        sets = self._sets  # one read: another thread may put another in its place
+        return {digest: sets[digest] for digest in digests if digest in sets}
+
+    def put(self, made: Mapping[bytes, NDArray[np.uint64]]) -> None:
+        """Keep sets; all others are forgotten once they take too much."""
+        if self._size > _KEPT_SHINGLES:
+            self._sets, self._size = {}, 0
+        # Copies: a row would keep all sets alive that were made with it.
+        self._sets.update((digest, one.copy()) for digest, one in made.items())
+        self._size += sum(map(len, made.values()))
+
+
 class EdgeSearch:
     """Finds edges in one snapshot, or in a writer's transaction.
 
@@ -92,8 +118,10 @@ class EdgeSearch:
         self._state = state
         self._least = min_resemblance
         self._candidates = EdgeCandidates(opened, connection, state, radius)
-        self._shingles: dict[bytes, NDArray[np.uint64]] = {}
-        self._kept = 0
+        kept = opened.kept_shingles
+        if kept is None or kept.scheme_id != state.scheme_id:
+            kept = opened.kept_shingles = KeptShingles(state.scheme_id)
+        self._kept = kept
 
     def edges_of(self, texts: Sequence[Probed], among: Among | None = None) -> list[list[Edge]]:
         """Return the edges of each text, in order of ingest.
@@ -184,7 +212,7 @@ class EdgeSearch:
 
     def _sets(self, texts: Mapping[bytes, Probed]) -> dict[bytes, NDArray[np.uint64]]:
         """Return shingle sets by digests."""
-        found = {digest: self._shingles[digest] for digest in texts if digest in self._shingles}
+        found = self._kept.of(texts)
         made: dict[bytes, str] = {}
         read: dict[int, bytes] = {}
         for digest, one in texts.items():
@@ -198,10 +226,7 @@ class EdgeSearch:
         made |= {read[number]: text for number, text in stored.items()}
         sets = self._state.channels.sketching.sets(made.values())
         fresh = {digest: sets.row(place) for place, digest in enumerate(made)}
-        if self._kept > _KEPT_SHINGLES:
-            self._shingles, self._kept = {}, 0
-        self._shingles |= fresh
-        self._kept += len(sets.hashes)
+        self._kept.put(fresh)
         return found | fresh
 
     def _estimated(self, pairs: Sequence[tuple[Probed, Probed]]) -> list[tuple[float, float]]:

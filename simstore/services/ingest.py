@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -197,6 +197,18 @@ def ingest_sources(
 
     most = min(options.batch_documents, BATCH_DOCUMENTS)
     batches = batches_of_sources(sources, state_of, most, strict=options.strict)
+    return _run(opened, run, batches, options, observer)
+
+
+def ingest_batches(
+    opened: OpenStore,
+    batches: Iterable[Batch],
+    source_ids: Mapping[str, int],
+    options: IngestOptions,
+    observer: Observer,
+) -> IngestSummary:
+    """Ingest batches of sources that are known by their numbers."""
+    run = _Run([printable(name) for name in source_ids], source_ids=dict(source_ids))
     return _run(opened, run, batches, options, observer)
 
 

@@ -22,8 +22,9 @@ from simstore.storage.frequencies import Frequencies
 from simstore.storage.generations import GenerationRow, Settings
 
 if TYPE_CHECKING:
+    from simstore.services.edges import KeptShingles
     from simstore.services.resident import ResidentIndex
-    from simstore.services.sketch_search import KeptTail
+    from simstore.services.sketch_search import KeptBands, KeptTail
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
@@ -100,6 +101,8 @@ class OpenStore:
         self._terms: dict[bytes, int] = {}
         self._terms_scheme = 0
         self.kept_tail: KeptTail | None = None
+        self.kept_bands: KeptBands | None = None
+        self.kept_shingles: KeptShingles | None = None
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
         self._frequencies: tuple[int, Frequencies] | None = None
@@ -112,9 +115,9 @@ class OpenStore:
                 with self.database.write() as connection:
                     yield connection
             except BaseException:
-                # Terms and sketches that this transaction added are not there.
+                # Terms, sketches and pages that this transaction added are not there.
                 self.forget_terms()
-                self.kept_tail = None
+                self.kept_tail = self.kept_bands = None
                 raise
 
     def state(self, connection: Connection) -> State:

@@ -107,7 +107,7 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
         tuple(hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest() for data in encoded),
         tuple(map(len, encoded)),
         tuple(token_counts.tolist()),
-        tuple(codecs.compress(data) for data in encoded) if state.settings.text_kept else (),
+        codecs.compress_many(encoded) if state.settings.text_kept else (),
         counts if keep_counts else None,
         pack_change(counts) if pack_counts and counts is not None else None,
         words,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,14 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import band_values
+from simstore.search.band_filter import BandFilter, is_affordable
 from simstore.search.band_index import BandIndex
 from simstore.search.band_postings import matching_postings
-from simstore.search.bands import BandTable, checks, distinct, page_numbers
+from simstore.search.bands import BandTable, band_start, checks, distinct, page_numbers
 from simstore.services.opened import OpenStore, State
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
-from simstore.storage.sketches import StoredSketch
+from simstore.storage.sketches import LayoutRow, StoredSketch
 
 # Sketches of a tail that are kept in memory from query to query: 12 bytes a band of each.
 _KEPT_SKETCHES = 1_000_000
@@ -28,6 +30,8 @@ _KEPT_SKETCHES = 1_000_000
 _BLOCK_SKETCHES = 128
 # Pairs, with repetitions, that are held before they are thinned out.
 _KEPT_PAIRS = 1 << 22
+# Pages that are read at a time for a filter.
+_FILTERED_PAGES = 10_000
 # Pairs whose bands are compared at a time.
 _BLOCK_PAIRS = 1 << 16
 
@@ -48,6 +52,21 @@ class KeptTail:
     layout_id: int
     changes: int
     index: BandIndex
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBands:
+    """What the pages of a layout carry, and how much was asked of them.
+
+    Attributes:
+        layout_id: The layout.
+        asked: Pages that were asked for so far.
+        filter: None: it was not made yet.
+    """
+
+    layout_id: int
+    asked: int
+    filter: BandFilter | None
 
 
 class SketchSearch:
@@ -148,14 +167,18 @@ class SketchSearch:
         if self._packed is None:
             return
         wanted = page_numbers(queries, self._packed.key_bits)
+        asks = np.ones(wanted.shape, np.bool_)
+        kept = self._filter(self._packed, wanted.size)
+        if kept is not None:
+            asks = kept.may_hold(wanted, checks(queries))
         found = sketches.pages(
-            self._connection, self._packed.layout_id, distinct(wanted.ravel()).tolist()
+            self._connection, self._packed.layout_id, distinct(wanted[asks]).tolist()
         )
         if not found:
             return
         known = np.array(sorted(found), np.int64)
         places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        asked = np.flatnonzero((known[places] == wanted).ravel())
+        asked = np.flatnonzero(((known[places] == wanted) & asks).ravel())
         postings = matching_postings(
             [found[number] for number in known.tolist()],
             places.ravel()[asked],
@@ -166,6 +189,33 @@ class SketchSearch:
                 yield asked[turns] // queries.shape[1], numbers
         except ValueError as error:
             raise CorruptStore(self._opened.database.label, str(error)) from error
+
+    def _filter(self, packed: LayoutRow, asked: int) -> BandFilter | None:
+        """Return what pages carry, once more pages were asked for than half of all that are there.
+
+        Until then to make it would take longer than it has saved. Pages of a layout never change.
+        """
+        layout, opened = packed.layout, self._opened
+        kept = opened.kept_bands  # one read: another thread may put another in its place
+        if kept is None or kept.layout_id != packed.layout_id:
+            kept = KeptBands(packed.layout_id, 0, None)
+        if kept.filter is not None:
+            return kept.filter
+        page_count = layout.bands << packed.key_bits
+        made = None
+        if kept.asked > page_count // 2 and is_affordable(layout.bands, packed.key_bits):
+            made = BandFilter(layout.bands, packed.key_bits)
+            every = sketches.pages_between(
+                self._connection, packed.layout_id, 0, band_start(layout.bands)
+            )
+            try:
+                while some := list(islice(every, _FILTERED_PAGES)):
+                    numbers, postings = zip(*some, strict=True)
+                    made.add(numbers, postings)
+            except ValueError as error:
+                raise CorruptStore(opened.database.label, str(error)) from error
+        opened.kept_bands = KeptBands(packed.layout_id, kept.asked + asked, made)
+        return made
 
     def _tail(self) -> Iterator[BandIndex | BandTable]:
         """Yield the bands of the sketches that are not packed."""

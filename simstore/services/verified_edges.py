@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.minhash import band_values
+from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.model import LeastShares
 from simstore.search.agreement import connected, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
-from simstore.search.bands import colliding_pairs
+from simstore.search.bands import pairs_of_columns
 from simstore.search.likeness import TermVectors, likenesses
 from simstore.search.likeness_join import alike_pairs
 from simstore.search.near_pairs import near_pairs
@@ -195,7 +196,15 @@ class EdgeFinder:
         packed = sketches.layout(self._connection, self._state.scheme_id)
         layout = packed.layout if packed else self._state.channels.layout
         texts = np.flatnonzero(self._held.shingle_counts)
-        pairs = texts[colliding_pairs(band_values(self._held.sketches[texts], layout))]
+
+        def columns() -> Iterator[NDArray[np.uint64]]:
+            # One band at a time: those of all take more than the sketches. The hash of a band
+            # does not depend on its place.
+            for first in range(0, layout.bands * layout.rows, layout.rows):
+                values = self._held.sketches[texts, first : first + layout.rows]
+                yield band_values(values, BandLayout(1, layout.rows))[:, 0]
+
+        pairs = texts[pairs_of_columns(columns(), len(texts))]
         return pair_codes(pairs[:, 0], pairs[:, 1], len(self._held.firsts))
 
     def _estimates(

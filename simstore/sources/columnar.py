@@ -10,7 +10,7 @@ from typing import Any
 
 from simstore.errors import MissingExtra
 from simstore.model import Rejection
-from simstore.sources.fields import RecordFields, of_table
+from simstore.sources.fields import RecordFields, of_table, too_long
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import Record
 
@@ -140,19 +140,14 @@ class _Rows:
             made = self._fields.document(
                 of_table(zip(names, row, strict=True)), position, offset, offset
             )
-            if isinstance(made, str):
-                yield Rejection(self._name, position, offset, offset, made)
-            # A character has up to four bytes.
-            elif (
-                limit is not None
-                and 4 * len(made.text) > limit
-                and (size := len(made.text.encode("utf-8", "replace"))) > limit
-            ):
-                reason = f"the text has {size:,} bytes, more than the limit of {limit:,}"
-                head = made.text[:200].encode()[:200]
-                yield Rejection(self._name, position, offset, offset, reason, head)
-            else:
-                yield made
+            if not isinstance(made, str):
+                reason = too_long(made.text, limit)
+                if reason is None:
+                    yield made
+                    position += 1
+                    continue
+                made = reason
+            yield Rejection(self._name, position, offset, offset, made)
             position += 1
 
     def broken(self, error: Exception) -> Rejection:

@@ -120,10 +120,9 @@ def decoded(data: bytes, *, declared: str | None = None) -> Decoded:
         if data.startswith(mark):
             return decoded_as(data[len(mark) :], encoding)
     named = codec_named(declared) if declared else None
-    order = (named, UTF8) if named in _MULTIBYTE else (UTF8, named)
-    for encoding in order:
-        if encoding is not None and (text := _strict(data, encoding)) is not None:
-            return Decoded(text, encoding, 0)
+    for tried in (named, UTF8) if named in _MULTIBYTE else (UTF8, named):
+        if tried is not None and (text := _strict(data, tried)) is not None:
+            return Decoded(text, tried, 0)
     candidates = [one for one in (named, recognised(data), UTF8) if one]
     found = (decoded_as(data, encoding) for encoding in dict.fromkeys(candidates))
     return min(found, key=lambda one: one.replaced)
@@ -175,13 +174,10 @@ def declared_encoding(head: bytes) -> str | None:
         head: The first bytes of a page; at least 4,096 of them, or all.
     """
     head = head[:_PRESCAN_BYTES]
-    if (found := _XML.match(head)) is not None:
-        name = found[1]
-    elif (found := _META.search(_COMMENT.sub(b"", head))) is not None:
-        name = found[1]
-    else:
+    found = _XML.match(head) or _META.search(_COMMENT.sub(b"", head))
+    if found is None:
         return None
-    codec = codec_named(name.decode("ascii"))
+    codec = codec_named(found[1].decode("ascii"))
     # Who could read this far in single bytes did not read UTF-16.
     return UTF8 if codec is not None and codec.startswith("utf-") else codec
 

@@ -60,6 +60,7 @@ class RecordFields:
             leads into objects, where no field has the path itself for its name.
         text_field: The one field that holds the text; likewise.
         history_fields: The fields that hold times and links.
+        key_required: A record without a key is none, whatever field would hold it.
     """
 
     def __init__(
@@ -68,9 +69,11 @@ class RecordFields:
         key_field: str | None = None,
         text_field: str | None = None,
         history_fields: HistoryFields = NO_HISTORY,
+        *,
+        key_required: bool = False,
     ) -> None:
         self._name = name
-        self._key_required = bool(key_field)
+        self._key_required = key_required or bool(key_field)
         self._key_fields = (key_field,) if key_field else KEY_FIELDS
         self._text_fields = (text_field,) if text_field else TEXT_FIELDS
         self._history_fields = history_fields
@@ -113,7 +116,7 @@ class RecordFields:
                 break
         if key is None:
             if self._key_required:
-                return f"no key: the field {self._key_fields[0]} is missing"
+                return f"no key: the field {' or '.join(self._key_fields)} is missing"
             key = f"{self._name}:{position + 1}"
         try:
             history = (
@@ -126,6 +129,17 @@ class RecordFields:
         return Document(
             key, well_formed(text), title, collection, metadata, position, start, end, *history
         )
+
+
+def too_long(text: str, limit: int | None) -> str | None:
+    """Return why a text is too long; None where it is not. The limit is in bytes of UTF-8."""
+    # A character has four bytes at most.
+    if limit is None or 4 * len(text) <= limit:
+        return None
+    size = len(text.encode("utf-8", "replace"))
+    return (
+        f"the text has {size:,} bytes, more than the limit of {limit:,}" if size > limit else None
+    )
 
 
 def of_table(cells: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -163,6 +177,8 @@ def _holder(record: dict[str, Any], path: str) -> tuple[dict[str, Any], str] | N
     """Return the object that holds a field, and its name there; None where there is none."""
     if path in record:
         return record, path
+    if "." not in path:
+        return None
     first, dot, rest = path.partition(".")
     while dot:
         inner = record.get(first)

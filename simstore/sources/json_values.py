@@ -17,8 +17,11 @@ def json_value(value: Any, depth: int = 0) -> Any:
     Raises:
         ValueError: It is nested too deeply, or holds a number that JSON has no form for.
     """
+    # What most values are first: this runs for each field of each record.
     if isinstance(value, str):
-        return well_formed(value)
+        return value if value.isascii() else well_formed(value)
+    if value is None or isinstance(value, int):
+        return value
     if depth > _DEEPEST:
         raise ValueError(TOO_DEEP)
     if isinstance(value, dict):

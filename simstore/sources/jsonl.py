@@ -84,7 +84,7 @@ def read_jsonl(
         if not size:
             return
         end = offset + size
-        if line.strip():
+        if not line.isspace():
             if size > len(line):
                 found: Any = (
                     f"the line has {size:,} bytes, more than the limit of {max_document_bytes:,}"

@@ -68,7 +68,7 @@ def read_line(stream: BufferedIOBase, limit: int | None) -> tuple[bytes, int]:
     # The line end, CR LF at most, does not count.
     line = stream.readline(limit + 2)
     size = len(line)
-    if len(line.rstrip(b"\r\n")) <= limit and line.endswith(b"\n"):
+    if line.endswith(b"\n") and (size <= limit or len(line.rstrip(b"\r\n")) <= limit):
         return line, size
     part = line
     while part and not part.endswith(b"\n"):

@@ -33,9 +33,12 @@ _TAG = re.compile(r"<[a-zA-Z][^\"'>]*+(?:(?:\"[^\"]*\"|'[^']*')[^\"'>]*+)*+")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 # Elements that have no end tag, or whose end tag may be left out.
 _FLAT = frozenset(
-    "area base br col embed hr img input link meta param source track wbr "
-    "p li dt dd tr td th thead tbody tfoot option optgroup colgroup rp rt html head body".split()
-)
+    (
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param",
+        "source", "track", "wbr", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody",
+        "tfoot", "option", "optgroup", "colgroup", "rp", "rt", "html", "head", "body",
+    )
+)  # fmt: skip
 _DATE_PROPERTIES = ("article:published_time", "og:article:published_time", "og:published_time")
 _DATE_NAMES = (
     "date", "pubdate", "publishdate", "publication_date", "publish_date", "parsely-pub-date",
@@ -43,7 +46,7 @@ _DATE_NAMES = (
     "citation_publication_date", "citation_date", "weibo: article:create_at",
 )  # fmt: skip
 # An address as it should be; anything else is taken apart and joined.
-_ADDRESS = re.compile(r"https?://[a-zA-Z0-9.-]+/(?:[^\s#\0.]+|\.(?!\.?(?:/|$)))*")
+_ADDRESS = re.compile(r"https?://[a-zA-Z0-9.-]+/(?:[^\s#\0.]++|\.(?!\.?(?:/|$)))*+")
 _DATE_START = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SLASHED = re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})")
 

@@ -26,6 +26,9 @@ class ReadOptions:
         max_expansion: Most bytes that a compressed one may become, on the whole; what expands to
             less than 100 MB is never refused. None: no limit.
         extract: Of web pages, the main text or all text.
+        encoding: ``keep``: plain texts are UTF-8, other bytes are kept as they are; ``auto``: their
+            encoding is recognised; else the name of the encoding of texts and pages, as
+            :func:`~.encodings.checked_codec` returns it. Of pages ``keep`` is ``auto``.
     """
 
     format: str = "auto"
@@ -36,6 +39,7 @@ class ReadOptions:
     history_fields: HistoryFields = field(default_factory=HistoryFields)
     max_expansion: int | None = MAX_EXPANSION
     extract: Literal["main", "all"] = "main"
+    encoding: str = "keep"
 
 
 @dataclass(frozen=True, slots=True)

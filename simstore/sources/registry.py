@@ -15,6 +15,8 @@ from simstore.sources.lines import LinesReader
 from simstore.sources.plain import PlainReader
 from simstore.sources.reader import Reader, ReadOptions
 from simstore.sources.streams import STANDARD_INPUT, base_name
+from simstore.sources.warc import WarcReader
+from simstore.sources.web import HtmlReader
 
 ENTRY_POINTS = "simstore.readers"
 _ARTICLES = ArticleReader()
@@ -23,6 +25,8 @@ _TEXT = PlainReader()
 BUILT_IN: tuple[Reader, ...] = (
     ParquetReader(),
     ArrowReader(),
+    WarcReader(),
+    HtmlReader(),
     JsonlReader(),
     DelimitedReader(),
     _ARTICLES,

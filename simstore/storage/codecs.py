@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +19,8 @@ except ImportError:
 _LEVEL = 3
 # Changes of a vocabulary become no smaller by more.
 _CHANGE_LEVEL = 1
+# Bytes from which on several texts are compressed in one call.
+_LEAST_TOGETHER = 1 << 18
 # A change of numbered features is a zstd frame, which begins otherwise.
 _NAMED = b"\x01"
 _local = threading.local()
@@ -23,11 +28,41 @@ _local = threading.local()
 
 def compress(data: bytes, level: int = _LEVEL) -> bytes:
     """Return a zstd frame of the data."""
-    kept = _local.__dict__
-    compressor = kept.get(level)
+    name = f"level_{level}"
+    compressor = getattr(_local, name, None)
     if compressor is None:
-        compressor = kept[level] = zstd.ZstdCompressor(level=level)
+        compressor = zstd.ZstdCompressor(level=level)
+        setattr(_local, name, compressor)
     return bytes(compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME))
+
+
+def compress_many(data: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Return a zstd frame of each.
+
+    The standard library's compressor gives up the interpreter's lock for each of them, and waits
+    for it again each time while other threads work. The package zstandard, where it is there (the
+    extra ``fast``), compresses them all in one call.
+    """
+    size = sum(map(len, data))
+    if size < _LEAST_TOGETHER or not _compresses_many():
+        return tuple(map(compress, data))
+    import zstandard
+
+    compressor = getattr(_local, "compressor_of_many", None)
+    if compressor is None:
+        compressor = _local.compressor_of_many = zstandard.ZstdCompressor(level=_LEVEL)
+    frames = compressor.multi_compress_to_buffer(list(data), threads=1)
+    return tuple(frames[place].tobytes() for place in range(len(frames)))
+
+
+@cache
+def _compresses_many() -> bool:
+    if find_spec("zstandard") is None:
+        return False
+    import zstandard
+
+    # Another backend is pure Python.
+    return hasattr(zstandard.ZstdCompressor, "multi_compress_to_buffer")
 
 
 def decompress(frame: bytes) -> bytes:

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, delete, func, select
 
 from simstore.fingerprint.simhash import to_words
 from simstore.storage import generations, segment_pages, tail
-from simstore.storage.documents import chunks
+from simstore.storage.documents import chunks, integers
 from simstore.storage.generations import GenerationRow
-from simstore.storage.rows import insert_rows, select_in
+from simstore.storage.rows import execute, fetch, insert_rows, select_in
 from simstore.storage.schema import (
     FAMILIES,
     FingerprintTables,
@@ -21,6 +21,9 @@ from simstore.storage.schema import (
     fingerprint_tables,
 )
 from simstore.storage.tail import from_stored, stored_values, to_stored, words_of
+
+# Integers that are written out in a statement: faster for many than parameters.
+_INTEGERS = 5_000
 
 
 def link_many(
@@ -192,18 +195,17 @@ def _unlink(
     document_ids: Sequence[int],
 ) -> list[Any]:
     """Delete the links of documents; return the stored fingerprints that have none any more."""
-    links = tables.links.c
+    name = tables.links.name
+    of_generation = f"FROM {name} WHERE generation_id = {int(generation_id)}"
+    if not fetch(connection, f"SELECT 1 {of_generation} LIMIT 1"):
+        return []
     values: set[int | bytes] = set()
-    for part in chunks(document_ids):
-        of_part = (links.generation_id == generation_id, links.document_id.in_(part))
-        values.update(connection.execute(select(links.value).where(*of_part)).scalars())
-        connection.execute(delete(tables.links).where(*of_part))
-    for some in chunks(list(values)):
-        held = select(links.value).where(
-            links.generation_id == generation_id, links.value.in_(some)
-        )
-        values.difference_update(connection.execute(held).scalars())
-    return sorted(values)
+    for part in chunks(document_ids, _INTEGERS):
+        of_part = f"{of_generation} AND document_id IN ({integers(part)})"
+        values.update(row[0] for row in fetch(connection, f"SELECT value {of_part}"))
+        execute(connection, f"DELETE {of_part}")
+    held = select_in(connection, f"SELECT value {of_generation} AND value IN ({{}})", list(values))
+    return sorted(values.difference([row[0] for row in held]))
 
 
 def drop_generation_rows(connection: Connection, generation_id: int, limit: int) -> bool:

@@ -176,8 +176,3 @@ def test_stats_draws_a_store(shell: Shell) -> None:
 def test_mistakes_of_drawing(shell: Shell, words: list[str], code: int, said: str) -> None:
     pytest.importorskip("matplotlib", reason="needs simstore[plots]")
     assert_refused(shell("stats", *words, code=code), code, said)
-
-
-def test_without_matplotlib_the_extra_is_named(shell: Shell) -> None:
-    done = shell("stats", "--plot", "x.png", code=2, blocked=["matplotlib"])
-    assert_refused(done, 2, "simstore[plots]")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from simstore.cli.plots import check_plot
 from simstore.errors import InvalidParameter, MissingExtra
 from simstore.reports.store_figures import StoreFigures, TimeSlot, VocabularySlice
 from simstore.reports.store_plots import PANELS, render_overview, render_panel
@@ -32,15 +33,11 @@ def words_of(svg: bytes) -> str:
     return " | ".join(re.findall(r"<!-- (.*?) -->", svg.decode()))
 
 
-@pytest.fixture(autouse=True)
-def _matplotlib() -> None:
-    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
-
-
 @pytest.mark.plots
 @pytest.mark.parametrize("panel", PANELS)
 @pytest.mark.parametrize("figures", [EMPTY, FULL, ONE], ids=["empty", "full", "one"])
 def test_panels_are_drawn_the_same_each_time(panel: str, figures: StoreFigures) -> None:
+    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
     assert render_panel(figures, panel, "png").startswith(b"\x89PNG")
     svg = render_panel(figures, panel, "svg")
     assert b"<svg" in svg
@@ -49,6 +46,7 @@ def test_panels_are_drawn_the_same_each_time(panel: str, figures: StoreFigures) 
 
 @pytest.mark.plots
 def test_the_overview_says_what_the_panels_say() -> None:
+    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
     assert render_overview(FULL, "a store", "png").startswith(b"\x89PNG")
     said = words_of(render_overview(FULL, "a store", "svg"))
     for words in (
@@ -63,6 +61,7 @@ def test_the_overview_says_what_the_panels_say() -> None:
 
 @pytest.mark.plots
 def test_what_is_not_there_is_said() -> None:
+    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
     said = words_of(render_overview(EMPTY, "a store", "svg"))
     for words in ("the store is empty", "none", "no clusters are kept", "nothing is kept to count"):
         assert words in said
@@ -71,6 +70,7 @@ def test_what_is_not_there_is_said() -> None:
 
 @pytest.mark.plots
 def test_unknown_panels_are_refused() -> None:
+    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
     with pytest.raises(InvalidParameter, match="growth, duplicates"):
         render_panel(FULL, "pie", "png")
 
@@ -80,3 +80,6 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.Monkey
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtra, match=r"simstore\[plots\]"):
         render_overview(FULL, "a title", "png")
+    monkeypatch.setattr("simstore.cli.plots.find_spec", lambda _name: None)
+    with pytest.raises(MissingExtra, match=r"simstore\[plots\]"):
+        check_plot("x.png", replace=False)

@@ -9,7 +9,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Duplicate, IngestSummary
-from simstore.services import pack
+from simstore.services import edges, pack
 from simstore.services.check_insert import check_and_store
 from simstore.services.choose import SchemeChoice
 from simstore.services.ingest import IngestOptions, Observer
@@ -219,6 +219,18 @@ def test_a_long_run_that_looks_documents_up_packs_its_tail_under_way(
     assert max(unpacked) <= 40
     add(store, *((f"copy of {key}", text) for key, text in documents), mode="skip")
     assert len(told(store)) == 99
+
+
+def test_shingles_that_are_kept_are_forgotten_before_they_take_too_much(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edges, "_KEPT_SHINGLES", 100)
+    for number in range(12):
+        add(store, (f"a {number}", A + f" {number}"), mode="skip")
+        kept = store._opened.kept_shingles
+        assert kept is not None
+        assert sum(map(len, kept._sets.values())) <= 300
+    assert told(store) == {f"a {number}": ("skipped", "a 0") for number in range(1, 12)}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,274 @@
+"""WARC and WET: web archives, a record after the other (ISO 28500)."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from simstore.model import Document, PassedOver, Rejection
+from simstore.sources.dates import seconds
+from simstore.sources.http_bodies import (
+    UnreadableBody,
+    charset,
+    media_type,
+    parse_headers,
+    parse_response,
+    plain_body,
+)
+from simstore.sources.reader import ReadRequest
+from simstore.sources.source import HEAD_BYTES, Record
+from simstore.sources.unpacking import DamagedStream
+from simstore.sources.web import is_page, page_record, text_record
+
+_VERSION = re.compile(rb"WARC/\d\.\d{1,2}[ \t]*\r?\n")
+# Headers of a record, all lines together.
+_MOST_HEADER_BYTES = 1 << 20
+_LINE = 65_536
+# Besides its body a response has headers; and what is compressed is shorter, so no document that
+# is within its limit is lost.
+_RESPONSE_HEADERS = 1 << 16
+_READ = ("response", "resource", "conversion", "revisit")
+
+
+class WarcReader:
+    """Reads WARC, and WET, its form with texts.
+
+    A document is a response of HTTP with status 200 to 299, a resource, or a conversion, of a page
+    (its main text is taken) or of plain text. Its key is the target URI, it was seen at
+    ``WARC-Date``; its metadata has the record's id, its byte offset, and the date as it stands.
+    Other responses and other types are passed over; records about records (``warcinfo``,
+    ``request``, ``metadata``) are not told.
+
+    Each record is taken out by its length. Where no record begins there, all up to the next line
+    that begins one is rejected. The library of the field was not taken for this: at the first
+    malformed record it ends.
+    """
+
+    name = "warc"
+    suffixes = (".warc", ".wet", ".arc.warc")
+    needs_file = False
+    record_ends = (b"\r\n\r\n",)
+
+    def recognises(self, head: bytes) -> bool:
+        """Return whether the bytes begin as every WARC record does."""
+        return _VERSION.match(head) is not None
+
+    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the documents.
+
+        Raises:
+            MissingExtra: Pages are in it, and resiliparse is not installed.
+        """
+        records = _Records(stream, request)
+        while (found := records.next()) is not None:
+            yield from (found,) if isinstance(found, Rejection) else _record_of(found, request)
+
+
+@dataclass(slots=True)
+class _Framed:
+    """A record as it stands in the archive."""
+
+    position: int
+    start: int
+    end: int
+    headers: dict[str, str]
+    content: bytes
+
+    @property
+    def kind(self) -> str:
+        return self.headers.get("warc-type", "").lower()
+
+
+class _Records:
+    """Takes records out of a stream, one by one, and knows where each begins and ends."""
+
+    def __init__(self, stream: io.BufferedReader, request: ReadRequest) -> None:
+        self._stream = stream
+        self._name = request.name
+        self._position = request.position
+        self._offset = request.byte_offset
+        # A line that begins a record, read while what stood before it was passed over.
+        self._line = b""
+        limit = request.options.max_document_bytes
+        self._most = None if limit is None else limit + _RESPONSE_HEADERS
+        self._limit = limit
+        self._ended = False
+
+    def next(self) -> _Framed | Rejection | None:
+        """Return the next record; why there is none here; or None at the end."""
+        if self._ended:
+            return None
+        start = self._offset
+        content = b""
+        try:
+            line = self._first_line()
+            if not line:
+                return None
+            if _VERSION.fullmatch(line) is None:
+                return self._passed(self._offset - len(line), line)
+            start = self._offset - len(line)
+            block = self._header_block(line)
+            headers = parse_headers(block)
+            length = headers.get("content-length", "")
+            if not (length.isascii() and length.isdigit() and len(length) < 19):
+                return self._refused(start, "a record without a usable Content-Length", block)
+            size = int(length)
+            kind = headers.get("warc-type", "").lower()
+            if kind not in _READ or (self._most is not None and size > self._most):
+                content = self._stream.read(min(size, HEAD_BYTES))
+                self._skip(size - len(content), len(content))
+                if kind in _READ:
+                    reason = (
+                        f"the record has {size:,} bytes, more than the limit of {self._limit:,}"
+                    )
+                    return self._refused(start, reason, content)
+            else:
+                content = self._stream.read(size)
+                self._offset += len(content)
+                if len(content) < size:
+                    return self._broken_off(start, content or block)
+            end = self._end()
+        except DamagedStream as error:
+            self._ended = True
+            return Rejection(self._name, self._position, start, start, error.reason, content)
+        self._position += 1
+        return _Framed(self._position - 1, start, end, headers, content)
+
+    def _first_line(self) -> bytes:
+        line, self._line = self._line, b""
+        while not line or (line and not line.strip()):
+            line = self._stream.readline(_LINE)
+            self._offset += len(line)
+            if not line:
+                break
+        return line
+
+    def _header_block(self, line: bytes) -> bytes:
+        lines = [line]
+        size = len(line)
+        while line.strip() and size <= _MOST_HEADER_BYTES:
+            line = self._stream.readline(_LINE)
+            size += len(line)
+            self._offset += len(line)
+            lines.append(line)
+            if not line:
+                break
+        return b"".join(lines)
+
+    def _skip(self, size: int, taken: int) -> None:
+        """Pass over the rest of a content of which some was taken.
+
+        Raises:
+            DamagedStream: It breaks off.
+        """
+        self._offset += taken
+        while size:
+            piece = len(self._stream.read(min(size, 1 << 20)))
+            if not piece:
+                raise DamagedStream(self._name, "the last record breaks off")
+            self._offset += piece
+            size -= piece
+
+    def _end(self) -> int:
+        """Pass over the two line ends after a record; return where the next begins."""
+        for _ in range(2):
+            line = self._stream.readline(_LINE)
+            self._offset += len(line)
+            if line.strip():
+                self._line = line
+                return self._offset - len(line)
+        return self._offset
+
+    def _refused(self, start: int, reason: str, head: bytes) -> Rejection:
+        self._position += 1
+        place = self._position - 1
+        return Rejection(self._name, place, start, self._offset, reason, head[:HEAD_BYTES])
+
+    def _broken_off(self, start: int, head: bytes) -> Rejection:
+        self._ended = True
+        return self._refused(start, "the last record breaks off", head)
+
+    def _passed(self, start: int, line: bytes) -> Rejection:
+        """Pass over what is no record, up to a line that begins one."""
+        head = line
+        while line and _VERSION.fullmatch(line) is None:
+            line = self._stream.readline(_LINE)
+            self._offset += len(line)
+        self._line = line
+        found = self._refused(start, "no record begins here", head)
+        return replace(found, end_offset=self._offset - len(line))
+
+
+def _record_of(found: _Framed, request: ReadRequest) -> Iterator[Record]:
+    """Yield what a record is: a document, a rejection, something passed over, or nothing."""
+    headers, kind, name = found.headers, found.kind, request.name
+    if kind not in _READ:
+        return
+    place = (found.position, found.start, found.end)
+
+    def refused(reason: str) -> Rejection:
+        return Rejection(name, *place, reason, found.content[:HEAD_BYTES])
+
+    def passed_over(reason: str) -> PassedOver:
+        return PassedOver(f"{name}: {key}" if key else name, *place, reason)
+
+    key = headers.get("warc-target-uri", "").strip().removeprefix("<").removesuffix(">")
+    if not key:
+        yield refused("a record without WARC-Target-URI")
+        return
+    date = headers.get("warc-date", "")
+    try:
+        seen_at = seconds(date)
+    except ValueError:
+        yield refused("a record without a usable WARC-Date")
+        return
+    content_type, body, limit = (
+        headers.get("content-type", ""),
+        found.content,
+        (request.options.max_document_bytes),
+    )
+    if kind == "revisit":
+        yield passed_over("it was seen before, and its text is not in this record")
+        return
+    if kind == "response" and media_type(content_type) != "application/http":
+        yield passed_over("it is no response of HTTP")
+        return
+    if kind == "response":
+        response = parse_response(body)
+        if response is None:
+            yield refused("no response of HTTP")
+            return
+        if not 200 <= response.status < 300:
+            yield passed_over(f"its status is {response.status}")
+            return
+        content_type = response.headers.get("content-type", "")
+        if not _is_read(content_type, response.body):
+            yield passed_over(f"its type is {media_type(content_type) or 'not told'}")
+            return
+        try:
+            body = plain_body(response, limit)
+        except UnreadableBody as error:
+            yield refused(str(error))
+            return
+    if not _is_read(content_type, body):
+        yield passed_over(f"its type is {media_type(content_type) or 'not told'}")
+        return
+    metadata = {"warc_record_id": headers.get("warc-record-id", ""), "warc_offset": found.start}
+    if "warc-truncated" in headers:
+        metadata["warc_truncated"] = headers["warc-truncated"]
+    if language := headers.get("warc-identified-content-language"):
+        metadata["language"] = language
+    blank = Document(
+        key, "", metadata=metadata, position=found.position, byte_offset=found.start,
+        end_offset=found.end, seen_at=seen_at,
+    )  # fmt: skip
+    make = page_record if is_page(media_type(content_type), body) else text_record
+    made = make(body, blank, request.options, charset(content_type))
+    yield refused(made) if isinstance(made, str) else made
+
+
+def _is_read(content_type: str, body: bytes) -> bool:
+    kind = media_type(content_type)
+    return kind.startswith("text/plain") or not kind or is_page(kind, body)

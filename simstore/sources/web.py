@@ -1,0 +1,103 @@
+"""Web pages: HTML files, and the pages and texts of web archives."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from simstore.model import Document, Rejection
+from simstore.sources.encodings import Decoded, declared_encoding, decoded, decoded_as
+from simstore.sources.pages import read_page
+from simstore.sources.plain import read_whole
+from simstore.sources.reader import ReadOptions, ReadRequest
+from simstore.sources.source import HEAD_BYTES, Record
+
+_PAGE_TYPES = ("text/html", "application/xhtml+xml")
+_BEGINNING = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class HtmlReader:
+    """Reads a web page: a document whose key is the file's name.
+
+    Its text is the main one, or all that is visible (``extract``); title, canonical address,
+    language, date and links: :class:`~.pages.Page`. The encoding: a byte order mark, what the page
+    declares, UTF-8, else what it looks like; see :func:`~.encodings.decoded`.
+    """
+
+    name = "html"
+    suffixes = (".html", ".htm", ".xhtml")
+    needs_file = False
+    record_ends = ()
+
+    def recognises(self, head: bytes) -> bool:
+        """Return whether the bytes begin as a page does: with its type, or its first element."""
+        return _BEGINNING.match(head) is not None
+
+    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the document.
+
+        Raises:
+            MissingExtra: resiliparse is not installed.
+        """
+        if request.position:
+            return
+        data = read_whole(stream, request)
+        if isinstance(data, Rejection):
+            yield data
+            return
+        blank = Document(request.name, "", position=0, byte_offset=0, end_offset=len(data))
+        made = page_record(data, blank, request.options, None)
+        if isinstance(made, str):
+            yield Rejection(request.name, 0, 0, len(data), made, data[:HEAD_BYTES])
+        else:
+            yield made
+
+
+def is_page(media_type: str, body: bytes) -> bool:
+    """Return whether bytes of a type, or of none that is told, are a web page."""
+    return media_type in _PAGE_TYPES or (not media_type and _BEGINNING.match(body) is not None)
+
+
+def page_record(
+    data: bytes, blank: Document, options: ReadOptions, declared: str | None
+) -> Document | str:
+    """Return a document filled with what a page holds; or why there is none.
+
+    Args:
+        data: The page.
+        blank: Key, place and further metadata.
+        options: How to read.
+        declared: The encoding that HTTP tells.
+    """
+    found = _text_of(data, options, declared or declared_encoding(data))
+    address = blank.key if blank.key.startswith(("http://", "https://")) else None
+    page = read_page(found.text, options.extract, address)
+    if isinstance(page, str):
+        return page
+    return replace(
+        blank,
+        text=page.text,
+        title=page.title,
+        metadata={**page.metadata, **blank.metadata, **found.metadata},
+        published_at=page.published_at,
+        links=page.links,
+    )
+
+
+def text_record(
+    data: bytes, blank: Document, options: ReadOptions, declared: str | None
+) -> Document:
+    """Return a document filled with a plain text from the web."""
+    found = _text_of(data, options, declared)
+    return replace(blank, text=found.text, metadata={**blank.metadata, **found.metadata})
+
+
+def _text_of(data: bytes, options: ReadOptions, declared: str | None) -> Decoded:
+    if options.encoding not in ("keep", "auto"):
+        return decoded_as(data, options.encoding)
+    return decoded(data, declared=declared)

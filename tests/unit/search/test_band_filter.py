@@ -1,0 +1,53 @@
+"""The filter of check bits lets through all that a page carries, and little else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simstore.search import band_filter
+from simstore.search.band_filter import BandFilter, is_affordable
+from simstore.search.bands import checks, key_bits, page_numbers, pages, unpack_page
+
+BANDS = 3
+
+
+def filled(count: int) -> tuple[BandFilter, dict[int, bytes], np.ndarray, int]:
+    hashes = np.random.default_rng(count).integers(0, 2**64, (count, BANDS), np.uint64)
+    bits = key_bits(count)
+    made = BandFilter(BANDS, bits)
+    held: dict[int, bytes] = {}
+    for place in range(BANDS):
+        held |= dict(pages(hashes[:, place], np.arange(count), place, bits))
+    made.add(list(held), list(held.values()))
+    return made, held, hashes, bits
+
+
+@pytest.mark.parametrize("count", [1, 40, 5_000])
+def test_exactly_the_check_bits_of_pages_pass(count: int) -> None:
+    made, held, hashes, bits = filled(count)
+    assert made.may_hold(page_numbers(hashes, bits), checks(hashes)).all()
+    for number, page in held.items():
+        carried = set(unpack_page(page)[0].tolist())
+        asked = np.arange(256, dtype=np.uint8)
+        passing = made.may_hold(np.full(256, number), asked)
+        assert set(asked[passing].tolist()) == carried
+
+
+def test_nothing_passes_a_filter_without_pages() -> None:
+    hashes = np.random.default_rng(1).integers(0, 2**64, (50, BANDS), np.uint64)
+    made = BandFilter(BANDS, 4)
+    assert not made.may_hold(page_numbers(hashes, 4), checks(hashes)).any()
+
+
+@pytest.mark.parametrize("page", [b"", b"\0", b"\1\2\3\4\5\x09", b"\1\2\3\4\2"])
+def test_a_damaged_page_is_refused(page: bytes) -> None:
+    with pytest.raises(ValueError, match="damaged"):
+        BandFilter(BANDS, 0).add([0], [page])
+
+
+def test_large_filters_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_affordable(42, 15)
+    assert not is_affordable(42, 16)
+    monkeypatch.setattr(band_filter, "_MOST_BYTES", 1 << 30)
+    assert is_affordable(42, 16)
