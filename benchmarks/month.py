@@ -205,7 +205,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for one, value in zip(fields(Settings), (30, 40, 200, 1), strict=True):
+    for one, value in zip(fields(Settings), (30, 20, 100, 1), strict=True):
         parser.add_argument(f"--{one.name}", type=int, default=value, help=f"[default: {value}]")
     parser.add_argument("--page-only", action="store_true", help="from the figures of the last run")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the JSON file")

@@ -114,9 +114,9 @@ class _About:
     def __init__(self, tree: HTMLTree, address: str | None) -> None:
         self._document: Any = tree.document
         self.metadata: dict[str, Any] = {}
-        canonical = self._attribute('link[rel~="canonical" i]', "href")
+        told = self._attribute('link[rel~="canonical" i]', "href")
         self._base = _joined(address, self._attribute("base[href]", "href")) or address
-        canonical = _joined(self._base, canonical)
+        canonical = _joined(self._base, told)
         if canonical is not None:
             self.metadata["canonical"] = canonical
             self._base = self._base or canonical
