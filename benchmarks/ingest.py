@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -196,7 +197,11 @@ def one_by_one(report: Report, folder: Path, count: int) -> None:
     )
     texts = list(documents(count + 100))
     for name, cut in (("texts of 3.5 kB", None), ("texts of 300 bytes", 300)):
-        for title, add in (("a plain SQLite table", sqlite_adder), ("simstore", store_adder)):
+        for title, add in (
+            ("a plain SQLite table", sqlite_adder),
+            ("simstore", store_adder),
+            ("simstore, duplicates flagged", checked_adder),
+        ):
             place = folder / f"{title.split()[-1]}-{cut}.db"
             with add(place) as write:
                 for key, text in texts[:100]:
@@ -228,6 +233,12 @@ def sqlite_adder(place: Path) -> Iterator[Add]:
 def store_adder(place: Path) -> Iterator[Add]:
     with Store.create(place) as store:
         yield store.add
+
+
+@contextmanager
+def checked_adder(place: Path) -> Iterator[Add]:
+    with Store.create(place) as store:
+        yield partial(store.add, on_duplicate="flag")
 
 
 def main() -> None:

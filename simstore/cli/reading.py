@@ -24,7 +24,7 @@ def reading_options(command: Command) -> Command:
                 default="auto",
                 show_default=True,
                 help="How to read the sources: auto (by content, then by name), articles, text, "
-                "lines, jsonl, csv, parquet, arrow, or a reader that is installed beside them.",
+                "lines, jsonl, csv, parquet, arrow, html, warc, docx, pdf, markdown, or a reader that is installed beside them.",
             ),
             click.option(
                 "--per-line", is_flag=True, help="A document a line of plain text; as --as lines."
@@ -39,6 +39,23 @@ def reading_options(command: Command) -> Command:
                 "--text-field",
                 metavar="NAME",
                 help="The field that holds the text.  [default: text, content or body]",
+            ),
+            click.option(
+                "--extract",
+                type=click.Choice(["main", "all"]),
+                default="main",
+                show_default=True,
+                help="Of web pages, the main text, without navigation, footers and the like; or "
+                "all that is visible.",
+            ),
+            click.option(
+                "--encoding",
+                metavar="NAME",
+                default="keep",
+                show_default=True,
+                help="Of plain texts and web pages: keep (texts are UTF-8, other bytes are kept as "
+                "they are), auto (recognise it), or what all are in: gb18030, big5, shift_jis, "
+                "koi8-r.",
             ),
             click.option(
                 "--max-document-bytes",
@@ -69,6 +86,7 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
     Raises:
         UsageError: Two of them contradict each other.
     """
+    from simstore.sources.encodings import checked_codec
     from simstore.sources.fields import HistoryFields
     from simstore.sources.reader import ReadOptions
 
@@ -76,6 +94,9 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
     if per_line and as_format not in ("auto", "lines"):
         raise click.UsageError(f"--per-line reads plain text: it goes without --as {as_format}")
     history = (given.pop(f"{name}_field", None) for name in ("seen", "published", "links"))
+    encoding = given.pop("encoding")
+    if encoding not in ("keep", "auto"):
+        encoding = checked_codec(encoding)
     return ReadOptions(
         "lines" if per_line else as_format,
         max_document_bytes=given.pop("max_document_bytes"),
@@ -83,6 +104,8 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
         text_field=given.pop("text_field"),
         history_fields=HistoryFields(*history),
         max_expansion=given.pop("max_expansion"),
+        extract=given.pop("extract"),
+        encoding=encoding,
     )
 
 

@@ -81,8 +81,7 @@ def exported_record(document: ExportedDocument) -> dict[str, Any]:
         **key_bytes("key", document.key),
     }
     if document.text is not None:
-        record["text"] = key_text(document.text)
-        record |= key_bytes("text", document.text)
+        record |= _text_fields(document.text)
     record |= {
         "title": document.title,
         "collection": document.collection,
@@ -101,6 +100,15 @@ def exported_record(document: ExportedDocument) -> dict[str, Any]:
     if document.dropped is not None:
         record["dropped_because"] = dropping_record(document.dropped)
     return {name: value for name, value in record.items() if value is not None}
+
+
+def _text_fields(text: str) -> dict[str, Any]:
+    """Return a text as it is, or escaped and its bytes, where it is not UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return {"text": key_text(text), **key_bytes("text", text)}
+    return {"text": text}
 
 
 def dropping_record(dropped: Dropping) -> dict[str, Any]:

@@ -92,6 +92,8 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
 def to_json(value: Any, **options: Any) -> str:
     """Return JSON text that is safe to print: control characters of Latin-1 are escaped too."""
     text = json.dumps(value, ensure_ascii=False, **options)
+    if text.isascii() and "\x7f" not in text:
+        return text
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -65,11 +65,11 @@ def render_overview(figures: StoreFigures, title: str, form: PlotFormat) -> byte
 def _figure(width: float, height: float) -> Any:
     try:
         from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError as error:
         raise MissingExtra("drawing a store", "plots") from error
-    figure = Figure(figsize=(width, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)  # type: ignore[union-attr]
-    return figure
+    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
+    return Figure(figsize=(width, height), layout=layout)
 
 
 def _saved(figure: Any, form: PlotFormat) -> bytes:

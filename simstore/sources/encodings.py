@@ -75,6 +75,9 @@ _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _META = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([a-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _XML = re.compile(rb"\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([a-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _COUNTED = "simstore.counted"
+_ASCII = bytes(range(128))
+# A text whose encoding is right may have a damaged byte among so many that are not ASCII.
+_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +108,9 @@ def decoded(data: bytes, *, declared: str | None = None) -> Decoded:
 
     A byte order mark says the encoding. Else it is the declared one, if all bytes are of it; but
     what is declared to be of single bytes, which any bytes are, and is UTF-8, is UTF-8 (servers
-    declare Latin-1 for all they have). Else UTF-8, if all bytes are. Else of the declared, the
-    recognised one and UTF-8 the first that reads the most.
+    declare Latin-1 for all they have). Else UTF-8, if all bytes are. Else the first of the declared
+    one, UTF-8 and what the bytes look like that reads all but a twentieth of those beyond ASCII;
+    or the one that reads most.
 
     Args:
         data: The bytes.
@@ -116,16 +120,22 @@ def decoded(data: bytes, *, declared: str | None = None) -> Decoded:
     Raises:
         MissingExtra: The encoding must be recognised, and the library for it is not installed.
     """
-    for mark, encoding in _MARKS:
+    for mark, marked in _MARKS:
         if data.startswith(mark):
-            return decoded_as(data[len(mark) :], encoding)
+            return decoded_as(data[len(mark) :], marked)
     named = codec_named(declared) if declared else None
     for tried in (named, UTF8) if named in _MULTIBYTE else (UTF8, named):
         if tried is not None and (text := _strict(data, tried)) is not None:
             return Decoded(text, tried, 0)
-    candidates = [one for one in (named, recognised(data), UTF8) if one]
-    found = (decoded_as(data, encoding) for encoding in dict.fromkeys(candidates))
-    return min(found, key=lambda one: one.replaced)
+    beyond_ascii = len(data.translate(None, delete=_ASCII))
+    tried_all = []
+    for tried in dict.fromkeys((named, UTF8, None)):
+        encoding = tried or recognised(data)
+        if encoding is not None:
+            tried_all.append(decoded_as(data, encoding))
+            if tried_all[-1].replaced * _FEW <= beyond_ascii:
+                return tried_all[-1]
+    return min(tried_all, key=lambda one: one.replaced)
 
 
 def decoded_as(data: bytes, encoding: str) -> Decoded:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from simstore.errors import MissingExtra
 from simstore.sources.dates import seconds
@@ -39,14 +39,22 @@ _FLAT = frozenset(
         "tfoot", "option", "optgroup", "colgroup", "rp", "rt", "html", "head", "body",
     )
 )  # fmt: skip
+# What changes with each visit; the library leaves out other things around the main text itself.
+_COUNTERS = [
+    ".counter", ".visitor-counter", ".hit-counter", ".page-views", ".pageviews", ".view-count",
+    ".views-count", ".post-views", ".share-count", ".like-count", "#counter", "#hitcounter",
+]  # fmt: skip
 _DATE_PROPERTIES = ("article:published_time", "og:article:published_time", "og:published_time")
 _DATE_NAMES = (
     "date", "pubdate", "publishdate", "publication_date", "publish_date", "parsely-pub-date",
     "dc.date", "dc.date.issued", "dcterms.date", "dcterms.created", "dcterms.issued",
     "citation_publication_date", "citation_date", "weibo: article:create_at",
 )  # fmt: skip
-# An address as it should be; anything else is taken apart and joined.
-_ADDRESS = re.compile(r"https?://[a-zA-Z0-9.-]+/(?:[^\s#\0.]++|\.(?!\.?(?:/|$)))*+")
+# An address and a path as they should be; anything else is taken apart and joined.
+_STEPS = r"/(?:[^\s\0.]++|\.(?!\.?(?:[/?]|$)))*+"
+_ADDRESS = re.compile(rf"https?://[a-zA-Z0-9.-]+{_STEPS}")
+_PATH = re.compile(rf"(?!//){_STEPS}")
+_ORIGIN = re.compile(r"https?://[^/?#\s]+")
 _DATE_START = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SLASHED = re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})")
 
@@ -97,7 +105,12 @@ def read_page(markup: str, extract: Literal["main", "all"], address: str | None)
     text = ""
     if extract == "main":
         text = extract_plain_text(
-            tree, main_content=True, list_bullets=False, alt_texts=False, comments=False
+            tree,
+            main_content=True,
+            list_bullets=False,
+            alt_texts=False,
+            comments=False,
+            skip_elements=_COUNTERS,
         )
     if not text.strip():
         text = extract_plain_text(tree, list_bullets=False, alt_texts=False)
@@ -176,10 +189,13 @@ def _joined(base: str | None, target: str | None) -> str | None:
     target = target.strip(" \t\r\n\f")
     if not target or target[0] == "#" or len(target) > _MOST_CHARACTERS:
         return None
+    target = target.partition("#")[0]
     if _ADDRESS.fullmatch(target):
         return target
+    if base and _PATH.fullmatch(target) and (origin := _ORIGIN.match(base)):
+        return origin[0] + target
     try:
-        address = urldefrag(urljoin(base or "", target))[0]
+        address = urljoin(base or "", target)
         parts = urlsplit(address)
     except ValueError:
         return None

@@ -201,6 +201,10 @@ class _Records:
         return replace(found, end_offset=self._offset - len(line))
 
 
+def _too_long(size: int, limit: int) -> str:
+    return f"the record has {size:,} bytes, more than the limit of {limit:,}"
+
+
 def _record_of(found: _Framed, request: ReadRequest) -> Iterator[Record]:
     """Yield what a record is: a document, a rejection, something passed over, or nothing."""
     headers, kind, name = found.headers, found.kind, request.name
@@ -229,6 +233,9 @@ def _record_of(found: _Framed, request: ReadRequest) -> Iterator[Record]:
         found.content,
         (request.options.max_document_bytes),
     )
+    if kind != "response" and limit is not None and len(body) > limit:
+        yield refused(_too_long(len(body), limit))
+        return
     if kind == "revisit":
         yield passed_over("it was seen before, and its text is not in this record")
         return
@@ -271,4 +278,4 @@ def _record_of(found: _Framed, request: ReadRequest) -> Iterator[Record]:
 
 def _is_read(content_type: str, body: bytes) -> bool:
     kind = media_type(content_type)
-    return kind.startswith("text/plain") or not kind or is_page(kind, body)
+    return kind == "text/plain" or is_page(kind, body)

@@ -91,9 +91,11 @@ def page_record(
 
 def text_record(
     data: bytes, blank: Document, options: ReadOptions, declared: str | None
-) -> Document:
-    """Return a document filled with a plain text from the web."""
+) -> Document | str:
+    """Return a document filled with a plain text from the web; or why there is none."""
     found = _text_of(data, options, declared)
+    if "\0" in found.text:
+        return "NUL bytes: it is no text"
     return replace(blank, text=found.text, metadata={**blank.metadata, **found.metadata})
 
 

@@ -64,8 +64,7 @@ def give_names(connection: Connection, centres: Sequence[int], created_at: int) 
 def move_names(connection: Connection, centres: Mapping[int, int]) -> None:
     """Give clusters, by their names, other canonical texts."""
     statement = (
-        "UPDATE cluster SET centre_id = ?, merged_into = NULL, ended_at = NULL "
-        "WHERE cluster_id = ?"
+        "UPDATE cluster SET centre_id = ?, merged_into = NULL, ended_at = NULL WHERE cluster_id = ?"
     )
     for name, centre in centres.items():
         execute(connection, statement, centre, name)

@@ -57,6 +57,7 @@ def pages() -> dict[str, str]:
 def groups(shell: Shell, *words: str) -> dict[str, list[str]]:
     """Return the keys of each cluster of the moment, by its canonical document."""
     found: dict[str, list[str]] = {}
+    head = ""
     text = shell("clusters", "--once", "--format", "csv", *words).text
     for row in csv.DictReader(io.StringIO(text)):
         head = row["key"] if row["role"] == "canonical" else head

@@ -129,7 +129,7 @@ def test_kept_clusters_are_those_of_a_store_of_the_survivors(
         for key, first_seen in rows:
             text = store.show(key, with_text=True).text if kind.get("text", True) else None
             if text is None:
-                text = dict((k, t) for one in changes for k, t, _, _ in one if t is not None)[key]
+                text = {k: t for one in changes for k, t, _, _ in one if t is not None}[key]
             survivors.add_many([Document(key, text, published_at=first_seen)], threads=1)
         survivors.keep_clusters(min_resemblance=0.4, policy=policy)
         assert keys_of(kept(survivors)) == keys_of(kept(store))

@@ -20,6 +20,7 @@ from alembic.script import ScriptDirectory
 from simstore import Document, Store
 from simstore.errors import NotAStore, StoreExists
 from simstore.services.choose import SchemeChoice
+from simstore.services.export import ExportOptions
 from simstore.storage import migrate
 from simstore.storage.engine import Connection, Database
 from simstore.storage.schema import metadata
@@ -328,3 +329,63 @@ def test_postgres_store_tells_the_same_of_what_came_and_went(
             assert store.expire(not_seen_since=99).forgotten == 1
             assert store.fsck() == []
     assert told[0] == told[1]
+
+
+@pytest.mark.postgres
+def test_postgres_store_keeps_the_same_clusters(postgres: MakeDatabase, tmp_path: Path) -> None:
+    url = postgres().url.render_as_string(hide_password=False)
+    text = TEXTS[0][1]
+    told = []
+    with Store.create(url) as server, Store.create(tmp_path / "store.db") as file:
+        for store in (server, file):
+            seen = []
+            store.keep_clusters(min_resemblance=0.4, policy="prefer:^b")
+            store.add_many(
+                (f"{letter}{n}", f"{text} {'more ' * n}") for n, letter in enumerate("abcabc")
+            )
+            store.add_many(TEXTS)
+            for gone in ((), ("b1", "b4"), ()):
+                if gone:
+                    store.remove(*gone)
+                waiting = store.cluster_summary(largest=True)
+                assert waiting is not None
+                summary = store.keep_clusters(rebuild=len(seen) == 2)
+                seen.append(
+                    (
+                        waiting.waiting_count,
+                        waiting.largest_count,
+                        (summary.text_count, summary.cluster_count, summary.made_anew),
+                        list(store.kept_clusters(1)),
+                        [(one.cluster_id, one.merged_into) for one in store.cluster_merges()],
+                        store.cluster_of("c2"),
+                    )
+                )
+                assert store.fsck() == []
+            told.append(seen)
+            assert store.drop_clusters()
+    assert told[0] == told[1]
+    assert max(len(one.members) for one in told[0][0][3]) > 5
+
+
+@pytest.mark.postgres
+def test_postgres_store_exports_the_same(postgres: MakeDatabase, tmp_path: Path) -> None:
+    url = postgres().url.render_as_string(hide_password=False)
+    text = TEXTS[0][1]
+    told = []
+    with Store.create(url) as server, Store.create(tmp_path / "store.db") as file:
+        for store in (server, file):
+            for n in range(5):
+                store.add(f"copy {n}", text, seen_at=1_000 * n, links=("a", "k\udcff"))
+                store.add(f"near {n}", f"{text} {n}", seen_at=1_000 * n)
+            store.add("skipped", text + " x", seen_at=9_000, on_duplicate="skip")
+            store.add("copy 0", text + " But this is another text now.", seen_at=9_500)
+            parts = []
+            for part in ("unique", "duplicates", "all"):
+                target = tmp_path / f"{part}.jsonl"
+                summary = store.export(target, ExportOptions(part, replace=True))
+                parts.append((summary, target.read_bytes()))
+            known = store.known_filter()
+            slots = [known.table(kind).slots.tolist() for kind in known.of]
+            told.append((parts, slots, store.figures()))
+    assert told[0] == told[1]
+    assert told[0][0][0][0].dropped_count > 3

@@ -7,7 +7,7 @@ one costs every user that much more: raise it only knowingly.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
@@ -18,9 +18,10 @@ import pytest
 from numpy.typing import NDArray
 
 from simstore import compiled
-from simstore.model import QueryOptions, SampleResult
+from simstore.model import OnDuplicate, QueryOptions, SampleResult
 from simstore.search import table_lookup
 from simstore.search.sorted_tables import SortedTables
+from simstore.storage.engine import Database
 from simstore.store import Store
 
 DOCUMENTS = 1_500
@@ -139,3 +140,59 @@ def test_pairs_that_a_join_compares(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(len(pairs.distances) for pairs in found) == 0
     # Of 2e8 pairs, an even spread has 12,200 that share one of four segments.
     assert 11_000 < sum(lengths) < 13_500
+
+
+def statements_of(store: Store, work: Callable[[], object]) -> int:
+    """Return how many statements a writer runs for some work, its begin and commit too."""
+    seen: list[str] = []
+    with store._opened.write() as connection:
+        driver: Any = connection.connection.driver_connection
+    driver.set_trace_callback(seen.append)
+    try:
+        work()
+    finally:
+        driver.set_trace_callback(None)
+    return len(seen)
+
+
+@pytest.mark.parametrize(("on_duplicate", "most"), [("keep", 24), ("flag", 60)])
+def test_statements_of_a_document_added_alone(
+    tmp_path: Path, on_duplicate: OnDuplicate, most: int
+) -> None:
+    given = [(f"{n}", text) for n, text in enumerate(texts())]
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many(given[:100])
+
+        def add(number: int) -> int:
+            key, text = given[number]
+            return statements_of(store, lambda: store.add(key, text, on_duplicate=on_duplicate))
+
+        # Once in 64 the changes of the vocabulary are made one.
+        assert sorted(map(add, range(100, 180)))[-3] <= most
+
+
+def test_statements_of_a_batch_do_not_grow_with_it(tmp_path: Path) -> None:
+    given = [(f"{n}", text) for n, text in enumerate(texts())]
+    with Store.create(tmp_path / "s.db") as store:
+        few = statements_of(store, lambda: store.add_many(given[:10]))
+        many = statements_of(store, lambda: store.add_many(given[10:1_010]))
+    assert many <= few + 120
+
+
+def test_a_writer_opens_one_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    connect = Database._connect
+
+    def counting(self: Database, uri: str) -> Any:
+        opened.append(uri)
+        return connect(self, uri)
+
+    with Store.create(tmp_path / "s.db") as store:
+        monkeypatch.setattr(Database, "_connect", counting)
+        for number, text in enumerate(texts()):
+            if number == 20:
+                break
+            store.add(f"{number}", text)
+            assert store.query(text)
+    # A writer's and a reader's.
+    assert len(opened) <= 2

@@ -339,6 +339,20 @@ def test_parquet_holds_the_same(store: Store, tmp_path: Path) -> None:
         store.export("-", ExportOptions(form="parquet"))
 
 
+@pytest.mark.parquet
+def test_a_parquet_export_makes_the_same_store_again(store: Store, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs simstore[parquet]")
+    store.export(tmp_path / "all.parquet", ExportOptions(form="parquet"))
+    (tmp_path / "again").mkdir()
+    with create(tmp_path / "again") as again:
+        summary = again.ingest([str(tmp_path / "all.parquet")])
+        assert (summary.added, summary.rejected) == (len(DOCUMENTS), 0)
+        assert contents(again) == contents(store)
+    store.close()
+    assert dates(tmp_path / "again") == dates(tmp_path)
+    assert links(tmp_path / "again") == links(tmp_path)
+
+
 def test_without_pyarrow_the_extra_is_named(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

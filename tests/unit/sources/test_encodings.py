@@ -16,8 +16,10 @@ from simstore.sources.encodings import (
 # The first article of the Universal Declaration of Human Rights, and sentences after it, as the
 # languages have them.
 TEXTS = {
-    "zh-hans": "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心,并应以兄弟关系的精神相对待。",
-    "zh-hant": "人人生而自由，在尊嚴和權利上一律平等。他們賦有理性和良心，並應以兄弟關係的精神相對待。",
+    "zh-hans": "人人生而自由,在尊严和权利上一律平等。"
+    "他们赋有理性和良心,并应以兄弟关系的精神相对待。",
+    "zh-hant": "人人生而自由，在尊嚴和權利上一律平等。"
+    "他們賦有理性和良心，並應以兄弟關係的精神相對待。",
     "ja": "すべての人間は、生れながらにして自由であり、かつ、尊厳と権利とについて平等である。"
     "人間は、理性と良心とを授けられており、互いに同胞の精神をもって行動しなければならない。",
     "ko": "모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다. 인간은 천부적으로 "

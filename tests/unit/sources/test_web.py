@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -23,8 +24,8 @@ PAGE = """<!DOCTYPE html><html lang="en-GB"><head><title> The ferry
  | Harbour News</title>
 <link rel="canonical" href="/ferry"><meta property="article:published_time"
  content="2026-05-01T12:00:00+02:00"><script>var tracking = "never shown";</script></head><body>
-<nav class="menu"><ul><li><a href="/">Home</a></li><li><a href="/sport#top">Sport</a></li></ul></nav>
-<div class="cookie-banner">We value your privacy: accept all cookies</div>
+<nav class="menu"><ul><li><a href="/">Home</a></li><li><a href="/sport#top">Sport</a></li></ul>
+</nav><div class="cookie-banner">We value your privacy: accept all cookies</div>
 <article><h1>The ferry</h1>%s</article>
 <aside class="sidebar"><p>Advertisement: buy a boat</p></aside>
 <div class="counter">Visitors: 12345</div>
@@ -71,6 +72,19 @@ def test_page_says_what_it_is() -> None:
     assert (found.position, found.byte_offset, found.end_offset) == (0, 0, len(page()))
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/a/b.html?c=d.e", "/a/../b", "/a/./b", "//other.example/x", "c.html", "../c", "?q=1", "/",
+        "http://e.example/..", "https://e.example/a/..b/.c", "HTTP://E.example/x", "/a/..?b",
+        "http://e.example", "/x y", "/..", "/...",
+    ],
+)  # fmt: skip
+def test_links_are_joined_as_the_library_joins_them(target: str) -> None:
+    (found,) = read_page(f'<a href="{target}#part">x</a>'.encode(), URL).links
+    assert found == urljoin(URL, target)
+
+
 def test_relative_links_of_a_page_without_an_address_are_left_out() -> None:
     assert read_page(page()).links == ("https://partner.example/x?a=1",)
     based = page().replace(b"<head>", b'<head><base href="https://other.example/">')
@@ -83,7 +97,7 @@ def test_relative_links_of_a_page_without_an_address_are_left_out() -> None:
     [
         ('<meta name="pubdate" content="2026/5/1">', True),
         ('<meta itemprop="datePublished" content="2026-05-01">', True),
-        ('<script type="application/ld+json">{"@graph": [{"datePublished": "2026-05-01"}]}</script>',
+        ('<script type="application/ld+json">[{"datePublished": "2026-05-01"}]</script>',
          True),
         ('<script type="application/ld+json">{"datePublished": </script>', False),
         ("<article><time datetime=2026-05-01>1 May</time></article>", True),

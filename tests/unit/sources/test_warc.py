@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastwarc.stream_io import BrotliWriter
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from simstore.model import Document, PassedOver, Rejection
+from simstore.sources.unpacking import zstd
+from simstore.sources.warc import WarcReader
+
+from .reading import check_goes_on_anywhere, documents, read_file, read_stream, reasons
+from .test_web import MAIN, page
+
+DATE = "2026-05-01T12:00:00Z"
+NOON = 1_777_636_800
+
+
+class Writer(WARCWriter):  # type: ignore[misc]
+    """The library's writer leaves its temporary files open."""
+
+    _create_temp_file = staticmethod(io.BytesIO)
+
+
+class Archive:
+    """A web archive that warcio writes."""
+
+    def __init__(self, *, packed: bool = False) -> None:
+        self._stream = io.BytesIO()
+        self._writer = Writer(self._stream, gzip=packed)
+
+    def add(
+        self,
+        kind: str = "response",
+        payload: bytes = b"<p>a text",
+        content_type: str = "text/html",
+        *,
+        url: str | None = None,
+        status: str = "200 OK",
+        http: Mapping[str, str] | None = None,
+        warc: Mapping[str, str] | None = None,
+    ) -> Archive:
+        url = url or f"https://e.example/{self._stream.tell()}"
+        response = StatusAndHeaders(
+            status, [("Content-Type", content_type), *(http or {}).items()], protocol="HTTP/1.1"
+        )
+        is_http = kind in ("response", "revisit")
+        record = self._writer.create_warc_record(
+            url,
+            kind,
+            payload=io.BytesIO(payload),
+            http_headers=response if is_http else None,
+            warc_content_type="" if is_http else content_type,
+            warc_headers_dict={"WARC-Date": DATE, **(warc or {})},
+        )
+        self._writer.write_record(record)
+        return self
+
+    @property
+    def data(self) -> bytes:
+        return self._stream.getvalue()
+
+
+def read(data: bytes, **options: Any) -> list[Any]:
+    return read_stream(WarcReader(), data, **options)
+
+
+def one_document(archive: Archive, **options: Any) -> Document:
+    (found,) = read(archive.data, **options)
+    assert isinstance(found, Document), found
+    return found
+
+
+def test_response_becomes_a_document_of_its_address() -> None:
+    url = "https://news.example/2026/ferry.html"
+    found = one_document(Archive().add(payload=page(), url=url))
+    assert found.key == url
+    assert all(paragraph in found.text for paragraph in MAIN)
+    assert (found.title, found.seen_at) == ("The ferry | Harbour News", NOON)
+    assert found.metadata["warc_offset"] == 0
+    assert found.metadata["warc_record_id"].startswith("<urn:uuid:")
+    assert found.metadata["canonical"] == "https://news.example/ferry"
+    assert "https://news.example/sport" in found.links
+
+
+def test_record_can_be_found_by_its_offset() -> None:
+    data = Archive().add().add(payload=b"<p>second").data
+    second = read(data)[1]
+    (alone,) = read(data[second.metadata["warc_offset"] :])
+    assert alone.text == second.text == "second"
+
+
+def test_texts_of_wet_files_are_taken_as_they_are() -> None:
+    text = "First line\n\n  second: größer, 更大\n"
+    archive = Archive().add(
+        "conversion", text.encode(), "text/plain",
+        warc={"WARC-Identified-Content-Language": "deu,zho"},
+    )  # fmt: skip
+    found = one_document(archive)
+    assert (found.text, found.seen_at, found.metadata["language"]) == (text, NOON, "deu,zho")
+
+
+def test_resources_are_pages_or_texts() -> None:
+    archive = Archive().add("resource", page()).add("resource", b"a text", "text/plain")
+    first, second = documents(read(archive.data))
+    assert MAIN[0] in first[1]
+    assert second[1] == "a text"
+
+
+TEXT = "人人生而自由，在尊严和权利上一律平等。"
+
+
+def chunked(body: bytes) -> bytes:
+    parts = [body[at : at + 7] for at in range(0, len(body), 7)]
+    lines = [b"%x;name=value\r\n%b\r\n" % (len(part), part) for part in parts]
+    return b"".join([*lines, b"0\r\n\r\n"])
+
+
+def of_brotli(body: bytes) -> bytes:
+    stream = io.BytesIO()
+    writer = BrotliWriter(stream)
+    writer.write(body)
+    writer.close()
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("coding", "encode"),
+    [
+        ("gzip", gzip.compress),
+        ("x-gzip", lambda body: gzip.compress(body[:9]) + gzip.compress(body[9:])),
+        ("deflate", zlib.compress),
+        ("deflate", lambda body: zlib.compress(body)[2:-4]),
+        ("zstd", zstd.compress),
+        ("br", of_brotli),
+        ("identity", bytes),
+        # Some archives keep the body freed of its coding and the headers as they were.
+        ("gzip", bytes),
+    ],
+)
+@pytest.mark.parametrize("in_chunks", [True, False])
+def test_codings_of_http_are_undone(coding: str, encode: Any, in_chunks: bool) -> None:
+    body = encode(f"<title>宣言</title><p>{TEXT}".encode("gbk"))
+    http = {"Content-Encoding": coding}
+    if in_chunks:
+        body, http = chunked(body), {**http, "Transfer-Encoding": "chunked"}
+    archive = Archive().add(payload=body, content_type='text/html; charset="GBK"', http=http)
+    found = one_document(archive)
+    assert (found.text, found.title) == (TEXT, "宣言")
+    assert found.metadata["encoding"] == "gb18030"
+
+
+@pytest.mark.parametrize(
+    ("payload", "http", "reason"),
+    [
+        (gzip.compress(b"<p>x" * 99)[:-9], {"Content-Encoding": "gzip"}, "breaks off"),
+        (b"\x1f\x8b\x08garbage", {"Content-Encoding": "gzip"}, "its body is no gzip"),
+        (b"5\r\nab", {"Transfer-Encoding": "chunked"}, "breaks off between its chunks"),
+        (b"2\r\nab\r\nno size", {"Transfer-Encoding": "chunked"}, "breaks off between its chunks"),
+        (b"\x28\xb5\x2f\xfdgarbage", {"Content-Encoding": "zstd"}, "its body is no zstd"),
+        (gzip.compress(bytes(50_000_000)), {"Content-Encoding": "gzip"}, "the limit of 8,388,608"),
+    ],
+)
+def test_damaged_body_costs_its_record_only(
+    payload: bytes, http: Mapping[str, str], reason: str
+) -> None:
+    found = read(Archive().add().add(payload=payload, http=http).add().data)
+    assert [type(one) for one in found] == [Document, Rejection, Document]
+    assert reason in found[1].reason
+    assert found[1].head
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"content_type": "image/png", "payload": b"\x89PNG"}, "its type is image/png"),
+        ({"status": "404 Not Found"}, "its status is 404"),
+        ({"status": "301 Moved"}, "its status is 301"),
+        ({"content_type": "", "payload": b"\x00\x01"}, "its type is not told"),
+        ({"kind": "resource", "content_type": "text/dns"}, "its type is text/dns"),
+    ],
+)
+def test_what_is_no_text_is_passed_over(given: Any, reason: str) -> None:
+    archive = Archive().add(**given) if given.get("content_type") != "" else None
+    if archive is None:
+        archive = Archive().add(payload=b"\x00\x01", content_type=" ")
+    (found,) = read(archive.data)
+    assert isinstance(found, PassedOver)
+    assert found.reason == reason
+
+
+def test_records_about_records_are_not_told() -> None:
+    archive = Archive()
+    for kind in ("warcinfo", "request", "metadata"):
+        archive.add(kind, b"GET / HTTP/1.1\r\n\r\n", "application/http; msgtype=request")
+    archive.add(payload=b"<p>a text")
+    (found,) = read(archive.data)
+    assert (found.text, found.position) == ("a text", 3)
+
+
+def framed(*contents: bytes) -> bytes:
+    return b"".join(
+        b"WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: <http://e.example/%d>\r\n"
+        b"WARC-Date: 2026-05-01T12:00:00Z\r\nContent-Type: text/plain\r\n"
+        b"Content-Length: %d\r\n\r\n%b\r\n\r\n" % (number, len(content), content)
+        for number, content in enumerate(contents)
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "texts", "reason"),
+    [
+        (b"Content-Length: 3", b"Content-Length: x", ["two", "3rd"], "no record begins here"),
+        (b"Content-Length: 3", b"X: 3", ["two", "3rd"], "a record without a usable"),
+        (b"Content-Length: 3", b"Content-Length: 1", ["o", "two", "3rd"], "no record begins here"),
+        (b"Content-Length: 3", b"Content-Length: 99999", [], "the last record breaks off"),
+        (b"WARC/1.0", b"WORC/1.0", ["two", "3rd"], "no record begins here"),
+        (b"WARC-Date: 2026", b"WARC-Date: 202x", ["two", "3rd"], "a usable WARC-Date"),
+        (b"WARC-Target-URI", b"WARC-Other-URI", ["two", "3rd"], "without WARC-Target-URI"),
+        (b"one\r\n\r\n", b"one\r\n\r\ngarbage\x00\r\n", ["one", "two", "3rd"], "no record begins"),
+        (b"one\r\n\r\n", b"one", ["one", "two", "3rd"], None),
+    ],
+)
+def test_malformed_record_costs_itself_only(
+    old: bytes, new: bytes, texts: list[str], reason: str | None
+) -> None:
+    data = framed(b"one", b"two", b"3rd").replace(old, new, 1)
+    found = check_goes_on_anywhere(WarcReader(), data)
+    assert [one.text for one in found if isinstance(one, Document)] == texts
+    told = reasons(found)
+    assert any(reason in one for one in told) if reason else told == []
+
+
+def test_archive_that_breaks_off_gives_what_it_has() -> None:
+    data = framed(b"one", b"two", b"third text")
+    for missing in (5, 8, 60, 150):
+        found = read(data[:-missing])
+        assert documents(found)[:2] == [
+            ("http://e.example/0", "one"),
+            ("http://e.example/1", "two"),
+        ]
+        assert len(reasons(found)) == 1
+    assert reasons(read(data[:-2])) == []
+
+
+def test_reading_goes_on_anywhere() -> None:
+    archive = Archive().add().add("metadata", b"x").add(status="404 No").add("resource", page())
+    found = check_goes_on_anywhere(WarcReader(), archive.data + b"garbage\n" + framed(b"one"))
+    assert len(found) == 5
+
+
+def test_record_longer_than_the_limit_is_rejected_and_passed() -> None:
+    data = framed(b"one", b"x" * 200_000, b"3rd")
+    found = read(data, max_document_bytes=1_000)
+    assert [key for key, _ in documents(found)] == ["http://e.example/0", "http://e.example/2"]
+    assert reasons(found) == ["the record has 200,000 bytes, more than the limit of 1,000"]
+    found = read(framed(b"x" * 2_000), max_document_bytes=1_000)
+    assert reasons(found) == ["the record has 2,000 bytes, more than the limit of 1,000"]
+
+
+@pytest.mark.parametrize("ending", ["warc", "warc.gz", "warc.zst", "wet.gz", "data"])
+def test_archives_are_read_from_files(tmp_path: Path, ending: str) -> None:
+    archive = Archive(packed=ending.endswith("gz")).add(url="https://e.example/a").add(
+        url="https://e.example/b"
+    )  # fmt: skip
+    path = tmp_path / f"crawl.{ending}"
+    path.write_bytes(zstd.compress(archive.data) if ending.endswith("zst") else archive.data)
+    found = read_file(path)
+    assert documents(found) == [
+        ("https://e.example/a", "a text"), ("https://e.example/b", "a text"),
+    ]  # fmt: skip
+
+
+def test_archive_whose_compression_breaks_off_gives_what_came_before(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    path.write_bytes(Archive(packed=True).add().add(payload=page()).data[:-100])
+    first, broken = read_file(path)
+    assert isinstance(first, Document)
+    assert isinstance(broken, Rejection)
+    assert "breaks off" in broken.reason
