@@ -178,12 +178,13 @@ def draw(days: Sequence[Figures], path: Path) -> None:
         for (name, line), colour in zip(lines.items(), colours, strict=False):
             axes.plot(numbers[-len(line) :], line, color=colour, label=name, linewidth=1.8)
         axes.set(xlabel="day of the crawl", ylabel=unit, xlim=(1, max(numbers)))
-        axes.set_ylim(bottom=0)
+        # Room for the legend above the lines.
+        axes.set_ylim(0, max(map(max, lines.values())) * (1.3 if len(lines) > 1 else 1.1))
         axes.set_title(title, loc="left")
         axes.grid(color="#e4e4e4", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
         if len(lines) > 1:
-            axes.legend(frameon=False, fontsize=9)
+            axes.legend(frameon=False, fontsize=9, ncols=2, loc="upper left")
     figure.savefig(path, dpi=120, metadata={"Software": None})
 
 
@@ -203,7 +204,8 @@ def section(record: Mapping[str, Any]) -> str:
     intro = (
         f"{facts['sites']} sites of {facts['pages']} pages on the first day, seed "
         f"{facts['seed']}; {sum(one.fetched for one in days):,} pages fetched. Measured on "
-        f"{where['processor']}, {where['cores']} cores; {known}."
+        f"{where['processor']}, {where['cores']} cores, at a load of {where['load_15_minutes']:.1f}; "
+        f"{known}."
     )
     caption = "A month of a crawl by the day: documents, duplicates, size, time"
     end = f"Compacted after the last day, the file has {record['compacted_bytes'] / 1e6:.1f} MB."

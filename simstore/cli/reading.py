@@ -24,7 +24,8 @@ def reading_options(command: Command) -> Command:
                 default="auto",
                 show_default=True,
                 help="How to read the sources: auto (by content, then by name), articles, text, "
-                "lines, jsonl, csv, parquet, arrow, html, warc, docx, pdf, markdown, or a reader that is installed beside them.",
+                "lines, markdown, jsonl, csv, parquet, arrow, html, warc, docx, pdf, or a reader "
+                "that is installed beside them.",
             ),
             click.option(
                 "--per-line", is_flag=True, help="A document a line of plain text; as --as lines."

@@ -148,6 +148,7 @@ def _draw_sizes(axes: Axes, figures: StoreFigures) -> None:
     else:
         axes.bar(list(sizes), list(sizes.values()), color=_BLUE)
         axes.set(xlabel="documents of a cluster", ylabel="clusters")
+        axes.set_xlim(1.4, max(*sizes, 4) + 0.6)
         _finish(axes)
     if figures.waiting:
         axes.set_xlabel(f"documents of a cluster ({figures.waiting:,} texts wait)")
@@ -160,7 +161,7 @@ def _draw_distances(axes: Axes, figures: StoreFigures) -> None:
         return
     held = dict(figures.distances)
     axes.bar(list(held), list(held.values()), color=_GREEN)
-    axes.set(xlabel="distance, bits", ylabel="documents", xlim=(-0.6, max(held) + 0.6))
+    axes.set(xlabel="distance, bits", ylabel="documents", xlim=(-0.6, max(*held, 3) + 0.6))
     _finish(axes)
 
 

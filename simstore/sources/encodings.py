@@ -146,12 +146,9 @@ def decoded_as(data: bytes, encoding: str) -> Decoded:
     return Decoded(well_formed(text), encoding, _replaced.count)
 
 
-def encoding_of_text(data: bytes) -> str | None:
-    """Return the encoding that the byte order mark of UTF-16 or UTF-32 tells; None: there is none.
-
-    A text of UTF-8 does not need to be told from others.
-    """
-    return next((name for mark, name in _MARKS[1:] if data.startswith(mark)), None)
+def has_wide_mark(data: bytes) -> bool:
+    """Return whether bytes begin with the byte order mark of UTF-16 or UTF-32."""
+    return any(data.startswith(mark) for mark, _ in _MARKS[1:])
 
 
 def codec_named(name: str) -> str | None:

@@ -72,4 +72,6 @@ def reader_label(reader: str, options: ReadOptions) -> str:
         fields += f" {history.seen} {history.published} {history.links}"
     if options.extract != "main":
         fields += f" {options.extract}"
+    if options.encoding != "keep":
+        fields += f" {options.encoding}"
     return f"{reader} {options.max_document_bytes} {fields}"[:200]

@@ -6,14 +6,20 @@ from collections.abc import Iterator
 from io import BufferedReader
 
 from simstore.model import Document, Rejection
-from simstore.sources.reader import ReadOptions, ReadRequest
-from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
+from simstore.sources.encodings import decoded, decoded_as, has_wide_mark
+from simstore.sources.reader import ReadRequest
+from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import decode
 
 
 class PlainReader:
-    """Reads a plain text; see :func:`read_plain`."""
+    """Reads a plain text: a document whose key is the file's name.
+
+    Bytes that are not UTF-8 are kept as they are (PEP 383), but for UTF-16 and UTF-32 that begin
+    with their byte order mark. Where an encoding is named, or to be recognised, the text is read
+    so, and ``encoding`` and ``replaced_bytes`` are kept as metadata.
+    """
 
     name = "text"
     suffixes = ()
@@ -27,25 +33,28 @@ class PlainReader:
     def read(self, stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
         """Yield the document."""
         if request.position:
-            return iter(())
-        return read_plain(
-            stream, request.name, max_document_bytes=request.options.max_document_bytes
-        )
+            return
+        data = read_whole(stream, request)
+        if isinstance(data, Rejection):
+            yield data
+            return
+        yield plain_document(data, request)
 
 
-def read_plain(
-    stream: BufferedReader, name: str, *, max_document_bytes: int | None = MAX_DOCUMENT_BYTES
-) -> Iterator[Record]:
-    """Yield a text file as one document whose key is its name.
-
-    A file that cannot be decompressed to its end, or is longer than the limit, is rejected.
-    """
-    options = ReadOptions(max_document_bytes=max_document_bytes)
-    data = read_whole(stream, ReadRequest(name, options=options))
-    if isinstance(data, Rejection):
-        yield data
-        return
-    yield Document(name, decode(data), position=0, byte_offset=0, end_offset=len(data))
+def plain_document(data: bytes, request: ReadRequest) -> Document:
+    """Return the document of a file of text."""
+    options = request.options
+    encoding = options.encoding
+    if encoding == "keep" and not options.texts_are_articles:
+        encoding = "auto" if has_wide_mark(data) else encoding
+    if encoding == "keep":
+        text, metadata = decode(data), {}
+    else:
+        found = decoded(data) if encoding == "auto" else decoded_as(data, encoding)
+        text, metadata = found.text, found.metadata
+    return Document(
+        request.name, text, metadata=metadata, position=0, byte_offset=0, end_offset=len(data)
+    )
 
 
 def read_whole(stream: BufferedReader, request: ReadRequest) -> bytes | Rejection:

@@ -12,6 +12,7 @@ from simstore.sources.columnar import ArrowReader, ParquetReader
 from simstore.sources.delimited import DelimitedReader
 from simstore.sources.jsonl import JsonlReader
 from simstore.sources.lines import LinesReader
+from simstore.sources.office import DocxReader, MarkdownReader, PdfReader
 from simstore.sources.plain import PlainReader
 from simstore.sources.reader import Reader, ReadOptions
 from simstore.sources.streams import STANDARD_INPUT, base_name
@@ -25,12 +26,15 @@ _TEXT = PlainReader()
 BUILT_IN: tuple[Reader, ...] = (
     ParquetReader(),
     ArrowReader(),
+    DocxReader(),
+    PdfReader(),
     WarcReader(),
     HtmlReader(),
     JsonlReader(),
     DelimitedReader(),
     _ARTICLES,
     LinesReader(),
+    MarkdownReader(),
     _TEXT,
 )
 FORMATS = ("auto", *(reader.name for reader in BUILT_IN))

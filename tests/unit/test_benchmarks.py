@@ -154,3 +154,43 @@ def test_costs_on_paper_are_those_of_the_measured_line(part: Any) -> None:
         start = paper.breaks_even(layout, costs)
         same = layout.microseconds(start, costs)
         assert same == pytest.approx(paper.PLAIN.microseconds(start, costs))
+
+
+def test_supply_of_a_living_index_goes_on_and_plants_near_duplicates_of_stored_texts(
+    part: Any,
+) -> None:
+    living = part("living")
+    supply = living.Supply.of(40, 60, 1)
+    stored = dict(supply.fill(40))
+    made, near = supply.more(50)
+    assert [key for key, _ in made] == [f"doc-{number:07}" for number in range(40, 90)]
+    assert near == {f"doc-{number:07}" for number in range(40, 90, 10)}
+    for key, text in made:
+        words = text.split()
+        apart = min(
+            sum(a != b for a, b in zip(words, other.split(), strict=True))
+            for other in stored.values()
+        )
+        assert (0 < apart <= living.EDITED_WORDS) == (key in near)
+
+
+def test_plain_table_finds_exact_duplicates_and_forgets_what_is_removed(
+    part: Any, tmp_path: Path
+) -> None:
+    table = part("living_peers").PlainTable(tmp_path / "plain.db", together=3)
+    texts = ["a b c", "a b d", "a b c", "e"]
+    found = [table.check_and_insert(n, str(n), text) for n, text in enumerate(texts)]
+    assert found == [False, False, True, False]
+    for number in (0, 2):
+        table.remove(number, str(number))
+    assert not table.check_and_insert(9, "9", "a b c")
+
+
+def test_month_is_filled_in_between_its_marks_and_nowhere_else(part: Any) -> None:
+    month = part("month")
+    page = f"before\n{month.MARKS[0]}\nold\n{month.MARKS[1]}\nafter\n"
+    made = month.fill_in(page, "new")
+    assert made == page.replace("old", "new")
+    day = month.Figures(3, 9, 1, 2, 3, 4, 5, 1234, 7, 8, 5_600_000, 0.25, 0.01, 1.5)
+    row = month.table([day]).splitlines()[-1]
+    assert row == "| 3 | 9 | 1 | 2 | 3 | 4 | 5 | 1,234 | 7 | 8 | 5.6 | 0.25 | 0.01 | 1.50 |"

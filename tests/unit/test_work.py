@@ -155,7 +155,7 @@ def statements_of(store: Store, work: Callable[[], object]) -> int:
     return len(seen)
 
 
-@pytest.mark.parametrize(("on_duplicate", "most"), [("keep", 24), ("flag", 60)])
+@pytest.mark.parametrize(("on_duplicate", "most"), [("keep", 22), ("flag", 40)])
 def test_statements_of_a_document_added_alone(
     tmp_path: Path, on_duplicate: OnDuplicate, most: int
 ) -> None:
@@ -176,7 +176,7 @@ def test_statements_of_a_batch_do_not_grow_with_it(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         few = statements_of(store, lambda: store.add_many(given[:10]))
         many = statements_of(store, lambda: store.add_many(given[10:1_010]))
-    assert many <= few + 120
+    assert many <= few + 90
 
 
 def test_a_writer_opens_one_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

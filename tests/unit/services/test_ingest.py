@@ -42,7 +42,7 @@ def test_folder_is_ingested_file_by_file(tmp_path: Path) -> None:
     (folder / "article.txt").write_bytes(PAGES)
     (folder / "deep" / "a.txt").write_bytes(b"some text")
     (folder / "b.jsonl").write_bytes(b'{"key": "k", "text": "t"}\n')
-    (folder / "c.md").write_bytes(b"not known")
+    (folder / "c.log").write_bytes(b"not known")
     with create(tmp_path) as store:
         summary = store.ingest([str(folder)])
         assert counts(summary) == (5, 0, 0, 0, 0)

@@ -26,14 +26,14 @@ def names(given: list[str], **options: object) -> tuple[list[str], list[str]]:
     return [source.name for source in sources], passed_over
 
 
-@pytest.mark.parametrize("name", ["a.txt", "notes.md", "no ending", "a.TXT"])
+@pytest.mark.parametrize("name", ["a.txt", "notes.log", "no ending", "a.TXT"])
 def test_file_that_holds_a_form_feed_is_an_article_file(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(PAGES)
     assert documents(read_file(path)) == AS_ARTICLES
 
 
-@pytest.mark.parametrize("name", ["a.txt", "particle.txt", "my-sample.txt", "article.md"])
+@pytest.mark.parametrize("name", ["a.txt", "particle.txt", "my-sample.txt", "article.log"])
 def test_file_without_form_feed_is_one_text_named_by_its_path(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"one\nriver\n")
@@ -90,7 +90,7 @@ def test_folder_gives_the_files_below_it_in_order_of_their_paths(tmp_path: Path)
     for name in ("b.txt", "a/z.jsonl", "a/b/c.txt.gz", "c.ndjson.zst", ".hidden.txt", ".d/x.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
-    for name in ("notes.md", "data.bin", "a/picture.png"):
+    for name in ("notes.log", "data.bin", "a/picture.png"):
         (tmp_path / name).write_bytes(b"")
     found, passed_over = names([str(tmp_path)])
     assert sorted(os.path.relpath(one, tmp_path) for one in found) == [
@@ -103,14 +103,14 @@ def test_folder_gives_the_files_below_it_in_order_of_their_paths(tmp_path: Path)
     assert sorted(os.path.relpath(one, tmp_path) for one in passed_over) == [
         "a/picture.png",
         "data.bin",
-        "notes.md",
+        "notes.log",
     ]
     found, passed_over = names([str(tmp_path)], format="text")
     assert (len(found), passed_over) == (7, [])
 
 
 def test_pattern_gives_the_files_it_matches_sorted(tmp_path: Path) -> None:
-    for name in ("b.txt", "a.txt", "c.md"):
+    for name in ("b.txt", "a.txt", "c.log"):
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "d.txt").mkdir()
     assert names([str(tmp_path / "*.txt")])[0] == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
