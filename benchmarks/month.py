@@ -200,12 +200,12 @@ def section(record: Mapping[str, Any]) -> str:
     days = [Figures(**one) for one in record["days"]]
     facts = record["settings"]
     where = record["machine"]
+    load = f"{where['load_15_minutes']:.1f}"
     known = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     intro = (
         f"{facts['sites']} sites of {facts['pages']} pages on the first day, seed "
         f"{facts['seed']}; {sum(one.fetched for one in days):,} pages fetched. Measured on "
-        f"{where['processor']}, {where['cores']} cores, at a load of {where['load_15_minutes']:.1f}; "
-        f"{known}."
+        f"{where['processor']}, {where['cores']} cores, at a load of {load}; {known}."
     )
     caption = "A month of a crawl by the day: documents, duplicates, size, time"
     end = f"Compacted after the last day, the file has {record['compacted_bytes'] / 1e6:.1f} MB."

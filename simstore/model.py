@@ -84,6 +84,9 @@ class PassedOver:
         byte_offset: Where it begins in the (decompressed) source.
         end_offset: Where the next record begins.
         reason: Why, in a few words.
+        seen_key: Key of a document that was seen again with the text it had, as a web archive tells;
+            None: it tells nothing of the kind.
+        seen_at: When.
     """
 
     source: str
@@ -91,6 +94,8 @@ class PassedOver:
     byte_offset: int
     end_offset: int
     reason: str
+    seen_key: str | None = None
+    seen_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

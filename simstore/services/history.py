@@ -9,13 +9,13 @@ lies between the first and the last visit may have been counted before, and is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from simstore.model import Document
 from simstore.services.decisions import Decisions
 from simstore.services.prepare import PreparedBatch
-from simstore.storage import history
+from simstore.storage import documents, history
 from simstore.storage.engine import Connection
 from simstore.storage.history import SnapshotRow, Times
 from simstore.text.decoding import encode
@@ -138,6 +138,29 @@ def write(
     links = {ids[key]: one.links for key, one in histories.items() if one.links}
     if links:
         history.add_links(connection, links)
+
+
+def see_again(connection: Connection, sights: Iterable[tuple[bytes, int]]) -> None:
+    """Note that documents were seen again with the text they have.
+
+    A sight before the text was first seen is of an earlier one, and one between sights that are
+    known may be one of these: neither changes anything.
+
+    Args:
+        connection: A writer.
+        sights: Keys, and when each was seen; those of no document are passed over.
+    """
+    moments: dict[bytes, list[int]] = {}
+    for key, seen_at in sights:
+        moments.setdefault(key, []).append(seen_at)
+    times = {}
+    for key, row in documents.by_keys(connection, sorted(moments)).items():
+        new = {moment for moment in moments[key] if moment > row.times.last_seen}
+        if new:
+            times[row.document_id] = replace(
+                row.times, last_seen=max(new), visits=row.times.visits + len(new)
+            )
+    history.put_times(connection, times)
 
 
 def _first(document: Document, digest: bytes, fresh: Times) -> KeyHistory:

@@ -38,6 +38,7 @@ from simstore.services import pack
 from simstore.services.batches import BatchOutcome
 from simstore.services.check_insert import check_and_store
 from simstore.services.edges import check_verifiable
+from simstore.services.history import see_again
 from simstore.services.opened import OpenStore, State, now
 from simstore.services.pipeline import in_order, with_last
 from simstore.services.prepare import PreparedBatch, is_prepared_for, prepare
@@ -430,6 +431,14 @@ def _commit(
                 source_ids=of_documents,
             )
             outcomes.append(outcome)
+            see_again(
+                connection,
+                (
+                    (encode(part.seen_key), part.seen_at)
+                    for part in batch.passed_over
+                    if part.seen_key is not None and part.seen_at is not None
+                ),
+            )
             orphans = (orphans - outcome.renewed) | outcome.orphans
             runs.drop_rejections_at(connection, batch.settled)
             runs.put_rejections(connection, run_id, batch.rejections, seen_at)

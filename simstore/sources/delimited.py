@@ -7,9 +7,13 @@ import io
 import sys
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
+from simstore.errors import MissingExtra
 from simstore.model import Rejection
+from simstore.sources.encodings import UTF8, Decoded, decoded_as, recognised
 from simstore.sources.fields import TEXT_FIELDS, RecordFields
 from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
@@ -21,6 +25,8 @@ from simstore.text.decoding import UTF8_BOM
 _DELIMITERS = ",;\t|"
 _TABBED = (".tsv", ".tab")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# Encodings whose line ends are more than one byte, or whose bytes of ASCII may be others.
+_WIDE = ("utf-16", "utf-32", "iso2022")
 
 
 class DelimitedReader:
@@ -29,8 +35,9 @@ class DelimitedReader:
     The first row names the fields; what they mean: :class:`~.fields.RecordFields`. A row's key is
     ``NAME:ROW`` (from 1) where it has none. In a ``.tsv`` file the fields are separated by tabs,
     else by what separates most in the first row: a comma, a semicolon, a tab, or a bar. Quotes are
-    those of RFC 4180. Bytes that are not UTF-8 are rejected with their row, as are rows of more
-    or fewer fields than the first. A row that is longer than ``max_document_bytes``, as after a
+    those of RFC 4180. A file that begins in another encoding than UTF-8 is read in the one that is
+    recognised, which its documents tell (``encoding``, ``replaced_bytes``); in one of UTF-8, a row
+    that is not is rejected. So are rows of more or fewer fields than the first. A row that is longer than ``max_document_bytes``, as after a
     quote that is never closed, is rejected up to its first line end, and reading goes on there.
     """
 
@@ -57,13 +64,15 @@ class DelimitedReader:
             offset = len(stream.read(header.size))
         fields = RecordFields(name, options.key_field, options.text_field, options.history_fields)
         names = header.names
-        rows = _Rows(stream, header.delimiter, options.max_document_bytes)
+        rows = _Rows(stream, header.delimiter, options.max_document_bytes, header.encoding)
         while (row := rows.next()) is not None:
             end = offset + row.size
             reason = row.reason
             if reason is None and row.cells:
                 if len(row.cells) == len(names):
-                    cells = dict(zip(names, row.cells, strict=True))
+                    cells: dict[str, Any] = dict(zip(names, row.cells, strict=True))
+                    if header.encoding != UTF8:
+                        cells |= Decoded("", header.encoding, row.replaced).metadata
                     made = fields.document(cells, position, offset, end)
                     if isinstance(made, str):
                         reason = made
@@ -79,21 +88,27 @@ class DelimitedReader:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """The row of names, and what separates them; its size in bytes."""
+    """The row of names, what separates them, its size in bytes, and the file's encoding."""
 
     names: list[str]
     delimiter: str
     size: int
+    encoding: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row: its fields, none for a blank line; or why it has none, and its first bytes."""
+    """A row: its fields, none for a blank line; or why it has none, and its first bytes.
+
+    Attributes:
+        replaced: Bytes that could not be read in the file's encoding.
+    """
 
     cells: list[str]
     size: int
     reason: str | None = None
     head: bytes = b""
+    replaced: int = 0
 
 
 def _header(request: ReadRequest) -> _Header | str:
@@ -101,22 +116,43 @@ def _header(request: ReadRequest) -> _Header | str:
     head, options = request.head, request.options
     if head.startswith(_UTF16):
         return "it is UTF-16; save it as UTF-8"
+    encoding = _encoding(head)
     best: _Header | None = None
     reason = ""
     for delimiter in "\t" if base_name(request.name).lower().endswith(_TABBED) else _DELIMITERS:
-        row = _Rows(io.BytesIO(head), delimiter, len(head)).next()
+        row = _Rows(io.BytesIO(head), delimiter, len(head), encoding).next()
         if row is None:
             return ""
         if row.reason is not None or not row.cells:
             reason = f"the first row does not name the fields: {row.reason or 'it is blank'}"
         elif best is None or len(row.cells) > len(best.names):
-            best = _Header(_distinct(row.cells), delimiter, row.size)
+            best = _Header(_distinct(row.cells), delimiter, row.size, encoding)
     if best is None:
         return reason
     wanted = (options.text_field,) if options.text_field else TEXT_FIELDS
     if not any(name in best.names for name in wanted):
         return f"no text: the first row names none of the fields {', '.join(wanted)}"
     return best
+
+
+def _encoding(head: bytes) -> str:
+    """Return the encoding of a file: UTF-8, if half of the lines that are not ASCII are."""
+    lines = [line for line in head.split(b"\n")[:-1] or [head] if not line.isascii()]
+    if 2 * sum(_is_utf8(line) for line in lines) >= len(lines):
+        return UTF8
+    with suppress(MissingExtra):
+        found = recognised(b"\n".join(lines))
+        if found is not None and not found.startswith(_WIDE):
+            return found
+    return UTF8
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _distinct(names: list[str]) -> list[str]:
@@ -138,12 +174,17 @@ class _Rows:
         stream: Bytes from a row's beginning on.
         delimiter: What separates fields.
         limit: Longer rows are refused; None: no limit.
+        encoding: That of the bytes, in which a line end is one.
     """
 
     def __init__(
-        self, stream: io.BufferedReader | io.BytesIO, delimiter: str, limit: int | None
+        self,
+        stream: io.BufferedReader | io.BytesIO,
+        delimiter: str,
+        limit: int | None,
+        encoding: str,
     ) -> None:
-        self._lines = _Lines(stream, limit)
+        self._lines = _Lines(stream, limit, encoding)
         self._delimiter = delimiter
         # The library has one limit for all readers; ours is told by the lines.
         csv.field_size_limit(max(csv.field_size_limit(), sys.maxsize if limit is None else limit))
@@ -170,7 +211,7 @@ class _Rows:
             reason = "a quote is not closed" if unclosed else f"not CSV: {error}"
         else:
             if lines.is_utf8:
-                return _Row(cells, lines.size)
+                return _Row(cells, lines.size, replaced=lines.replaced)
             return _Row([], lines.size, "not UTF-8", lines.head())
         head = lines.head()
         size = lines.keep_first()
@@ -194,12 +235,16 @@ class _Lines:
 
     Attributes:
         size: Bytes of the lines that were taken for this row.
-        is_utf8: They are UTF-8.
+        is_utf8: They are UTF-8, if they should be.
+        replaced: Bytes of them that could not be read.
     """
 
-    def __init__(self, stream: io.BufferedReader | io.BytesIO, limit: int | None) -> None:
-        self.size = 0
+    def __init__(
+        self, stream: io.BufferedReader | io.BytesIO, limit: int | None, encoding: str
+    ) -> None:
+        self.size = self.replaced = 0
         self.is_utf8 = True
+        self._encoding = encoding
         self._stream = stream
         self._limit = limit
         self._taken: list[tuple[bytes, int]] = []
@@ -224,6 +269,10 @@ class _Lines:
             raise _TooLong(
                 f"the row has more than {self._limit:,} bytes, the limit, or a quote is not closed"
             )
+        if self._encoding != UTF8:
+            found = decoded_as(line, self._encoding)
+            self.replaced += found.replaced
+            return found.text
         try:
             return line.removeprefix(UTF8_BOM).decode("utf-8")
         except UnicodeDecodeError:
@@ -233,7 +282,7 @@ class _Lines:
     def begin(self) -> None:
         """Begin a row."""
         self._taken.clear()
-        self.size, self.is_utf8 = 0, True
+        self.size, self.replaced, self.is_utf8 = 0, 0, True
 
     def head(self) -> bytes:
         """Return the first bytes of the row."""

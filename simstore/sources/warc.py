@@ -37,9 +37,9 @@ class WarcReader:
 
     A document is a response of HTTP with status 200 to 299, a resource, or a conversion, of a page
     (its main text is taken) or of plain text. Its key is the target URI, it was seen at
-    ``WARC-Date``; its metadata has the record's id, its byte offset, and the date as it stands.
-    Other responses and other types are passed over; records about records (``warcinfo``,
-    ``request``, ``metadata``) are not told.
+    ``WARC-Date``; its metadata has the record's id and its byte offset. Other responses and other
+    types are passed over, as are revisits, which say that a document was seen again; records about
+    records (``warcinfo``, ``request``, ``metadata``) are not told.
 
     Each record is taken out by its length. Where no record begins there, all up to the next line
     that begins one is rejected. The library of the field was not taken for this: at the first
@@ -47,7 +47,7 @@ class WarcReader:
     """
 
     name = "warc"
-    suffixes = (".warc", ".wet", ".arc.warc")
+    suffixes = (".warc", ".wet")
     needs_file = False
     record_ends = (b"\r\n\r\n",)
 
@@ -237,7 +237,9 @@ def _record_of(found: _Framed, request: ReadRequest) -> Iterator[Record]:
         yield refused(_too_long(len(body), limit))
         return
     if kind == "revisit":
-        yield passed_over("it was seen before, and its text is not in this record")
+        # A server that answers "not modified" is revisited too.
+        again = passed_over("it was seen again, and its text is not in this record")
+        yield replace(again, seen_key=key, seen_at=seen_at)
         return
     if kind == "response" and media_type(content_type) != "application/http":
         yield passed_over("it is no response of HTTP")

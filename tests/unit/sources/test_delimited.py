@@ -162,3 +162,23 @@ def test_same_rows_as_json_lines_and_as_csv_are_the_same_documents(tmp_path: Pat
 
     assert content("a.csv") == content("a.jsonl")
     assert len(content("a.csv")) == 20
+
+
+SENTENCES = {
+    "gb18030": "天地玄黄，宇宙洪荒；日月盈昃，辰宿列张。",
+    "cp932": "吾輩は猫である。名前はまだ無い。どこで生れたか見当がつかぬ。",
+    "cp1251": "Мой дядя самых честных правил, когда не в шутку занемог.",
+}
+
+
+@pytest.mark.parametrize("encoding", SENTENCES)
+def test_file_in_another_encoding_is_read_in_the_one_that_is_recognised(encoding: str) -> None:
+    pytest.importorskip("cchardet", reason="needs simstore[web]")
+    sentence = SENTENCES[encoding]
+    data = f"id,text\n{'1,' + sentence}\n2,{sentence * 3}\n3,plain\n".encode(encoding)
+    records = read_csv(data)
+    assert documents(records) == [("1", sentence), ("2", sentence * 3), ("3", "plain")]
+    assert all(
+        isinstance(one, Document) and one.metadata["encoding"] in (encoding, "cp1251")
+        for one in records
+    )

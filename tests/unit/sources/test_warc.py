@@ -12,6 +12,7 @@ from fastwarc.stream_io import BrotliWriter
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from simstore import Store
 from simstore.model import Document, PassedOver, Rejection
 from simstore.sources.unpacking import zstd
 from simstore.sources.warc import WarcReader
@@ -285,3 +286,38 @@ def test_archive_whose_compression_breaks_off_gives_what_came_before(tmp_path: P
     assert isinstance(first, Document)
     assert isinstance(broken, Rejection)
     assert "breaks off" in broken.reason
+
+
+def test_revisit_says_that_a_document_was_seen_again() -> None:
+    (found,) = read(Archive().add("revisit", b"", url="https://e.example/a").data)
+    assert isinstance(found, PassedOver)
+    assert (found.seen_key, found.seen_at) == ("https://e.example/a", NOON)
+
+
+def revisited(store: Store, folder: Path, *dates: str) -> tuple[int, int]:
+    """Ingest revisits of a page; return when it was last seen, and how often."""
+    archive = Archive()
+    for date in dates:
+        archive.add("revisit", b"", url="https://e.example/a", warc={"WARC-Date": date})
+        archive.add("revisit", b"", url="https://e.example/never", warc={"WARC-Date": date})
+    path = folder / f"{dates[0]}.warc"
+    path.write_bytes(archive.data)
+    summary = store.ingest([str(path)])
+    assert (summary.passed_over, summary.rejected) == (2 * len(dates), 0)
+    (version,) = store.story("https://e.example/a").versions
+    return version.last_seen, version.visits
+
+
+def test_revisits_move_the_last_sight_of_what_is_stored(tmp_path: Path) -> None:
+    first = tmp_path / "first.warc"
+    first.write_bytes(Archive().add(payload=page(), url="https://e.example/a").data)
+    with Store.create(tmp_path / "a.db") as store:
+        store.ingest([str(first)])
+        assert revisited(store, tmp_path, "2026-05-02T12:00:00Z") == (NOON + 86_400, 2)
+        assert revisited(store, tmp_path, "2026-05-04T12:00:00Z", "2026-05-03T12:00:00Z") == (
+            NOON + 3 * 86_400, 4,
+        )  # fmt: skip
+        # Before it was first seen, when it was last seen, and in between: nothing new.
+        dates = ("2026-04-01T12:00:00Z", "2026-05-04T12:00:00Z", "2026-05-02T13:00:00Z")
+        assert revisited(store, tmp_path, *dates) == (NOON + 3 * 86_400, 4)
+        assert len(store) == 1

@@ -1,0 +1,32 @@
+"""Progress of an ingest in lines."""
+
+from __future__ import annotations
+
+from simstore.cli.ingesting import ProgressLines
+from simstore.model import IngestProgress
+
+
+def test_line_is_said_every_ten_seconds_with_rate_and_time_left() -> None:
+    now = 100.0
+    said: list[str] = []
+    lines = ProgressLines(lambda: now, said.append)
+    for second in range(0, 35, 5):
+        now = 100.0 + second
+        lines.show(IngestProgress("a.jsonl", second * 2_000_000, 400_000_000, second * 50, second))
+    assert said == [
+        "ingest: 20.0 MB of 400.0 MB (5 %), 2.0 MB/s, 500 documents, 50/s, 10 rejected, "
+        "0:03:10 left",
+        "ingest: 40.0 MB of 400.0 MB (10 %), 2.0 MB/s, 1,000 documents, 50/s, 20 rejected, "
+        "0:03:00 left",
+        "ingest: 60.0 MB of 400.0 MB (15 %), 2.0 MB/s, 1,500 documents, 50/s, 30 rejected, "
+        "0:02:50 left",
+    ]
+
+
+def test_line_of_a_stream_tells_no_time_left() -> None:
+    now = 0.0
+    said: list[str] = []
+    lines = ProgressLines(lambda: now, said.append)
+    now = 7_200.0
+    lines.show(IngestProgress("-", 0, None, 10, 0))
+    assert said == ["ingest: 0.0 MB, 0.0 MB/s, 10 documents, 0/s, 0 rejected"]
