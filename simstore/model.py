@@ -84,8 +84,8 @@ class PassedOver:
         byte_offset: Where it begins in the (decompressed) source.
         end_offset: Where the next record begins.
         reason: Why, in a few words.
-        seen_key: Key of a document that was seen again with the text it had, as a web archive tells;
-            None: it tells nothing of the kind.
+        seen_key: Key of a document that was seen again with the text it had, as a web archive
+            tells; None: it tells nothing of the kind.
         seen_at: When.
     """
 
@@ -145,7 +145,8 @@ class IngestSummary:
     Each record is counted once, as added, updated, unchanged, flagged, skipped or rejected.
     ``duplicates`` counts documents that were added, updated or flagged and whose content is stored
     under another key too. ``orphaned`` counts the keys that were skipped because of documents
-    which this run removed or changed, ``passed_over`` the parts of sources that shall be none.
+    which this run removed or changed, ``passed_over`` the parts of sources that shall be none,
+    ``undecodable`` the documents with bytes that could not be read in their encoding.
     """
 
     run_id: int | None = None
@@ -161,6 +162,7 @@ class IngestSummary:
     skipped: int = 0
     orphaned: int = 0
     passed_over: int = 0
+    undecodable: int = 0
 
     @property
     def document_count(self) -> int:

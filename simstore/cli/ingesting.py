@@ -141,6 +141,12 @@ def report(summary: IngestSummary, stopping: list[int]) -> None:
         f"{passed_over}"
     )
     tell_orphans(summary.orphaned)
+    if summary.undecodable:
+        log.warning(
+            "%d documents hold bytes that could not be read in their encoding; "
+            "`simstore show KEY` tells how many (replaced_bytes)",
+            summary.undecodable,
+        )
     if summary.interrupted:
         log.warning("interrupted; all of the above is committed: the same command again goes on")
         raise SystemExit(128 + stopping[0])

@@ -282,6 +282,7 @@ def _run(
         run.counts["skipped"],
         len(run.orphans),
         run.counts["passed_over"],
+        run.counts["undecodable"],
     )
     if interrupted:
         return summary
@@ -451,6 +452,9 @@ def _commit(
             counts["duplicates"] += len(outcome.duplicates)
             counts["rejected"] += len(batch.rejections)
             counts["passed_over"] += len(batch.passed_over)
+            counts["undecodable"] += sum(
+                "replaced_bytes" in one.metadata for one in batch.documents
+            )
             counts["byte_count"] += sum(prepared.sizes)
         deltas.merge_many(connection, state.scheme_id, len(works))
         runs.count_in_run(

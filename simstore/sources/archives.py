@@ -20,7 +20,8 @@ from simstore.sources.source import Member, Record
 from simstore.sources.streams import SEPARATOR, skip, sought
 from simstore.sources.unpacking import DAMAGE, Expansion, decompressed, guarded
 
-_TAR_BLOCKS = 1 << 20
+# The library copies as much for each header.
+_TAR_BLOCKS = 1 << 14
 _TYPE_UNKNOWN = "its type is not known (--as says how to read it)"
 _ENCRYPTED = 0x1
 # What the two libraries raise where an archive is not as it should be.

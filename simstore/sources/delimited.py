@@ -25,6 +25,9 @@ from simstore.text.decoding import UTF8_BOM
 _DELIMITERS = ",;\t|"
 _TABBED = (".tsv", ".tab")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_LAST_ASCII = 0x7F
+# Fewer bytes beyond ASCII tell no encoding.
+_TELLING_BYTES = 16
 # Encodings whose line ends are more than one byte, or whose bytes of ASCII may be others.
 _WIDE = ("utf-16", "utf-32", "iso2022")
 
@@ -35,10 +38,13 @@ class DelimitedReader:
     The first row names the fields; what they mean: :class:`~.fields.RecordFields`. A row's key is
     ``NAME:ROW`` (from 1) where it has none. In a ``.tsv`` file the fields are separated by tabs,
     else by what separates most in the first row: a comma, a semicolon, a tab, or a bar. Quotes are
-    those of RFC 4180. A file that begins in another encoding than UTF-8 is read in the one that is
-    recognised, which its documents tell (``encoding``, ``replaced_bytes``); in one of UTF-8, a row
-    that is not is rejected. So are rows of more or fewer fields than the first. A row that is longer than ``max_document_bytes``, as after a
-    quote that is never closed, is rejected up to its first line end, and reading goes on there.
+    those of RFC 4180. Rows of more or fewer fields than the first are rejected. A row that is
+    longer than ``max_document_bytes``, as after a quote that is never closed, is rejected up to
+    its first line end, and reading goes on there.
+
+    A file that begins in another encoding than UTF-8 is read in the one that is recognised, which
+    its documents tell (``encoding``, ``replaced_bytes``); in a file of UTF-8, or where nothing is
+    recognised, a row that is not UTF-8 is rejected.
     """
 
     name = "csv"
@@ -116,7 +122,11 @@ def _header(request: ReadRequest) -> _Header | str:
     head, options = request.head, request.options
     if head.startswith(_UTF16):
         return "it is UTF-16; save it as UTF-8"
-    encoding = _encoding(head)
+    encoding = options.encoding
+    if encoding in ("keep", "auto"):
+        encoding = _encoding(head)
+    elif encoding.startswith(_WIDE):
+        return f"it is to be {encoding}; save it as UTF-8"
     best: _Header | None = None
     reason = ""
     for delimiter in "\t" if base_name(request.name).lower().endswith(_TABBED) else _DELIMITERS:
@@ -138,7 +148,9 @@ def _header(request: ReadRequest) -> _Header | str:
 def _encoding(head: bytes) -> str:
     """Return the encoding of a file: UTF-8, if half of the lines that are not ASCII are."""
     lines = [line for line in head.split(b"\n")[:-1] or [head] if not line.isascii()]
-    if 2 * sum(_is_utf8(line) for line in lines) >= len(lines):
+    foreign = sum(not _is_utf8(line) for line in lines)
+    telling = sum(byte > _LAST_ASCII for line in lines for byte in line)
+    if 2 * foreign <= len(lines) or telling < _TELLING_BYTES:
         return UTF8
     with suppress(MissingExtra):
         found = recognised(b"\n".join(lines))

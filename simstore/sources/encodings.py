@@ -128,14 +128,14 @@ def decoded(data: bytes, *, declared: str | None = None) -> Decoded:
         if tried is not None and (text := _strict(data, tried)) is not None:
             return Decoded(text, tried, 0)
     beyond_ascii = len(data.translate(None, delete=_ASCII))
-    tried_all = []
-    for tried in dict.fromkeys((named, UTF8, None)):
-        encoding = tried or recognised(data)
+    found: list[Decoded] = []
+    for candidate in (named, UTF8, recognised):
+        encoding = candidate(data) if callable(candidate) else candidate
         if encoding is not None:
-            tried_all.append(decoded_as(data, encoding))
-            if tried_all[-1].replaced * _FEW <= beyond_ascii:
-                return tried_all[-1]
-    return min(tried_all, key=lambda one: one.replaced)
+            found.append(decoded_as(data, encoding))
+            if found[-1].replaced * _FEW <= beyond_ascii:
+                return found[-1]
+    return min(found, key=lambda one: one.replaced)
 
 
 def decoded_as(data: bytes, encoding: str) -> Decoded:

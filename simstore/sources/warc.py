@@ -66,8 +66,16 @@ class WarcReader:
             yield from (found,) if isinstance(found, Rejection) else _record_of(found, request)
 
 
+def framed_records(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Framed]:
+    """Yield the records of an archive that are whole, as they stand in it."""
+    records = _Records(stream, request)
+    while (found := records.next()) is not None:
+        if isinstance(found, Framed):
+            yield found
+
+
 @dataclass(slots=True)
-class _Framed:
+class Framed:
     """A record as it stands in the archive."""
 
     position: int
@@ -78,6 +86,7 @@ class _Framed:
 
     @property
     def kind(self) -> str:
+        """Return its ``WARC-Type``, in lower case."""
         return self.headers.get("warc-type", "").lower()
 
 
@@ -96,7 +105,7 @@ class _Records:
         self._limit = limit
         self._ended = False
 
-    def next(self) -> _Framed | Rejection | None:
+    def next(self) -> Framed | Rejection | None:
         """Return the next record; why there is none here; or None at the end."""
         if self._ended:
             return None
@@ -134,7 +143,7 @@ class _Records:
             self._ended = True
             return Rejection(self._name, self._position, start, start, error.reason, content)
         self._position += 1
-        return _Framed(self._position - 1, start, end, headers, content)
+        return Framed(self._position - 1, start, end, headers, content)
 
     def _first_line(self) -> bytes:
         line, self._line = self._line, b""
@@ -205,7 +214,7 @@ def _too_long(size: int, limit: int) -> str:
     return f"the record has {size:,} bytes, more than the limit of {limit:,}"
 
 
-def _record_of(found: _Framed, request: ReadRequest) -> Iterator[Record]:
+def _record_of(found: Framed, request: ReadRequest) -> Iterator[Record]:
     """Yield what a record is: a document, a rejection, something passed over, or nothing."""
     headers, kind, name = found.headers, found.kind, request.name
     if kind not in _READ:

@@ -97,6 +97,8 @@ def test_bytes_that_cannot_be_read_are_replaced_and_counted() -> None:
     found = decoded(b"plain \xff text " * 20 + "天地玄黄".encode() * 50, declared="utf-8")
     assert (found.encoding, found.replaced) == ("utf-8", 20)
     assert found.metadata == {"replaced_bytes": 20}
+    found = decoded(b"\xff" + "天地玄黄".encode() * 50)
+    assert found.metadata == {"replaced_bytes": 1}
     # A replacement character that stands in the text was not put there.
     assert decoded("was lost: �".encode()).replaced == 0
 

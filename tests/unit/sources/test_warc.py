@@ -308,6 +308,15 @@ def revisited(store: Store, folder: Path, *dates: str) -> tuple[int, int]:
     return version.last_seen, version.visits
 
 
+def test_documents_with_bytes_that_could_not_be_read_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc"
+    damaged = page() + b"\xff\xfe" + "天地玄黄".encode() * 20
+    path.write_bytes(Archive().add(payload=damaged).add(payload=page()).data)
+    with Store.create(tmp_path / "a.db") as store:
+        summary = store.ingest([str(path)])
+    assert (summary.added, summary.undecodable) == (2, 1)
+
+
 def test_revisits_move_the_last_sight_of_what_is_stored(tmp_path: Path) -> None:
     first = tmp_path / "first.warc"
     first.write_bytes(Archive().add(payload=page(), url="https://e.example/a").data)
