@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from simstore import __version__
 from simstore.errors import (
-    InvalidParameter,
     MalformedRecord,
     SourceNotFound,
     StorageError,
@@ -26,24 +23,17 @@ from simstore.errors import (
 )
 from simstore.model import (
     Document,
-    Duplicate,
-    IngestProgress,
     IngestSummary,
-    OnDuplicate,
-    PassedOver,
-    Rejection,
     SourceState,
 )
 from simstore.services import pack
-from simstore.services.batches import BatchOutcome
-from simstore.services.check_insert import check_and_store
 from simstore.services.edges import check_verifiable
-from simstore.services.history import see_again
-from simstore.services.opened import OpenStore, State, now
+from simstore.services.ingest_options import COMMIT_DOCUMENTS, IngestOptions, Observer
+from simstore.services.ingest_run import Run, Work, commit
+from simstore.services.opened import OpenStore, now
 from simstore.services.pipeline import in_order, with_last
-from simstore.services.prepare import PreparedBatch, is_prepared_for, prepare
-from simstore.services.refresh import Progress, refresh
-from simstore.services.screen import CheckOptions
+from simstore.services.prepare import prepare
+from simstore.services.refresh import refresh
 from simstore.services.source_batches import (
     BATCH_CHARACTERS,
     Batch,
@@ -51,121 +41,20 @@ from simstore.services.source_batches import (
     batches_of_sources,
 )
 from simstore.sources.source import Source
-from simstore.storage import deltas, generations, runs
+from simstore.storage import runs
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
-# Documents that are prepared together, and that are committed together: each page of an index that
-# a transaction changes is written once, however many rows it takes.
+__all__ = ["IngestOptions", "Observer", "ingest_batches", "ingest_documents", "ingest_sources"]
+
+# Documents that are prepared together.
 BATCH_DOCUMENTS = 1_000
-COMMIT_DOCUMENTS = 8_000
 _COMMIT_CHARACTERS = 16 * BATCH_CHARACTERS
 # While documents come slowly, what is prepared is committed about as often.
 _COMMIT_SECONDS = 1.0
 _THREADS = min(os.cpu_count() or 1, 4)
 # Documents of a run, or runs of fewer, after which is looked whether a tail is long.
 _LOOKED_AT = 256
-Work = tuple[Batch, PreparedBatch, State]
-_COUNTS = (
-    "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "byte_count",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class IngestOptions:
-    """How to ingest.
-
-    Attributes:
-        collection: Collection of documents that name none.
-        strict: Stop at the first record that cannot be used.
-        refresh: Refresh a live store at the end.
-        threads: Threads that prepare batches; None: as many as there are processors, at most 4.
-        batch_documents: Most documents a transaction.
-        on_duplicate: What is done with a document that duplicates one which is stored: ``keep``
-            stores it without looking; ``flag`` stores it and what it duplicates; ``skip`` stores
-            only what it duplicates.
-        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1.
-        from_start: Read from their start the sources that could be read on, too.
-    """
-
-    collection: str | None = None
-    strict: bool = False
-    refresh: bool = True
-    threads: int | None = None
-    batch_documents: int = COMMIT_DOCUMENTS
-    on_duplicate: OnDuplicate = "keep"
-    min_resemblance: float = 0.8
-    from_start: bool = False
-
-    def __post_init__(self) -> None:
-        if self.threads is not None and self.threads < 1:
-            raise InvalidParameter(f"{self.threads} threads: there must be at least 1")
-        if self.batch_documents < 1:
-            raise InvalidParameter(f"batches of {self.batch_documents}: there must be at least 1")
-        _ = self.check
-
-    @property
-    def check(self) -> CheckOptions | None:
-        """What is looked for before a document is stored; None: nothing.
-
-        Raises:
-            InvalidParameter: An option is out of its range.
-        """
-        options = CheckOptions(self.on_duplicate, self.min_resemblance)
-        return None if self.on_duplicate == "keep" else options
-
-
-@dataclass(frozen=True, slots=True)
-class Observer:
-    """What a caller wants to hear of, and whether it wants to stop.
-
-    Attributes:
-        on_progress: Called after each commit.
-        on_reject: Called for each rejected record, after its commit.
-        on_duplicate: Called with a key and the key of the earlier document with its content.
-        on_refresh: Called while a live store is refreshed, with documents done and in all.
-        should_stop: Asked before each batch; True stops at the batch's boundary.
-        on_found: Called for each duplicate that a check before the insert found.
-        on_pass_over: Called for each part of a source that is no document and shall be none.
-    """
-
-    on_progress: Callable[[IngestProgress], None] = lambda _progress: None
-    on_reject: Callable[[Rejection], None] = lambda _rejection: None
-    on_duplicate: Callable[[str, str], None] = lambda _key, _original: None
-    on_refresh: Progress = lambda _done, _total: None
-    should_stop: Callable[[], bool] = lambda: False
-    on_found: Callable[[Duplicate], None] = lambda _duplicate: None
-    on_pass_over: Callable[[PassedOver], None] = lambda _part: None
-
-
-@dataclass(slots=True)
-class _Run:
-    """A run under way: its number, its counts so far, and the sources it knows.
-
-    Attributes:
-        run_id: None until its first commit.
-        state: What stood at its last commit.
-        orphans: Keys that were skipped because of documents which it removed or changed.
-        packed_at: Documents that it had written when it last looked whether a tail is long.
-    """
-
-    names: Sequence[str]
-    run_id: int | None = None
-    counts: Counter[str] = field(default_factory=Counter)
-    source_ids: dict[str, int | None] = field(default_factory=dict)
-    states: dict[str, SourceState] = field(default_factory=dict)
-    from_start: dict[str, bool] = field(default_factory=dict)
-    resumed_at: dict[str, int] = field(default_factory=dict)
-    state: State | None = None
-    total_bytes: int | None = 0
-    finished_bytes: int = 0
-    orphans: set[bytes] = field(default_factory=set)
-    packed_at: int = 0
-
-    def forget(self, name: str) -> None:
-        """Forget a source that was read to its end."""
-        for known in (self.states, self.source_ids, self.from_start):
-            known.pop(name, None)
 
 
 def ingest_sources(
@@ -180,7 +69,7 @@ def ingest_sources(
         MalformedRecord: ``strict`` and a record cannot be used; what came before is committed.
         StorageError: The store cannot be written; what was committed stays.
     """
-    run = _Run([printable(source.name) for source in sources])
+    run = Run([printable(source.name) for source in sources])
     with opened.database.read() as connection:
         for source in sources:
             _look_up(connection, run, source, from_start=options.from_start)
@@ -209,7 +98,7 @@ def ingest_batches(
     observer: Observer,
 ) -> IngestSummary:
     """Ingest batches of sources that are known by their numbers."""
-    run = _Run([printable(name) for name in source_ids], source_ids=dict(source_ids))
+    run = Run([printable(name) for name in source_ids], source_ids=dict(source_ids))
     return _run(opened, run, batches, options, observer)
 
 
@@ -218,10 +107,10 @@ def ingest_documents(
 ) -> IngestSummary:
     """Ingest documents that come from no source."""
     batches = batches_of_documents(given, min(options.batch_documents, BATCH_DOCUMENTS))
-    return _run(opened, _Run([]), batches, options, observer)
+    return _run(opened, Run([]), batches, options, observer)
 
 
-def _look_up(connection: Connection, run: _Run, source: Source, *, from_start: bool) -> None:
+def _look_up(connection: Connection, run: Run, source: Source, *, from_start: bool) -> None:
     """Find out how far a source was ingested before."""
     with suppress(UnreadableSource, SourceNotFound):
         state = source.state()
@@ -243,7 +132,7 @@ def _look_up(connection: Connection, run: _Run, source: Source, *, from_start: b
 
 def _run(
     opened: OpenStore,
-    run: _Run,
+    run: Run,
     batches: Iterable[Batch],
     options: IngestOptions,
     observer: Observer,
@@ -254,7 +143,7 @@ def _run(
         for works, is_last in with_last(_together(_prepared(opened, batches, options), options)):
             refused = works[-1][0].rejections if options.strict else []
             ends_run = is_last and not refused
-            _commit(opened, run, works, observer, options.check, ends_run=ends_run)
+            commit(opened, run, works, observer, options.check, ends_run=ends_run)
             finished = is_last and not refused
             if options.check is not None and not finished:
                 _pack_under_way(opened, run)
@@ -299,7 +188,7 @@ def _run(
     return summary
 
 
-def _pack_under_way(opened: OpenStore, run: _Run) -> None:
+def _pack_under_way(opened: OpenStore, run: Run) -> None:
     """Pack what a run that looks documents up has stored: it holds a tail in memory."""
     written = run.counts["added"] + run.counts["updated"] + run.counts["flagged"]
     if written - run.packed_at >= pack.LONG_TAIL:
@@ -389,142 +278,3 @@ def _together(works: Iterable[Work], options: IngestOptions) -> Iterator[list[Wo
         raise
     if gathered:
         yield gathered
-
-
-def _commit(
-    opened: OpenStore,
-    run: _Run,
-    works: Sequence[Work],
-    observer: Observer,
-    check: CheckOptions | None,
-    *,
-    ends_run: bool,
-) -> None:
-    """Write batches, their rejections and their places in the sources in one transaction."""
-    counts = Counter(run.counts)
-    source_ids = dict(run.source_ids)
-    orphans = set(run.orphans)
-    seen_at = now()
-    outcomes = []
-    with opened.write() as connection:
-        state = opened.state(connection)
-        generations.refuse_during_reindex(connection)
-        run_id = run.run_id
-        if run_id is None:
-            run_id = runs.begin_run(connection, run.names, seen_at, __version__)
-        for batch, prepared, prepared_with in works:
-            if not is_prepared_for(prepared_with, state):
-                prepared = prepare(prepared.documents, state)
-            _put_marks(connection, run, batch, run_id, source_ids)
-            of_documents = {
-                place: source_id
-                for place, owner in enumerate(batch.owners)
-                if owner is not None and (source_id := source_ids.get(owner)) is not None
-            }
-            outcome = check_and_store(
-                opened,
-                connection,
-                state,
-                prepared,
-                check,
-                run_id=run_id,
-                seen_at=seen_at,
-                source_ids=of_documents,
-            )
-            outcomes.append(outcome)
-            see_again(
-                connection,
-                (
-                    (encode(part.seen_key), part.seen_at)
-                    for part in batch.passed_over
-                    if part.seen_key is not None and part.seen_at is not None
-                ),
-            )
-            orphans = (orphans - outcome.renewed) | outcome.orphans
-            runs.drop_rejections_at(connection, batch.settled)
-            runs.put_rejections(connection, run_id, batch.rejections, seen_at)
-            for name, mark in batch.marks.items():
-                if mark.ends and run.from_start.get(name):
-                    runs.drop_old_rejections(
-                        connection, encode(name), run_id, of_members=mark.is_archive
-                    )
-            counts.update(outcome.outcomes)
-            counts["duplicates"] += len(outcome.duplicates)
-            counts["rejected"] += len(batch.rejections)
-            counts["passed_over"] += len(batch.passed_over)
-            counts["undecodable"] += sum(
-                "replaced_bytes" in one.metadata for one in batch.documents
-            )
-            counts["byte_count"] += sum(prepared.sizes)
-        deltas.merge_many(connection, state.scheme_id, len(works))
-        runs.count_in_run(
-            connection,
-            run_id,
-            {name: counts[name] for name in _COUNTS},
-            finished_at=now() if ends_run else None,
-        )
-    run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, state
-    run.orphans = orphans
-    for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
-        _tell(run, batch, prepared, outcome, observer)
-    _tell_progress(run, works[-1][0], observer)
-
-
-def _put_marks(
-    connection: Connection,
-    run: _Run,
-    batch: Batch,
-    run_id: int,
-    source_ids: dict[str, int | None],
-) -> None:
-    """Write how far the sources are read with this batch; note their numbers."""
-    for name, mark in batch.marks.items():
-        if name in run.states:
-            state = replace(
-                run.states[name],
-                position=mark.position,
-                byte_offset=mark.byte_offset,
-                complete=mark.ends,
-            )
-            source_ids[name] = runs.put_source(
-                connection, source_ids.get(name), encode(name), state, run_id
-            )
-
-
-def _tell(
-    run: _Run,
-    batch: Batch,
-    prepared: PreparedBatch,
-    outcome: BatchOutcome,
-    observer: Observer,
-) -> None:
-    for place, original in outcome.duplicates.items():
-        key = prepared.documents[place].key
-        observer.on_duplicate(key, original.decode("utf-8", "surrogateescape"))
-    for duplicate in outcome.found:
-        observer.on_found(duplicate)
-    for rejection in batch.rejections:
-        observer.on_reject(rejection)
-    for part in batch.passed_over:
-        observer.on_pass_over(part)
-    for name, mark in batch.marks.items():
-        if mark.ends:
-            run.finished_bytes += mark.source.bytes_read
-            if mark.is_member:
-                # An archive may have very many.
-                run.forget(name)
-
-
-def _tell_progress(run: _Run, batch: Batch, observer: Observer) -> None:
-    """Tell how far the run is after the last batch of a transaction."""
-    under_way = [mark.source.bytes_read for mark in batch.marks.values() if not mark.ends]
-    counts = run.counts
-    observer.on_progress(
-        IngestProgress(
-            next(reversed(batch.marks), ""),
-            run.finished_bytes + sum(under_way[-1:]),
-            run.total_bytes,
-            sum(counts[name] for name in ("added", "updated", "unchanged", "flagged", "skipped")),
-            counts["rejected"],
-        )
-    )

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstore.model import Document
-from simstore.services import ingest
+from simstore.services import ingest_run
 from simstore.storage.history import MOST_SNAPSHOTS
 from simstore.store import Store
 
@@ -47,7 +47,7 @@ def history(records: list[Document], batch_documents: int) -> list[list[Any]]:
         place = Path(folder) / "s.db"
         with (
             Store.create(place, synchronous="normal") as store,
-            mock.patch.object(ingest, "now", return_value=NOW),
+            mock.patch.object(ingest_run, "now", return_value=NOW),
         ):
             store.add_many(records, batch_documents=batch_documents, threads=1)
             assert store.fsck() == []
