@@ -1,0 +1,104 @@
+"""The values that pass between the rooms of the house: frozen, typed, without behaviour.
+
+Keys are ``str``. Bytes of a key that are not UTF-8 are surrogate escapes (PEP 383), as in
+``os.fsdecode``, so that every byte string is a key and comes back unchanged.
+Times are seconds since 1970-01-01 UTC.
+"""
+
+from __future__ import annotations
+
+from simstore.model.arriving import (
+    Document,
+    Duplicate,
+    DuplicateState,
+    ExpireSummary,
+    IngestProgress,
+    IngestSummary,
+    OnDuplicate,
+    Outcome,
+    PassedOver,
+    Policy,
+    RefreshSummary,
+    Rejection,
+    SourceState,
+    StoredRejection,
+)
+from simstore.model.asking import (
+    Match,
+    QueryOptions,
+    QueryRun,
+    SampleExplanation,
+    SampleResult,
+)
+from simstore.model.comparing import (
+    ComparedText,
+    Comparison,
+    Measurement,
+)
+from simstore.model.grouping import (
+    Cluster,
+    Clustering,
+    ClusterMember,
+    ClusterMerge,
+    ClusterPlace,
+    KeptCluster,
+    KeptSummary,
+    LeastShares,
+)
+from simstore.model.looking import (
+    Relative,
+    Seen,
+    SeenState,
+    StoredDocument,
+    Story,
+    Version,
+)
+from simstore.model.upkeep import (
+    Finding,
+    StoreStatistics,
+    VocabularyStatus,
+    VocabularyTerm,
+)
+
+__all__ = [
+    "Cluster",
+    "ClusterMember",
+    "ClusterMerge",
+    "ClusterPlace",
+    "Clustering",
+    "ComparedText",
+    "Comparison",
+    "Document",
+    "Duplicate",
+    "DuplicateState",
+    "ExpireSummary",
+    "Finding",
+    "IngestProgress",
+    "IngestSummary",
+    "KeptCluster",
+    "KeptSummary",
+    "LeastShares",
+    "Match",
+    "Measurement",
+    "OnDuplicate",
+    "Outcome",
+    "PassedOver",
+    "Policy",
+    "QueryOptions",
+    "QueryRun",
+    "RefreshSummary",
+    "Rejection",
+    "Relative",
+    "SampleExplanation",
+    "SampleResult",
+    "Seen",
+    "SeenState",
+    "SourceState",
+    "StoreStatistics",
+    "StoredDocument",
+    "StoredRejection",
+    "Story",
+    "Version",
+    "VocabularyStatus",
+    "VocabularyTerm",
+]

@@ -1,0 +1,75 @@
+"""Two texts side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedText:
+    """One of two texts that were compared, in numbers.
+
+    Attributes:
+        name: Key, path, or ``-``.
+        byte_count: Bytes of the text in UTF-8.
+        character_count: Characters from which shingles are cut.
+        shingle_count: Shingles, with repetitions.
+        distinct_shingles: Distinct shingles.
+        feature_count: Features, with repetitions.
+        distinct_features: Distinct features.
+    """
+
+    name: str
+    byte_count: int
+    character_count: int
+    shingle_count: int
+    distinct_shingles: int
+    feature_count: int
+    distinct_features: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one algorithm says of two texts.
+
+    Attributes:
+        algorithm: Its name.
+        values: Its measures by name, in order; None where a measure is not defined for the texts.
+        detail: What the measures go by, in words.
+        seconds: Time from the texts to the measures, steps shared with other algorithms included.
+    """
+
+    algorithm: str
+    values: Mapping[str, float | int | bool | str | None]
+    detail: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two texts, and what every algorithm says of them.
+
+    Attributes:
+        first: The first text, A.
+        second: The second text, B.
+        measurements: One an algorithm, in a fixed order.
+        similar: The resemblance of the shingles reaches the threshold; None where neither text
+            has a shingle.
+    """
+
+    first: ComparedText
+    second: ComparedText
+    measurements: tuple[Measurement, ...]
+    similar: bool | None
+
+    def measurement(self, algorithm: str) -> Measurement:
+        """Return what an algorithm says.
+
+        Raises:
+            KeyError: There is none of this name.
+        """
+        for found in self.measurements:
+            if found.algorithm == algorithm:
+                return found
+        raise KeyError(algorithm)

@@ -1,0 +1,107 @@
+"""A store and its vocabulary in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simstore.model.arriving import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyTerm:
+    """A feature of the store's vocabulary.
+
+    Attributes:
+        rank: Its rank in the standing generation, from 0; None where it has none.
+        term: The feature, UTF-8.
+        document_count: Documents it occurs in.
+        total_count: Occurrences in all documents.
+    """
+
+    rank: int | None
+    term: str
+    document_count: int
+    total_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyStatus:
+    """The vocabulary and its standing generation.
+
+    Attributes:
+        generation_id: The standing generation; None before the first.
+        fresh: It covers every stored document and the present vocabulary.
+        term_count: Features that the vocabulary knows.
+        rank_count: Ranks of the standing generation; for weights by document frequency, features
+            whose frequency it has.
+        changed_ranks: Ranks that would hold another feature after a refresh; features whose
+            frequency would be another.
+        entering_terms: Features that would enter the first N; that the generation does not have.
+        sampled: Documents looked at for ``changed_fingerprints``.
+        changed_fingerprints: Of those, how many would get another fingerprint.
+        waiting: Documents without a fingerprint in the standing generation.
+    """
+
+    scheme: str
+    policy: Policy
+    generation_id: int | None
+    fresh: bool
+    term_count: int
+    rank_count: int
+    changed_ranks: int
+    entering_terms: int
+    sampled: int
+    changed_fingerprints: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatistics:
+    """A store in numbers.
+
+    Attributes:
+        distinct_fingerprints: Distinct fingerprints of the standing generation.
+        packed_fingerprints: Those of them that are in segment pages.
+        sketch_count: Documents that have a sketch.
+        sketch_bytes: Bytes of the sketches and of their pages.
+        unpacked_sketches: Sketches that are in no page yet.
+        bands: How sketches are cut, bands x values; empty without sketches.
+    """
+
+    path: str
+    revision: str
+    scheme: str
+    bits: int
+    channels: str
+    policy: Policy
+    text_kept: bool
+    vocabulary_recorded: bool
+    document_count: int
+    distinct_contents: int
+    distinct_fingerprints: int
+    packed_fingerprints: int
+    waiting: int
+    sketch_count: int
+    sketch_bytes: int
+    unpacked_sketches: int
+    bands: str
+    text_bytes: int
+    stored_text_bytes: int
+    file_bytes: int
+    term_count: int
+    ingest_run_count: int
+    query_run_count: int
+    reject_count: int
+    generation_id: int | None
+    fresh: bool
+    first_seen: int | None
+    last_seen: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A broken invariant that ``fsck`` found, and the remedy."""
+
+    invariant: str
+    detail: str
+    remedy: str

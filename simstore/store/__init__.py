@@ -1,0 +1,190 @@
+"""The store: the one object that the command line, the server and users hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from simstore.errors import InvalidParameter, StoreExists, StoreNotFound
+from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
+from simstore.fingerprint.given import GivenScheme
+from simstore.fingerprint.scheme import Scheme
+from simstore.model import Policy
+from simstore.storage import migrate
+from simstore.storage.engine import Database, Synchronous
+from simstore.store.arriving import Arriving
+from simstore.store.asking import Asking
+from simstore.store.grouping import Grouping
+from simstore.store.leaving import Leaving
+from simstore.store.looking import Looking
+from simstore.store.upkeep import Upkeep
+from simstore.store.values import ByValue
+
+if TYPE_CHECKING:
+    from simstore.services.choose import SchemeChoice
+
+
+class Store(Arriving, Leaving, ByValue, Asking, Grouping, Looking, Upkeep):
+    """A near-duplicate store.
+
+    Open one with :meth:`open`; close it with :meth:`close` or a ``with`` statement. Threads may
+    share a store: queries run side by side, each in a snapshot of its own, and writers take
+    turns. A store may not be used in a child process after a fork (ForkedStore); open it there
+    again. Several processes may have the same file open.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        place: str | os.PathLike[str] = "simstore.db",
+        *,
+        create: bool = False,
+        read_only: bool = False,
+        synchronous: Synchronous = "full",
+        resident: bool = False,
+    ) -> Self:
+        """Open a store.
+
+        Args:
+            place: Path of the file, or an SQLAlchemy URL.
+            create: Make a store of the scheme ``web`` where there is none.
+            read_only: Refuse to write.
+            synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
+            resident: Keep all fingerprints in memory, sorted by each segment (about 33 bytes each
+                at 64 bits, 65 at 128), for queries and readers; read anew when they have changed.
+
+        Raises:
+            StoreNotFound: There is none.
+            NotAStore: Something else is there.
+            SchemaOutOfDate: An older simstore made it; ``simstore upgrade`` helps.
+            SchemaTooNew: A newer simstore made it.
+        """
+        database = Database(place, read_only=read_only, synchronous=synchronous)
+        try:
+            database.check_exists()
+        except StoreNotFound:
+            if not create or read_only:
+                raise
+            cls.create(place, synchronous=synchronous, exist_ok=True).close()
+        try:
+            migrate.check_revision(database)
+        except BaseException:
+            database.close()
+            raise
+        return cls(database, resident=resident)
+
+    @classmethod
+    def create(
+        cls,
+        place: str | os.PathLike[str] = "simstore.db",
+        *,
+        scheme: SchemeChoice | str | None = None,
+        channels: Sequence[str] = CHANNELS,
+        policy: Policy = "live",
+        text: bool = True,
+        vocabulary: bool = True,
+        synchronous: Synchronous = "full",
+        exist_ok: bool = False,
+        fingerprints_only: bool = False,
+        bits: int | None = None,
+    ) -> Self:
+        """Make a new store and open it.
+
+        Args:
+            place: Path of the file, or an SQLAlchemy URL.
+            scheme: ``web``, ``simtool``, or a choice with options; None: ``web``.
+            channels: ``simhash``, ``minhash`` or both: by which the store finds documents.
+            policy: ``live``: each ingest and removal refreshes a corpus-dependent scheme at its
+                end; ``frozen``: only :meth:`refresh` does.
+            text: Keep the texts.
+            vocabulary: Count the features of all documents.
+            synchronous: As for :meth:`open`.
+            exist_ok: Open the store where another process has made it meanwhile.
+            fingerprints_only: Hold fingerprints that were made elsewhere, and no documents; see
+                :meth:`add_fingerprints`. Takes no scheme.
+            bits: Fingerprint length M of such a store, 1 to 128; None: 64.
+
+        Raises:
+            StoreExists: There is something at this place.
+            InvalidParameter: The options do not go together.
+        """
+        from simstore.services.choose import SchemeChoice, make_scheme
+        from simstore.services.maintain import create_store
+
+        if fingerprints_only:
+            if scheme is not None:
+                raise InvalidParameter("a store of fingerprints alone has no scheme; leave it out")
+            made: Scheme = GivenScheme(64 if bits is None else bits)
+            simhash, minhash = True, False
+            text = vocabulary = False
+        else:
+            if bits is not None:
+                raise InvalidParameter("bits belong to the scheme: SchemeChoice(..., bits=...)")
+            chosen = (
+                SchemeChoice(scheme or "web") if not isinstance(scheme, SchemeChoice) else scheme
+            )
+            made = make_scheme(chosen)
+            simhash, minhash = parse_channels(channels)
+        sketching = Sketching(made.normalization)
+        database = Database(place, synchronous=synchronous)
+        try:
+            create_store(
+                database,
+                made,
+                channels=Channels(simhash, minhash, sketching),
+                policy=policy,
+                text_kept=text,
+                vocabulary_recorded=vocabulary,
+            )
+        except StoreExists:
+            if not exist_ok:
+                raise
+        finally:
+            database.close()
+        return cls.open(place, synchronous=synchronous)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._opened.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({self._opened.database.label!r})"
+
+
+def upgrade(place: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
+    """Bring an older store to the present schema, after a backup.
+
+    Returns:
+        The revision before and after, and the backup; None where nothing was to be done.
+    """
+    from simstore.services import maintain
+
+    database = Database(place)
+    try:
+        return maintain.upgrade(database)
+    finally:
+        database.close()
+
+
+def create_for_folder(
+    place: str | os.PathLike[str], folder: Path, *, text: bool = True
+) -> tuple[Store, SchemeChoice]:
+    """Make a store for what lies in a folder: ``simtool`` for the course's files, else ``web``."""
+    from simstore.services.choose import choice_for_folder
+
+    choice = choice_for_folder(folder)
+    return Store.create(place, scheme=choice, text=text, exist_ok=True), choice

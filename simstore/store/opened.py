@@ -1,0 +1,37 @@
+"""The store that is open, and what its parts ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simstore.fingerprint.given import GivenScheme, no_recipe
+from simstore.services.opened import OpenStore
+from simstore.sources.reader import ReadOptions
+from simstore.storage import generations
+from simstore.storage.engine import Database
+
+
+class Opened:
+    """What every part of a store has: the store that is open."""
+
+    def __init__(self, database: Database, *, resident: bool = False) -> None:
+        """Use :meth:`Store.open` or :meth:`Store.create`."""
+        self._opened = OpenStore(database, resident=resident)
+        self._takes_documents: bool | None = None
+
+    def _check_takes_documents(self) -> None:
+        if self._takes_documents is None:
+            with self._opened.database.read() as connection:
+                found = generations.scheme_with_status(connection, "standing")
+            self._takes_documents = found is None or found[1].name != GivenScheme.name
+        if not self._takes_documents:
+            raise no_recipe()
+
+    def _read_options(self, given: ReadOptions | None) -> ReadOptions:
+        """Return how to read for this store: against ``simtool``, text files are article files."""
+        options = given or ReadOptions()
+        with self._opened.database.read() as connection:
+            found = generations.scheme_with_status(connection, "standing")
+        if found is not None and found[1].name == "simtool":
+            return replace(options, texts_are_articles=True)
+        return options
