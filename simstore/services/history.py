@@ -64,9 +64,10 @@ class KeyHistory:
         version_seen, visits = times.version_seen, times.visits
         if digest == self.digest:
             is_visit = document.seen_at is not None or not is_again
-            if is_visit and not version_seen <= seen_at <= times.last_seen:
-                visits += 1
-            version_seen = min(version_seen, seen_at)
+            # Where there were other versions, what was seen before this one was one of them.
+            if seen_at > times.last_seen or (seen_at < version_seen and self.revision == 1):
+                visits += is_visit
+                version_seen = min(version_seen, seen_at)
             self.links.update(map(encode, document.links))
         elif is_written:
             self.snapshots.append(
