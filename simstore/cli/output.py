@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +15,7 @@ import click
 
 from simstore.cli.options import is_quiet, log, logs_json, store_place
 from simstore.errors import InvalidParameter, StorageError, printable
+from simstore.text import times
 
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -73,10 +73,8 @@ def print_facts(facts: Iterable[tuple[str, Any]]) -> None:
 
 
 def time_text(seconds: int | None) -> str | None:
-    """Return a time as people write it, UTC."""
-    if seconds is None:
-        return None
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    """Return a time as people read it, UTC."""
+    return None if seconds is None else times.time_text(seconds)
 
 
 @contextmanager

@@ -83,6 +83,10 @@ def _saved(figure: Any, form: PlotFormat) -> bytes:
     return picture.getvalue()
 
 
+# Days from 1970 to the first year and the last that axes of dates can show.
+_FIRST_DAY, _LAST_DAY = -718_000, 2_932_000
+
+
 def _draw_growth(axes: Axes, figures: StoreFigures) -> None:
     axes.set_title("documents over time")
     if not figures.slots:
@@ -218,6 +222,8 @@ def _finish(axes: Axes, *, dates: bool = False) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(6, integer=True, steps=_STEPS))
     axes.yaxis.set_major_formatter(whole)
     if dates:
+        left, right = axes.get_xlim()
+        axes.set_xlim(max(left, _FIRST_DAY), min(right, _LAST_DAY))
         locator = AutoDateLocator(minticks=3, maxticks=8, tz=UTC)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
         form = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call]

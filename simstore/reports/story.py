@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
 from simstore.errors import printable
 from simstore.model import Relative, Story, Version
 from simstore.reports.lines import key_bytes, key_text, rounded
+from simstore.text.times import time_text
 
 # Who says when a document was first seen.
 BASES = {
@@ -28,8 +28,8 @@ def story_facts(story: Story) -> Iterator[tuple[str, str]]:
     """
     if story.state in ("skipped", "orphaned"):
         yield "key", printable(story.key)
-        yield "first seen", _time(story.first_seen)
-        yield "last seen", _time(story.last_seen)
+        yield "first seen", time_text(story.first_seen)
+        yield "last seen", time_text(story.last_seen)
     if story.state != "stored":
         yield "state", f"{story.state} as a duplicate of {printable(story.duplicate_of or '')}"
     if story.first_seen_basis not in (None, "ingest"):
@@ -87,8 +87,8 @@ def span(seconds: float) -> str:
 
 def _version(one: Version) -> str:
     times = "once" if one.visits == 1 else f"{one.visits:,} times"
-    last = "" if one.last_seen == one.first_seen else f" to {_time(one.last_seen)}"
-    return f"{one.digest}, seen {times}, {_time(one.first_seen)}{last}"
+    last = "" if one.last_seen == one.first_seen else f" to {time_text(one.last_seen)}"
+    return f"{one.digest}, seen {times}, {time_text(one.first_seen)}{last}"
 
 
 def _relative(one: Relative) -> str:
@@ -99,13 +99,9 @@ def _relative(one: Relative) -> str:
         facts.append(f"distance {one.distance}")
     if one.state != "stored":
         facts.append(one.state)
-    facts.append(f"first seen {_time(one.first_seen)}")
+    facts.append(f"first seen {time_text(one.first_seen)}")
     if one.site_revisit_seconds is not None:
         facts.append(f"revisited every {span(one.site_revisit_seconds)}")
     if one.links_to:
         facts.append(f"links to {', '.join(map(printable, one.links_to))}")
     return f"{printable(one.key)}: {', '.join(facts)}"
-
-
-def _time(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from simstore.errors import InvalidParameter, printable
 from simstore.reports.story import BASES, span
+from simstore.text.times import time_text
 
 RULES = ("first-seen", "linked", "prefer:REGEX")
 _PREFER = "prefer:"
@@ -145,5 +145,5 @@ def _links(count: int) -> str:
 
 
 def _said(one: Claimant) -> str:
-    when = datetime.fromtimestamp(one.first_seen, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    when = time_text(one.first_seen)
     return when + (f" by {BASES[one.basis]}" if one.basis in BASES else "")

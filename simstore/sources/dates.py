@@ -8,6 +8,7 @@ from typing import Any
 
 _FIRST = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 _LAST = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+_LONGEST = 1_000 * 366 * 86_400
 _UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(r"([0-9]{1,9})([mhdw])")
 
@@ -24,25 +25,27 @@ def seconds(value: Any) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"a {type(value).__name__} is no time")
-    if isinstance(value, str):
-        return _parsed(value)
-    if not _FIRST <= value <= _LAST:
+    found = _parsed(value) if isinstance(value, str) else value
+    if not _FIRST <= found <= _LAST:
         raise ValueError(
             f"{str(value)[:40]} is no time: seconds since 1970, within the years 1 to 9999"
         )
-    return int(value // 1)
+    return int(found // 1)
 
 
 def duration(text: str) -> int:
     """Return a duration in seconds: a whole number and m, h, d or w (minutes to weeks).
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is none, or longer than a thousand years.
     """
     found = _DURATION.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is no duration: write 30m, 12h, 90d or 8w")
-    return int(found[1]) * _UNITS[found[2]]
+    length = int(found[1]) * _UNITS[found[2]]
+    if length > _LONGEST:
+        raise ValueError(f"{text!r} is longer than a thousand years: write 30m, 12h, 90d or 8w")
+    return length
 
 
 def _parsed(text: str) -> int:
