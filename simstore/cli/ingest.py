@@ -111,7 +111,7 @@ def ingest(
 
     read = take_read_options(given)
     if (database is None) != (sql is None) or bool(sources) == (sql is not None):
-        raise click.UsageError("name sources, or a database and a query: --from URL --sql SELECT")
+        raise click.UsageError("name a SOURCE, or a database and a query: --from URL --sql SELECT")
     # Before a store is made: are the sources there?
     _, passed_over = open_sources(sources, read)
     for name in passed_over:

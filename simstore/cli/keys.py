@@ -30,7 +30,7 @@ def all_keys(given: tuple[str, ...], keys_from: str | None) -> list[str]:
     from simstore.sources.keys import read_keys
 
     if not given and keys_from is None:
-        raise click.UsageError("name keys, or a file of keys by --keys-from")
+        raise click.UsageError("name a KEY, or a file of keys by --keys-from")
     return [*given, *([] if keys_from is None else read_keys(keys_from))]
 
 

@@ -192,7 +192,7 @@ def test_store_can_be_named_by_url(nursery: Nursery, folder: Path) -> None:
         (["remove"], 2, "KEY"),
         (["backup"], 2, "FILE"),
         (["completion", "tcsh"], 2, "tcsh"),
-        (["ingest", "--as", "pdf", "article.txt"], 2, "pdf"),
+        (["ingest", "--as", "nonsense", "article.txt"], 2, "nonsense"),
         (["ingest", "--threads", "0", "article.txt"], 2, "threads"),
         (["ingest", "--max-document-bytes", "0", "article.txt"], 2, "max-document-bytes"),
         (["ingest", "--synchronous", "off", "article.txt"], 2, "off"),
