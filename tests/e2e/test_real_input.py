@@ -77,7 +77,7 @@ def test_lines_tables_and_databases_are_ingested(shell: Shell) -> None:
     [
         (["--from", "blog.db"], 2, "--from URL --sql SELECT"),
         (["--sql", "SELECT 1", "a.txt"], 2, "--from URL --sql SELECT"),
-        ([], 2, "name sources"),
+        ([], 2, "name a SOURCE"),
         (["--from", "none.db", "--sql", "SELECT 1"], 3, "none.db: no such file"),
         (["--from", "s://", "--sql", "SELECT 1"], 2, "--from"),
         (["--as", "nothing", "sample.txt"], 2, "no reader is called 'nothing'"),
