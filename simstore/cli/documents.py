@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.keys import all_keys, keys_option, tell_orphans
+from simstore.cli.keys import all_keys, keys_option, tell_orphans, tell_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, progress, time_text
 from simstore.errors import printable
@@ -155,6 +155,7 @@ def remove(
     """
     wanted = all_keys(keys, keys_from)
     orphans: list[str] = []
+    unflagged: list[str] = []
     with (
         open_store() as store,
         progress("remove", at_once=False) as show_progress,
@@ -167,6 +168,8 @@ def remove(
             on_progress=show_progress,
             on_refresh=show_refresh,
             on_orphan=orphans.append,
+            on_unflagged=unflagged.append,
         )
     click.echo(f"{count:,} removed")
     tell_orphans(len(orphans))
+    tell_unflagged(len(unflagged))

@@ -6,14 +6,15 @@ import csv
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import click
 
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, time_text
-from simstore.errors import printable
-from simstore.reports.lines import to_json
+from simstore.errors import DocumentNotFound, printable
+from simstore.reports.lines import key_bytes, key_text, to_json
 
 if TYPE_CHECKING:
     from simstore.model import Duplicate
@@ -42,7 +43,11 @@ _COLUMNS = (
 def duplicates(state: str | None, original: str | None, output_format: str) -> None:
     """List what `ingest --on-duplicate` found to be duplicates, and of which document."""
     with open_store(read_only=True) as store:
-        _print(store.duplicates(state=state, original=original), output_format)
+        found = store.duplicates(state=state, original=original)
+        first = list(islice(found, 1))
+        if not first and original is not None and store.seen(original) is None:
+            raise DocumentNotFound(original)
+        _print(chain(first, found), output_format)
 
 
 @click.command(
@@ -72,8 +77,8 @@ def _print(found: Iterable[Duplicate], output_format: str) -> None:
         sys.stdout.buffer.flush()
     elif output_format == "jsonl":
         for one in found:
-            record = asdict(one)
-            record |= {"key": printable(one.key), "original": printable(one.original)}
+            record = asdict(one) | {"key": key_text(one.key), "original": key_text(one.original)}
+            record |= key_bytes("key", one.key) | key_bytes("original", one.original)
             click.echo(to_json(record))
     elif output_format == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.keys import all_keys, keys_option, tell_orphans
+from simstore.cli.keys import all_keys, keys_option, tell_orphans, tell_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, progress, time_text
 from simstore.errors import InvalidParameter, UnreadableSource, printable
@@ -85,6 +86,7 @@ def expire(
         f"{found.removed:,} {would}removed{forgotten}; last seen before {time_text(found.since)}"
     )
     tell_orphans(len(found.orphans))
+    tell_unflagged(found.unflagged)
 
 
 def _seconds(option: str, text: str) -> int:
@@ -176,6 +178,8 @@ def _text(name: str) -> str:
     from simstore.sources.files import open_sources
     from simstore.sources.reader import ReadOptions
 
+    if os.path.isdir(name):
+        raise InvalidParameter(f"--text {printable(name)!r} is a folder: name one file")
     sources, _ = open_sources([name], ReadOptions("text", max_document_bytes=None))
     if len(sources) != 1:
         raise InvalidParameter(f"--text {printable(name)!r}: name one file")

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from simstore.services.export import ExportOptions, ExportSummary
 
 _FILTER_ONLY = ("false_positive_rate", "of", "capacity")
-_DOCUMENTS_ONLY = ("part", "form", "collection", "no_text", "dry_run", "log_file", "output")
+_DOCUMENTS_ONLY = (
+    "unique", "duplicates", "form", "collection", "no_text", "dry_run", "log_file", "output",
+)  # fmt: skip
 
 
 @click.command(
@@ -42,8 +44,8 @@ _DOCUMENTS_ONLY = ("part", "form", "collection", "no_text", "dry_run", "log_file
     help="Where to write, compressed where it ends in .gz or .zst; - is standard output.  "
     "[default: -]",
 )
-@click.option("--unique", "part", flag_value="unique", help="One document a cluster.")
-@click.option("--duplicates", "part", flag_value="duplicates", help="What --unique leaves out.")
+@click.option("--unique", is_flag=True, help="One document a cluster.")
+@click.option("--duplicates", is_flag=True, help="What --unique leaves out.")
 @click.option(
     "--format",
     "form",
@@ -113,9 +115,6 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
 
 
 def _flag(ctx: click.Context, name: str) -> str:
-    chosen = ctx.params.get(name)
-    if name == "part":
-        return f"--{chosen}"
     parameter = next(one for one in ctx.command.params if one.name == name)
     return parameter.opts[-1]
 
@@ -138,7 +137,8 @@ def _write_filter(
 def _write_documents(
     *,
     force: bool,
-    part: str | None,
+    unique: bool,
+    duplicates: bool,
     form: str | None,
     collection: str | None,
     no_text: bool,
@@ -148,13 +148,14 @@ def _write_documents(
 ) -> None:
     from simstore.services.export import ExportOptions
 
-    chosen: Any = part or "all"
+    if unique and duplicates:
+        raise click.UsageError("--unique or --duplicates: they are two parts of the documents")
     kind: Any = form or ("parquet" if output.endswith(".parquet") else "jsonl")
     for name in (output, log_file):
         if name not in (None, "-"):
             refuse_store(Path(str(name)))
     wanted = ExportOptions(
-        part=chosen,
+        part="unique" if unique else "duplicates" if duplicates else "all",
         collection=collection,
         text=not no_text,
         form=kind,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.keys import tell_orphans
+from simstore.cli.keys import tell_orphans, tell_unflagged
 from simstore.cli.options import is_quiet, log
 from simstore.cli.output import progress
 from simstore.errors import printable
@@ -141,6 +141,7 @@ def report(summary: IngestSummary, stopping: list[int]) -> None:
         f"{passed_over}"
     )
     tell_orphans(summary.orphaned)
+    tell_unflagged(summary.unflagged)
     if summary.undecodable:
         log.warning(
             "%d documents hold bytes that could not be read in their encoding; "

@@ -45,3 +45,16 @@ def tell_orphans(count: int) -> None:
             keys,
             were,
         )
+
+
+def tell_unflagged(count: int) -> None:
+    """Say on stderr that documents are flagged no more."""
+    if count:
+        documents, they = ("document is", "it") if count == 1 else ("documents are", "they")
+        log.warning(
+            "%s %s flagged no more, as what %s duplicated has gone or changed; each is an original "
+            "now, though of one another they may be copies (`simstore clusters` says)",
+            f"{count:,}",
+            documents,
+            they,
+        )

@@ -140,7 +140,10 @@ def refuse_store(output: Path) -> None:
     store = Path(store_place())
     for suffix in ("", "-wal", "-shm"):
         part = store.with_name(store.name + suffix)
-        if output.exists() and part.exists() and output.samefile(part):
+        # A journal may not be there now, and come while the output is written.
+        if output.resolve() == part.resolve() or (
+            output.exists() and part.exists() and output.samefile(part)
+        ):
             raise InvalidParameter(f"{output} belongs to the store; name another file")
 
 

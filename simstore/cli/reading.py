@@ -91,6 +91,9 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
     from simstore.sources.fields import HistoryFields
     from simstore.sources.reader import ReadOptions
 
+    for name in ("key", "text", "seen", "published", "links"):
+        if given.get(f"{name}_field") == "":
+            raise click.UsageError(f"--{name}-field: name a field")
     as_format, per_line = given.pop("as_format"), given.pop("per_line")
     if per_line and as_format not in ("auto", "lines"):
         raise click.UsageError(f"--per-line reads plain text: it goes without --as {as_format}")

@@ -140,7 +140,9 @@ class IngestSummary:
     ``duplicates`` counts documents that were added, updated or flagged and whose content is stored
     under another key too. ``orphaned`` counts the keys that were skipped because of documents
     which this run removed or changed, ``passed_over`` the parts of sources that shall be none,
-    ``undecodable`` the documents with bytes that could not be read in their encoding.
+    ``undecodable`` the documents with bytes that could not be read in their encoding,
+    ``unflagged`` the documents that were flagged because of such which changed, and are originals
+    now.
     """
 
     run_id: int | None = None
@@ -157,6 +159,7 @@ class IngestSummary:
     orphaned: int = 0
     passed_over: int = 0
     undecodable: int = 0
+    unflagged: int = 0
 
     @property
     def document_count(self) -> int:
@@ -213,6 +216,8 @@ class ExpireSummary:
         orphans: Keys that were skipped as duplicates of documents that expired, and were seen
             since: they should be ingested again.
         dry_run: Nothing was removed.
+        unflagged: Documents that stay, were flagged as duplicates of ones that expired, and are
+            originals now.
     """
 
     since: int
@@ -220,6 +225,7 @@ class ExpireSummary:
     forgotten: int
     orphans: tuple[str, ...]
     dry_run: bool = False
+    unflagged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

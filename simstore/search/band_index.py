@@ -20,6 +20,8 @@ from simstore.search.bands import distinct
 
 # Sketches of a buffer.
 _BUFFERED = 128
+# Rows are marked, not sorted, where they are more than one in so many of all.
+_WORTH_MARKING = 32
 
 
 class _Level(NamedTuple):
@@ -88,15 +90,30 @@ class BandIndex:
         for level in self._levels:
             starts = np.searchsorted(level.hashes, queries.ravel(), "left")
             ends = np.searchsorted(level.hashes, queries.ravel(), "right")
+            rows: dict[int, list[NDArray[np.uint32]]] = {}
             for place in np.flatnonzero(ends > starts).tolist():
-                rows = level.rows[starts[place] : ends[place]]
-                found[place // queries.shape[1]].append(level.numbers[rows])
+                here = level.rows[starts[place] : ends[place]]
+                rows.setdefault(place // queries.shape[1], []).append(here)
+            for query, parts in rows.items():
+                found[query].append(level.numbers[_distinct_rows(parts, len(level.numbers))])
         if len(self._buffered):
-            for query, parts in zip(queries, found, strict=True):
+            for query, numbers in zip(queries, found, strict=True):
                 agree = (self._buffer == query).any(axis=1)
                 if agree.any():
-                    parts.append(self._buffered[agree])
-        return [distinct(np.concatenate(parts)) if parts else self._buffered[:0] for parts in found]
+                    numbers.append(self._buffered[agree])
+        # Numbers of a level are above those of the levels before it.
+        return [np.concatenate(numbers) if numbers else self._buffered[:0] for numbers in found]
+
+
+def _distinct_rows(parts: list[NDArray[np.uint32]], count: int) -> NDArray[np.int64]:
+    """Return rows of a level of ``count`` sketches, ascending, each once."""
+    rows = np.concatenate(parts)
+    if len(rows) * _WORTH_MARKING < count:
+        return distinct(rows.astype(np.int64))
+    # Most of what nearly is the same agrees in most bands: to mark is quicker than to sort.
+    is_found = np.zeros(count, np.bool_)
+    is_found[rows] = True
+    return np.flatnonzero(is_found)
 
 
 def _level(bands: NDArray[np.uint64], numbers: NDArray[np.int64]) -> _Level:

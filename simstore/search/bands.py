@@ -149,6 +149,30 @@ def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return ordered[is_first]
 
 
+def shared(bands: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return which sketches agree in a band, without their pairs.
+
+    Args:
+        bands: Band hashes, shape (n, bands).
+
+    Returns:
+        A number for each band and hash that several sketches have, -1 where it is of one alone;
+        int64, shape (n, bands).
+    """
+    groups = np.full(bands.shape, -1, np.int64)
+    total = 0
+    for place in range(bands.shape[1]):
+        order = np.argsort(bands[:, place], kind="stable")
+        ordered = bands[order, place]
+        is_first = np.ones(len(order), bool)
+        is_first[1:] = ordered[1:] != ordered[:-1]
+        number = is_first.cumsum() - 1
+        several = np.bincount(number)[number] > 1
+        groups[order[several], place] = number[several] + total
+        total += len(order)
+    return groups
+
+
 def colliding_pairs(bands: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return all pairs of sketches that agree in at least one band.
 

@@ -35,6 +35,7 @@ class BatchOutcome:
         found: Duplicates that a check before the insert found, in their order.
         renewed: Keys that were added, got another text, or were skipped.
         orphans: Keys that were skipped because of documents which have gone or changed.
+        unflagged: Keys of documents that were flagged because of those, and are originals now.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -42,6 +43,7 @@ class BatchOutcome:
     found: tuple[Duplicate, ...] = ()
     renewed: frozenset[bytes] = frozenset()
     orphans: frozenset[bytes] = frozenset()
+    unflagged: frozenset[bytes] = frozenset()
 
 
 def store_batch(
@@ -72,9 +74,12 @@ def store_batch(
     if check is not None:
         make_screen = partial(Screen, opened, connection, state, batch, options=check)
     decisions = decide(connection, batch, source_ids or {}, make_screen, now=seen_at)
-    orphans = let_go(connection, batch, decisions)
-    orphans += remove_rows(opened, connection, state, decisions.left)
-    histories = history.tell(batch, decisions, seen_at)
+    first_seen = history.first_sights(connection, decisions)
+    changing = let_go(connection, batch, decisions)
+    leaving = remove_rows(opened, connection, state, decisions.left)
+    orphans = {*changing.orphans, *leaving.orphans}
+    unflagged = {*changing.unflagged.values(), *leaving.unflagged.values()}
+    histories = history.tell(batch, decisions, seen_at, first_seen)
     ids = {k: final.stored.document_id for k, final in decisions.finals.items() if final.stored}
     changed = {k: final for k, final in decisions.finals.items() if final.place is not None}
     put_times(
@@ -89,13 +94,15 @@ def store_batch(
     screen = decisions.screen
     found = write_found(connection, batch, screen, ids, run_id=run_id, seen_at=seen_at)
     if screen is not None:
-        orphans += [batch.keys[place] for place in screen.orphans]
+        orphans.update(batch.keys[place] for place in screen.orphans)
+        unflagged.update(batch.keys[place] for place in screen.unflagged)
     return BatchOutcome(
         tuple(decisions.outcomes),
         decisions.duplicates,
         found,
         frozenset(decisions.renewed),
         frozenset(orphans),
+        frozenset(unflagged),
     )
 
 

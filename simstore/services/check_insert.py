@@ -54,6 +54,7 @@ def check_and_store(
     found: list[Duplicate] = []
     renewed: set[bytes] = set()
     orphans: set[bytes] = set()
+    unflagged: set[bytes] = set()
     state = opened.state(connection)
     cuts = _cuts(connection, state, batch)
     for start, end in zip([0, *cuts], [*cuts, len(batch.documents)], strict=True):
@@ -76,11 +77,17 @@ def check_and_store(
         found += part.found
         renewed |= part.renewed
         orphans = (orphans - part.renewed) | part.orphans
+        unflagged = (unflagged - part.renewed) | part.unflagged
         if end < len(batch.documents):
             # It counts the fingerprints that are to be looked at.
             state = opened.state(connection)
     return BatchOutcome(
-        tuple(outcomes), exact, tuple(found), frozenset(renewed), frozenset(orphans)
+        tuple(outcomes),
+        exact,
+        tuple(found),
+        frozenset(renewed),
+        frozenset(orphans),
+        frozenset(unflagged),
     )
 
 

@@ -9,7 +9,7 @@ from simstore.errors import InvalidParameter
 from simstore.model import Duplicate, DuplicateState
 from simstore.services.opened import OpenStore
 from simstore.storage import duplicates
-from simstore.storage.duplicates import DuplicateRow
+from simstore.storage.duplicates import DuplicateRow, LetGo
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
@@ -17,7 +17,7 @@ STATES = ("flagged", "skipped", "orphaned")
 _PAGE = 1_000
 
 
-def orphan(connection: Connection, document_ids: Sequence[int]) -> list[bytes]:
+def orphan(connection: Connection, document_ids: Sequence[int]) -> LetGo:
     """Let go of what duplicates documents that leave, or get other content.
 
     To be called in the transaction that changes them, before they are deleted. What is flagged
@@ -27,12 +27,9 @@ def orphan(connection: Connection, document_ids: Sequence[int]) -> list[bytes]:
     Args:
         connection: A writer; the caller commits.
         document_ids: The documents.
-
-    Returns:
-        The keys that became orphans, ascending.
     """
     if not document_ids or not duplicates.are_there(connection):
-        return []
+        return LetGo([], {})
     return duplicates.orphan(connection, document_ids)
 
 

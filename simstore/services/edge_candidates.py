@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import band_values
 from simstore.fingerprint.simhash import to_integers, to_words
-from simstore.search.agreement import pair_codes
-from simstore.search.bands import colliding_pairs
-from simstore.search.near_pairs import near_pairs
 from simstore.search.plan import (
     PAGE_RATES,
     TAIL_RATES,
@@ -61,35 +58,14 @@ class EdgeCandidates:
         self._row = state.generation if state.channels.simhash else None
         self._sketches = SketchSearch(opened, connection, state) if state.channels.minhash else None
 
-    def pairs(self, texts: Sequence[Probed]) -> list[tuple[int, int]]:
-        """Return the places of texts that a channel finds alike, or that are the same, ascending.
+    @property
+    def radius(self) -> int | None:
+        """Return the radius of channel 1, bits, inclusive; None: there is no such channel."""
+        return None if self._row is None else self._radius
 
-        These are what :meth:`of_each` finds of the one when the other is stored.
-        """
-        total = len(texts)
-        empty = np.empty(0, np.int64)
-        codes = [empty]
-        judged = [place for place, text in enumerate(texts) if text.shingle_count != 0]
-        near = [place for place in judged if texts[place].words is not None]
-        if self._row is not None and len(near) > 1:
-            rows = np.array(near)
-            words = np.stack([one for place in near if (one := texts[place].words) is not None])
-            first, second = near_pairs(words, self._state.scheme.bits, self._radius)
-            codes.append(pair_codes(rows[first], rows[second], total))
-        sketched = [place for place in judged if texts[place].sketch is not None]
-        if self._sketches is not None and len(sketched) > 1:
-            rows = np.array(sketched)
-            made = np.stack([row for place in sketched if (row := texts[place].sketch) is not None])
-            found = rows[colliding_pairs(band_values(made, self._sketches.layout))]
-            codes.append(pair_codes(found[:, 0], found[:, 1], total))
-        firsts: dict[bytes, list[int]] = {}
-        for place, text in enumerate(texts):
-            earlier = firsts.setdefault(text.digest, [])
-            if earlier:
-                codes.append(np.array(earlier) * total + place)
-            earlier.append(place)
-        known = np.unique(np.concatenate(codes)).tolist()
-        return [(code // total, code % total) for code in known]
+    def bands(self, sketched: NDArray[np.uint16]) -> NDArray[np.uint64] | None:
+        """Return the bands of sketches, shape (n, bands); None: there is no such channel."""
+        return None if self._sketches is None else band_values(sketched, self._sketches.layout)
 
     def of_each(self, texts: Sequence[Probed], among: Among | None = None) -> list[set[int]]:
         """Return the documents that the channels find for each text, and those of the same text.

@@ -7,7 +7,7 @@ short to tell, one wholly contains the other. Which pairs are looked at, the cha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ from simstore.services.opened import OpenStore, State
 from simstore.services.probed import Probed
 from simstore.storage.engine import Connection
 
-__all__ = ["Among", "Basis", "Edge", "EdgeSearch", "Probed", "Verified"]
+__all__ = ["Among", "Basis", "Compared", "Edge", "EdgeSearch", "Probed", "Verified"]
 
 # Shingles of texts that are kept from one look to the next: 64 MB.
 _KEPT_SHINGLES = 8 << 20
@@ -56,6 +56,19 @@ class Verified:
     resemblance: float
     distance: int | None
     basis: Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What texts are compared by, and what came of it, by their digests.
+
+    Attributes:
+        sets: Shingles of a text, ascending, distinct.
+        shares: Of two texts that were compared: their resemblance, and the ratio of their sizes.
+    """
+
+    sets: dict[bytes, NDArray[np.uint64]]
+    shares: dict[tuple[bytes, bytes], tuple[float, float]] = field(default_factory=dict)
 
 
 class KeptShingles:
@@ -117,7 +130,7 @@ class EdgeSearch:
         self._connection = connection
         self._state = state
         self._least = min_resemblance
-        self._candidates = EdgeCandidates(opened, connection, state, radius)
+        self.candidates = EdgeCandidates(opened, connection, state, radius)
         kept = opened.kept_shingles
         if kept is None or kept.scheme_id != state.scheme_id:
             kept = opened.kept_shingles = KeptShingles(state.scheme_id)
@@ -130,12 +143,7 @@ class EdgeSearch:
             texts: The texts.
             among: Says which documents, int64, ascending, are looked at; None: all.
         """
-        found = self._candidates.of_each(texts, among)
-        asked = sorted(set().union(*found))
-        if among is not None and asked:
-            passing = among(np.array(asked, np.int64))
-            asked = np.array(asked, np.int64)[passing].tolist()
-        stored = {one.document_id: one for one in self._stored(asked)}
+        found, stored = self.candidates_of(texts, among)
         pairs = [
             (place, stored[number])
             for place, numbers in enumerate(found)
@@ -143,52 +151,64 @@ class EdgeSearch:
             if number != texts[place].document_id
         ]
         edges: list[list[Edge]] = [[] for _ in texts]
-        verified = self._verified([(texts[place], other) for place, other in pairs])
-        for (place, other), one in zip(pairs, verified, strict=True):
+        compared = self.compared((texts[place], other) for place, other in pairs)
+        for place, other in pairs:
+            one = self.verified(texts[place], other, compared)
             if one is not None and other.document_id is not None:
                 edges[place].append(
                     Edge(other.document_id, other.digest, one.resemblance, one.distance, one.basis)
                 )
         return edges
 
-    def edges_between(self, texts: Sequence[Probed]) -> list[dict[int, Verified]]:
-        """Return the edges of each text to those before it, by their places, ascending."""
-        pairs = self._candidates.pairs(texts)
-        verified = self._verified([(texts[one], texts[other]) for one, other in pairs])
-        edges: list[dict[int, Verified]] = [{} for _ in texts]
-        for (one, other), found in zip(pairs, verified, strict=True):
-            if found is not None:
-                edges[other][one] = found
-        return edges
+    def candidates_of(
+        self, texts: Sequence[Probed], among: Among | None = None
+    ) -> tuple[list[set[int]], dict[int, Probed]]:
+        """Return the documents that may have an edge to each text, and what is known of them.
 
-    def _stored(self, document_ids: Sequence[int]) -> list[Probed]:
-        return Probed.of_documents(self._opened, self._connection, self._state, document_ids)
+        Args:
+            texts: The texts.
+            among: As of :meth:`edges_of`. Sets may hold others; they are not among the known.
+        """
+        found = self.candidates.of_each(texts, among)
+        asked = sorted(set().union(*found))
+        if among is not None and asked:
+            passing = among(np.array(asked, np.int64))
+            asked = np.array(asked, np.int64)[passing].tolist()
+        known = Probed.of_documents(self._opened, self._connection, self._state, asked)
+        return found, {one.document_id: one for one in known if one.document_id is not None}
 
-    def _verified(self, pairs: Sequence[tuple[Probed, Probed]]) -> list[Verified | None]:
-        """Return how much the texts of each pair resemble each other; None: it is no edge."""
-        text_kept = self._state.settings.text_kept
-        compared = [(a, b) for a, b in pairs if a.digest != b.digest and self._may_reach(a, b)]
-        shares = self._exact(compared) if text_kept else self._estimated(compared)
-        least = self._state.scheme.least_features
-        judged = iter(shares)
-        result: list[Verified | None] = []
-        for one, other in pairs:
-            if one.digest == other.digest:
-                result.append(Verified(1.0, _distance(one, other), "same"))
-                continue
-            if not self._may_reach(one, other):
-                result.append(None)
-                continue
-            share, ratio = next(judged)
-            # Of two sets, the smaller lies within the larger where their resemblance is the ratio
-            # of their sizes; an estimate may be above it.
-            fewest = min(one.feature_count, other.feature_count)
-            if share >= self._least and (fewest >= least or share >= ratio):
-                basis: Basis = "text" if text_kept else "sketch"
-                result.append(Verified(share, _distance(one, other), basis))
-            else:
-                result.append(None)
-        return result
+    def compared(self, pairs: Iterable[tuple[Probed, Probed]]) -> Compared:
+        """Return what the texts of pairs are compared by, read and made at once."""
+        texts: dict[bytes, Probed] = {}
+        if self._state.settings.text_kept:
+            for one, other in pairs:
+                if one.digest != other.digest and self._may_reach(one, other):
+                    texts[one.digest], texts[other.digest] = one, other
+        return Compared(self._sets(texts))
+
+    def verified(self, one: Probed, other: Probed, compared: Compared) -> Verified | None:
+        """Return how much two texts resemble each other; None: it is no edge.
+
+        Args:
+            one: A text.
+            other: Another.
+            compared: What they are compared by; what it lacks is put into it.
+        """
+        if one.digest == other.digest:
+            return Verified(1.0, _distance(one, other), "same")
+        if not self._may_reach(one, other):
+            return None
+        both = one.digest, other.digest
+        if both not in compared.shares:
+            compared.shares[both] = self._share(one, other, compared.sets)
+        share, ratio = compared.shares[both]
+        # Of two sets, the smaller lies within the larger where their resemblance is the ratio
+        # of their sizes; an estimate may be above it.
+        fewest = min(one.feature_count, other.feature_count)
+        if share < self._least or (fewest < self._state.scheme.least_features and share < ratio):
+            return None
+        basis: Basis = "text" if self._state.settings.text_kept else "sketch"
+        return Verified(share, _distance(one, other), basis)
 
     def _may_reach(self, one: Probed, other: Probed) -> bool:
         """Return whether two texts may have an edge: sets of very different sizes have none."""
@@ -197,18 +217,19 @@ class EdgeSearch:
             return True
         return _ratio(sizes[0], sizes[1]) >= self._least
 
-    def _exact(self, pairs: Sequence[tuple[Probed, Probed]]) -> list[tuple[float, float]]:
-        """Return resemblance and ratio of sizes of each pair, from the texts."""
-        sets = self._sets({one.digest: one for pair in pairs for one in pair})
-        known: dict[tuple[bytes, bytes], tuple[float, float]] = {}
-        result = []
-        for a, b in pairs:
-            both = a.digest, b.digest
-            if both not in known:
-                one, other = sets[both[0]], sets[both[1]]
-                known[both] = overlap(one, other).resemblance, _ratio(len(one), len(other))
-            result.append(known[both])
-        return result
+    def _share(
+        self, one: Probed, other: Probed, sets: dict[bytes, NDArray[np.uint64]]
+    ) -> tuple[float, float]:
+        """Return resemblance and ratio of sizes: of the texts, or else of the sketches."""
+        if self._state.settings.text_kept:
+            if one.digest not in sets or other.digest not in sets:
+                sets.update(self._sets({one.digest: one, other.digest: other}))
+            first, second = sets[one.digest], sets[other.digest]
+            return overlap(first, second).resemblance, _ratio(len(first), len(second))
+        ratio = _ratio(one.shingle_count or 0, other.shingle_count or 0)
+        if one.sketch is None or other.sketch is None:
+            return 0.0, ratio
+        return float((one.sketch == other.sketch).mean()), ratio
 
     def _sets(self, texts: Mapping[bytes, Probed]) -> dict[bytes, NDArray[np.uint64]]:
         """Return shingle sets by digests."""
@@ -228,15 +249,6 @@ class EdgeSearch:
         fresh = {digest: sets.row(place) for place, digest in enumerate(made)}
         self._kept.put(fresh)
         return found | fresh
-
-    def _estimated(self, pairs: Sequence[tuple[Probed, Probed]]) -> list[tuple[float, float]]:
-        """Return resemblance and ratio of sizes of each pair, from the sketches."""
-        result = []
-        for a, b in pairs:
-            alike = a.sketch is not None and b.sketch is not None
-            share = float((a.sketch == b.sketch).mean()) if alike else 0.0  # type: ignore[union-attr]
-            result.append((share, _ratio(a.shingle_count or 0, b.shingle_count or 0)))
-        return result
 
 
 def _distance(one: Probed, other: Probed) -> int | None:

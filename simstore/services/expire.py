@@ -79,6 +79,7 @@ def expire_documents(
             break
     removed = after = done = 0
     orphans: list[bytes] = []
+    unflagged: set[int] = set()
     while True:
         with opened.database.read() as connection:
             numbers = history.unseen(connection, since, collection, after, _READ_NUMBERS)
@@ -87,7 +88,10 @@ def expire_documents(
         for part in documents.chunks(numbers, batch_documents):
             with opened.write() as connection:
                 ids = history.unseen_among(connection, part, since)
-                orphans += remove_batch(opened, connection, ids)
+                let_go = remove_batch(opened, connection, ids)
+            orphans += let_go.orphans
+            # Some may expire after what they duplicate.
+            unflagged = (unflagged | let_go.unflagged.keys()) - set(ids)
             removed += len(ids)
             done += len(part)
             if on_progress is not None:
@@ -95,4 +99,4 @@ def expire_documents(
         after = numbers[-1]
     refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
     keys = tuple(key.decode("utf-8", "surrogateescape") for key in sorted(orphans))
-    return ExpireSummary(since, removed, forgotten, keys)
+    return ExpireSummary(since, removed, forgotten, keys, unflagged=len(unflagged))

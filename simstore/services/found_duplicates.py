@@ -7,23 +7,22 @@ from collections.abc import Mapping
 from simstore.model import Duplicate
 from simstore.services.decisions import Decisions
 from simstore.services.duplicates import as_duplicate, orphan
+from simstore.services.history import claim
 from simstore.services.prepare import PreparedBatch
 from simstore.services.screen import Screen
 from simstore.storage import documents, duplicates
-from simstore.storage.duplicates import DuplicateRow
+from simstore.storage.duplicates import DuplicateRow, LetGo
 from simstore.storage.engine import Connection
+from simstore.storage.history import Times
 
 
-def let_go(connection: Connection, batch: PreparedBatch, decisions: Decisions) -> list[bytes]:
+def let_go(connection: Connection, batch: PreparedBatch, decisions: Decisions) -> LetGo:
     """Forget what keys were that have another text now, and what duplicated their old one.
 
     To be called before the documents of a batch are written, and before those that left go.
-
-    Returns:
-        The keys that became orphans.
     """
     if not decisions.renewed or not duplicates.are_there(connection):
-        return []
+        return LetGo([], {})
     screen = decisions.screen
     told_of = decisions.renewed
     if screen is not None:
@@ -59,10 +58,12 @@ def write_found(
     if screen is None or not (screen.found or screen.again):
         return ()
     times = [seen_at if one.seen_at is None else one.seen_at for one in batch.documents]
+    since = [claim(one, time)[0] for one, time in zip(batch.documents, times, strict=True)]
     duplicates.touch_many(
-        connection, [(batch.keys[place], times[place]) for place in sorted(screen.again)]
+        connection,
+        [(batch.keys[place], since[place], times[place]) for place in sorted(screen.again)],
     )
-    rows = _rows(connection, batch, screen, ids, times, run_id)
+    rows = _rows(connection, batch, screen, ids, since, times, run_id)
     duplicates.put_many(connection, [rows[place] for place in sorted(screen.found)])
     return tuple(as_duplicate(rows[place]) for place in sorted(rows))
 
@@ -72,6 +73,7 @@ def _rows(
     batch: PreparedBatch,
     screen: Screen,
     ids: Mapping[bytes, int],
+    since: list[int],
     times: list[int],
     run_id: int,
 ) -> dict[int, DuplicateRow]:
@@ -83,7 +85,12 @@ def _rows(
     rows = {place: screen.known[batch.keys[place]] for place in screen.again}
     for place, one in screen.found.items():
         key = batch.keys[place]
-        before = screen.known.get(key)
+        # What is known of the key: as a duplicate, as a document that is stored or leaves.
+        earlier: list[DuplicateRow | Times] = []
+        if key in screen.known:
+            earlier.append(screen.known[key])
+        if key in screen.stored:
+            earlier.append(screen.stored[key].times)
         if one.place is not None:
             original_key = batch.keys[one.place]
             original_id = ids[original_key]
@@ -102,7 +109,7 @@ def _rows(
             one.resemblance,
             one.basis,
             run_id,
-            min(times[place], before.first_seen if before else times[place]),
-            max(times[place], before.last_seen if before else times[place]),
+            min([since[place], *(one.first_seen for one in earlier)]),
+            max([times[place], *(one.last_seen for one in earlier)]),
         )
     return rows

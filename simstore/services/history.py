@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from simstore.model import Document
 from simstore.services.decisions import Decisions
 from simstore.services.prepare import PreparedBatch
-from simstore.storage import documents, history
+from simstore.storage import documents, duplicates, history
 from simstore.storage.engine import Connection
 from simstore.storage.history import SnapshotRow, Times
 from simstore.text.decoding import encode
@@ -75,7 +75,7 @@ class KeyHistory:
             )
             self.digest, version_seen, visits = digest, seen_at, 1
             self.links, self.links_replaced = set(map(encode, document.links)), True
-        first_seen, basis = _claim(document, seen_at)
+        first_seen, basis = claim(document, seen_at)
         if (-first_seen, _BASES.index(basis)) > (-times.first_seen, _BASES.index(times.basis)):
             self.moved = self.moved or first_seen != times.first_seen
         else:
@@ -85,13 +85,34 @@ class KeyHistory:
         self.revision += is_written
 
 
-def tell(batch: PreparedBatch, decisions: Decisions, now: int) -> dict[bytes, KeyHistory]:
+def first_sights(connection: Connection, decisions: Decisions) -> dict[bytes, int]:
+    """Return since when keys are known that were not stored, but skipped as duplicates.
+
+    To be called before what they duplicated is forgotten.
+
+    Args:
+        connection: A writer.
+        decisions: What becomes of the documents of a batch.
+    """
+    if decisions.screen is not None:
+        known = decisions.screen.known
+    elif decisions.renewed and duplicates.are_there(connection):
+        known = duplicates.by_keys(connection, sorted(decisions.renewed))
+    else:
+        return {}
+    return {key: row.first_seen for key, row in known.items() if row.state != "flagged"}
+
+
+def tell(
+    batch: PreparedBatch, decisions: Decisions, now: int, first_seen: Mapping[bytes, int]
+) -> dict[bytes, KeyHistory]:
     """Return what is known of each key of a batch after its records.
 
     Args:
         batch: The documents.
         decisions: What becomes of each.
         now: The time, for records without a date.
+        first_seen: Since when keys are known that were skipped before.
     """
     fresh = Times(now, _BASES[0], now, 1, now)
     known: dict[bytes, KeyHistory] = {}
@@ -107,7 +128,7 @@ def tell(batch: PreparedBatch, decisions: Decisions, now: int) -> dict[bytes, Ke
         if one is None:
             stored = None if key in dropped else decisions.finals[key].stored
             if stored is None:
-                known[key] = _first(document, digest, fresh)
+                known[key] = _first(document, digest, fresh, first_seen.get(key))
                 continue
             one = known[key] = KeyHistory(stored.digest, stored.times, stored.revision)
         one.see(
@@ -164,18 +185,30 @@ def see_again(connection: Connection, sights: Iterable[tuple[bytes, int]]) -> No
     history.put_times(connection, times)
 
 
-def _first(document: Document, digest: bytes, fresh: Times) -> KeyHistory:
-    """Return the history of a document that was never seen before."""
+def _first(
+    document: Document, digest: bytes, fresh: Times, earlier: int | None = None
+) -> KeyHistory:
+    """Return the history of a document that was not stored before.
+
+    Args:
+        document: Its record.
+        digest: Digest of its text.
+        fresh: Times of what was seen now, without a date.
+        earlier: Since when its key is known, as one that was skipped; who said so is not known.
+    """
     times = fresh
     dates = (document.seen_at, document.published_at, document.seen_since)
     if any(date is not None for date in dates):
         seen_at = fresh.last_seen if document.seen_at is None else document.seen_at
-        first_seen, basis = _claim(document, seen_at)
+        first_seen, basis = claim(document, seen_at)
         times = Times(first_seen, basis, seen_at, 1, seen_at)
+    if earlier is not None and earlier < times.first_seen:
+        basis = "ingest" if document.seen_at is None else "crawl"
+        times = replace(times, first_seen=earlier, basis=basis)
     return KeyHistory(digest, times, 1, links=set(map(encode, document.links)))
 
 
-def _claim(document: Document, seen_at: int) -> tuple[int, str]:
+def claim(document: Document, seen_at: int) -> tuple[int, str]:
     """Return since when a record says that its document is there, and by what it says so.
 
     A page that was published after it was seen was not.

@@ -172,6 +172,7 @@ def _run(
         len(run.orphans),
         run.counts["passed_over"],
         run.counts["undecodable"],
+        len(run.unflagged),
     )
     if interrupted:
         return summary

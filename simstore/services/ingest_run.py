@@ -39,6 +39,7 @@ class Run:
         run_id: None until its first commit.
         state: What stood at its last commit.
         orphans: Keys that were skipped because of documents which it removed or changed.
+        unflagged: Keys of documents that were flagged because of those, and are originals now.
         packed_at: Documents that it had written when it last looked whether a tail is long.
     """
 
@@ -53,6 +54,7 @@ class Run:
     total_bytes: int | None = 0
     finished_bytes: int = 0
     orphans: set[bytes] = field(default_factory=set)
+    unflagged: set[bytes] = field(default_factory=set)
     packed_at: int = 0
 
     def forget(self, name: str) -> None:
@@ -73,7 +75,7 @@ def commit(
     """Write batches, their rejections and their places in the sources in one transaction."""
     counts = Counter(run.counts)
     source_ids = dict(run.source_ids)
-    orphans = set(run.orphans)
+    orphans, unflagged = set(run.orphans), set(run.unflagged)
     seen_at = now()
     outcomes = []
     with opened.write() as connection:
@@ -111,6 +113,7 @@ def commit(
                 ),
             )
             orphans = (orphans - outcome.renewed) | outcome.orphans
+            unflagged = (unflagged - outcome.renewed) | outcome.unflagged
             runs.drop_rejections_at(connection, batch.settled)
             runs.put_rejections(connection, run_id, batch.rejections, seen_at)
             for name, mark in batch.marks.items():
@@ -134,7 +137,7 @@ def commit(
             finished_at=now() if ends_run else None,
         )
     run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, state
-    run.orphans = orphans
+    run.orphans, run.unflagged = orphans, unflagged
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
         _tell(run, batch, prepared, outcome, observer)
     _tell_progress(run, works[-1][0], observer)

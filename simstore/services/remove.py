@@ -11,6 +11,7 @@ from simstore.services.opened import OpenStore, State
 from simstore.services.refresh import Progress, refresh
 from simstore.storage import deltas, documents, fingerprints, generations
 from simstore.storage import duplicates as duplicate_rows
+from simstore.storage.duplicates import LetGo
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
@@ -27,6 +28,7 @@ def remove_documents(
     on_progress: Progress | None = None,
     on_refresh: Progress | None = None,
     on_orphan: Callable[[str], None] | None = None,
+    on_unflagged: Callable[[str], None] | None = None,
 ) -> int:
     """Remove the documents with these keys, in batches; return how many there were.
 
@@ -42,6 +44,8 @@ def remove_documents(
         on_refresh: Called while the store is refreshed, with documents done and in all.
         on_orphan: Called with each key that was skipped as a duplicate of one that is removed,
             after the batch is committed.
+        on_unflagged: Called with each key that was flagged as a duplicate of one that is removed,
+            and stays; after the batch is committed.
 
     Raises:
         DocumentNotFound: A key is not there; then nothing is removed.
@@ -58,6 +62,7 @@ def remove_documents(
             raise DocumentNotFound(key.decode("utf-8", "surrogateescape"))
     # In the order of ingest, which is that of most tables; what was skipped has none.
     wanted = [*noted, *sorted(found, key=found.__getitem__)]
+    going = set(wanted)
     removed = done = 0
     for part in documents.chunks(wanted, BATCH_DOCUMENTS):
         with opened.write() as connection:
@@ -67,12 +72,15 @@ def remove_documents(
             unstored = [key for key in part if key not in numbers]
             forgotten = duplicate_rows.by_keys(connection, unstored)
             duplicate_rows.drop_many(connection, list(forgotten))
-            orphans = remove_batch(opened, connection, list(numbers.values()))
+            let_go = remove_batch(opened, connection, list(numbers.values()))
         removed += len(numbers) + len(forgotten)
         done += len(part)
         if on_orphan is not None:
-            for orphan in orphans:
+            for orphan in sorted(let_go.orphans):
                 on_orphan(orphan.decode("utf-8", "surrogateescape"))
+        if on_unflagged is not None:
+            for key in sorted(set(let_go.unflagged.values()) - going):
+                on_unflagged(key.decode("utf-8", "surrogateescape"))
         if on_progress is not None:
             on_progress(done, len(wanted))
     refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
@@ -89,24 +97,22 @@ def refresh_live(
         refresh(opened, on_progress=on_refresh)
 
 
-def remove_batch(
-    opened: OpenStore, connection: Connection, document_ids: Sequence[int]
-) -> list[bytes]:
-    """Remove the documents of one transaction; return the keys that became orphans.
+def remove_batch(opened: OpenStore, connection: Connection, document_ids: Sequence[int]) -> LetGo:
+    """Remove the documents of one transaction; return what duplicated them.
 
     Raises:
         ReindexInProgress: The store is between two schemes.
     """
     generations.refuse_during_reindex(connection)
     state = opened.state(connection)
-    orphans = remove_rows(opened, connection, state, document_ids)
+    let_go = remove_rows(opened, connection, state, document_ids)
     deltas.merge_many(connection, state.scheme_id, 1)
-    return orphans
+    return let_go
 
 
 def remove_rows(
     opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
-) -> list[bytes]:
+) -> LetGo:
     """Remove documents with all that stands for them, within a transaction of the caller.
 
     Their part in the vocabulary, fingerprints, sketches, earlier versions and links go; the texts
@@ -119,15 +125,15 @@ def remove_rows(
         document_ids: Stored documents, in any order, each once.
 
     Returns:
-        Keys that were skipped as duplicates of these documents: nothing stands for them any more.
+        What duplicated these documents: nothing stands for what was skipped any more.
     """
     ids = sorted(document_ids)
     if not ids:
-        return []
-    orphans = duplicates.orphan(connection, ids)
+        return LetGo([], {})
+    let_go = duplicates.orphan(connection, ids)
     note_changes(connection, documents.digests_of(connection, ids))
     counting.change_vocabulary(opened, connection, state, removed=ids)
     fingerprints.unlink_many(connection, ids)
     documents.delete_many(connection, ids)
     generations.note_change(connection)
-    return orphans
+    return let_go

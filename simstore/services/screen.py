@@ -7,8 +7,10 @@ flagged itself. What has an edge to none is an original, so duplicates do not ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from heapq import merge
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,8 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
 from simstore.services import standing
-from simstore.services.edges import Basis, Edge, EdgeSearch, Verified
+from simstore.services.edges import Basis, EdgeSearch
+from simstore.services.edges_in_turn import EdgesInTurn
 from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import PreparedBatch
 from simstore.services.probed import Probed
@@ -84,8 +87,10 @@ class Screen:
     Attributes:
         found: Place of each duplicate to its original.
         orphans: Places of those that were skipped because of a document that left later.
+        unflagged: Places of those that were flagged because of one that left later.
         again: Places of those that were skipped before because of the same original.
         known: What is stored of the batch's keys as duplicates.
+        stored: The documents that are stored under keys of the batch, as before it.
         stored_ids: Document that is stored under a key, by its place.
     """
 
@@ -98,6 +103,7 @@ class Screen:
         stored: Mapping[bytes, DocumentRow],
         options: CheckOptions,
     ) -> None:
+        self.stored = stored
         self._batch = batch
         self._connection = connection
         self._skips = options.on_duplicate == "skip"
@@ -111,6 +117,7 @@ class Screen:
         }
         self.found: dict[int, Original] = {}
         self.orphans: set[int] = set()
+        self.unflagged: set[int] = set()
         self.again: set[int] = set()
         self.known: dict[bytes, DuplicateRow] = {}
         # Documents that would be originals, once the document is gone that they duplicate.
@@ -123,11 +130,8 @@ class Screen:
         self._may_be_freed = {one for freed in self._freed_by.values() for one in freed}
         self._freed: set[int] = set()
         self._gone: set[int] = set()
-        self._written: set[int] = set()
-        self._flagged: set[int] = set()
         self._followers: dict[int, list[int]] = {}
-        self._stored_edges: dict[int, list[Edge]] = {}
-        self._batch_edges: dict[int, dict[int, Verified]] = {}
+        self._edges: EdgesInTurn | None = None
         self._stored_flagged: set[int] = set()
         places = [
             place
@@ -137,7 +141,16 @@ class Screen:
         ]
         if places:
             search = EdgeSearch(opened, connection, state, min_resemblance=options.min_resemblance)
-            self._look(search, places, _words(opened, connection, state, batch))
+            words = _words(opened, connection, state, batch)
+            made = zip(places, Probed.of_batch(batch, words, places), strict=True)
+            self._edges = EdgesInTurn(
+                search,
+                {
+                    place: replace(one, document_id=self.stored_ids.get(place))
+                    for place, one in made
+                },
+                self._originals_among if self._any_known else None,
+            )
 
     def original_of(self, place: int) -> Original | None:
         """Return what a document duplicates, None where it is an original; and note it.
@@ -154,12 +167,10 @@ class Screen:
         # A copy of the text that leaves is no original yet: a page that changes a little is not a
         # duplicate of its own copies.
         self._leave(place)
-        if original is None or not self._skips:
-            self._written.add(place)
-        if original is not None:
+        if original is None:
+            self._stand(place)
+        else:
             self.found[place] = original
-            if not self._skips:
-                self._flagged.add(place)
             if original.document_id is not None:
                 self._followers.setdefault(original.document_id, []).append(place)
         return original
@@ -168,21 +179,6 @@ class Screen:
     def skips(self) -> bool:
         """Return whether duplicates are not stored."""
         return self._skips
-
-    def _look(
-        self, search: EdgeSearch, places: Sequence[int], words: NDArray[np.uint64] | None
-    ) -> None:
-        probed = [
-            replace(one, document_id=self.stored_ids.get(place))
-            for place, one in zip(places, Probed.of_batch(self._batch, words, places), strict=True)
-        ]
-        among = self._originals_among if self._any_known else None
-        self._stored_edges = dict(zip(places, search.edges_of(probed, among), strict=True))
-        if len(places) > 1:
-            self._batch_edges = {
-                place: {places[other]: edge for other, edge in edges.items()}
-                for place, edges in zip(places, search.edges_between(probed), strict=True)
-            }
 
     def _originals_among(self, document_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which documents are originals, or may be before the batch ends."""
@@ -194,32 +190,43 @@ class Screen:
         )
 
     def _stays_skipped(self, place: int, gone: set[int]) -> bool:
-        """Return whether a key was skipped with this text because of a document that stands."""
+        """Return whether a key was skipped because of a document that stands, and still is.
+
+        Either it has the text that it had then, or the record says itself that it is older.
+        """
         row = self.known.get(self._batch.keys[place]) if self._skips else None
-        return (
-            row is not None
-            and row.state == "skipped"
-            and row.digest == self._batch.digests[place]
-            and row.original_id is not None
-            and row.original_id not in gone
-        )
+        if row is None or row.state != "skipped":
+            return False
+        if row.original_id is None or row.original_id in gone:
+            return False
+        seen_at = self._batch.documents[place].seen_at
+        is_older = seen_at is not None and seen_at < row.last_seen
+        return is_older or row.digest == self._batch.digests[place]
 
     def _earliest(self, place: int) -> Original | None:
         """Return the earliest original that a document has an edge to."""
-        best: tuple[int, Original] | None = None
-        for edge in self._stored_edges.get(place, ()):
-            number = edge.document_id
-            is_original = number not in self._stored_flagged or number in self._freed
-            if is_original and number not in self._gone:
-                best = number, Original(number, None, edge.resemblance, edge.distance, edge.basis)
-                break
-        for other, found in self._batch_edges.get(place, {}).items():
-            if other not in self._written or other in self._flagged:
-                continue
-            number = self.stored_ids.get(other, _NEW + other)
-            if best is None or number < best[0]:
-                best = number, Original(None, other, found.resemblance, found.distance, found.basis)
-        return None if best is None else best[1]
+        edges = self._edges
+        if edges is None or place not in edges:
+            return None
+        stored = ((n, None) for n in edges.stored(place) if self._is_original(n))
+        others = sorted((self.stored_ids.get(n, _NEW + n), n) for n in edges.standing(place))
+        # What comes later is not compared once there is one.
+        for number, other in merge(stored, others, key=itemgetter(0)):
+            edge = edges.to_stored(place, number) if other is None else edges.to_text(place, other)
+            if edge is not None:
+                known = number if other is None else None
+                return Original(known, other, edge.resemblance, edge.distance, edge.basis)
+        return None
+
+    def _is_original(self, number: int) -> bool:
+        """Return whether a document that was stored before the batch is an original by now."""
+        is_flagged = number in self._stored_flagged and number not in self._freed
+        return not is_flagged and number not in self._gone
+
+    def _stand(self, place: int) -> None:
+        """Let a document of the batch be an original for those after it."""
+        if self._edges is not None and place in self._edges:
+            self._edges.put(place)
 
     def _leave(self, place: int) -> None:
         """Note that the text that is stored under a document's key is no more."""
@@ -232,8 +239,9 @@ class Screen:
             if self._skips:
                 self.orphans.add(follower)
             else:
-                self._flagged.discard(follower)
                 del self.found[follower]
+                self.unflagged.add(follower)
+                self._stand(follower)
 
 
 def _basis(name: str) -> Basis:

@@ -110,6 +110,8 @@ class RecordFields:
                 value = place[0].pop(place[1])
                 if isinstance(value, bool) or not isinstance(value, str | int | float):
                     value = ""
+                if isinstance(value, float) and not isfinite(value):
+                    value = ""
                 key = well_formed(str(value))
                 if not key:
                     return f"the field {key_name} is no key: a string or a number, not empty"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, func, select, update
 
@@ -39,6 +40,18 @@ class DuplicateRow:
     run_id: int
     first_seen: int
     last_seen: int
+
+
+class LetGo(NamedTuple):
+    """What duplicated documents that leave, or get other content.
+
+    Attributes:
+        orphans: Keys that were skipped because of them.
+        unflagged: Documents that were flagged because of them, and their keys; none of them leaves.
+    """
+
+    orphans: list[bytes]
+    unflagged: dict[int, bytes]
 
 
 def are_there(connection: Connection) -> bool:
@@ -80,37 +93,39 @@ def drop_many(connection: Connection, keys: Sequence[bytes]) -> None:
     change_in(connection, "DELETE FROM duplicate WHERE key IN ({})", keys)
 
 
-def touch_many(connection: Connection, times: Sequence[tuple[bytes, int]]) -> None:
-    """Note when keys were seen: the first and the last time of each cover it."""
-    for key, seen_at in times:
+def touch_many(connection: Connection, times: Sequence[tuple[bytes, int, int]]) -> None:
+    """Note since when keys are there, and when they were seen: what is known of each covers it."""
+    for key, since, seen_at in times:
         execute(
             connection,
             "UPDATE duplicate SET last_seen = CASE WHEN last_seen < ? THEN ? ELSE last_seen END, "
             "first_seen = CASE WHEN first_seen > ? THEN ? ELSE first_seen END WHERE key = ?",
-            seen_at, seen_at, seen_at, seen_at, key,
+            seen_at, seen_at, since, since, key,
         )  # fmt: skip
 
 
-def orphan(connection: Connection, document_ids: Sequence[int]) -> list[bytes]:
+def orphan(connection: Connection, document_ids: Sequence[int]) -> LetGo:
     """Let go of what duplicates these documents: they leave, or get other content.
 
     What is flagged because of them is so no more; what was skipped becomes an orphan.
-
-    Returns:
-        The keys that became orphans, ascending.
     """
-    keys: list[bytes] = []
+    let_go = LetGo([], {})
+    leaving = set(document_ids)
     c = duplicate.c
     for part in chunks(document_ids):
         of_part = c.original_id.in_(part)
-        rows = connection.execute(select(c.key, c.state).where(of_part)).all()
+        rows = connection.execute(select(c.key, c.state, c.document_id).where(of_part)).all()
         if rows:
-            keys += [key for key, state in rows if state == "skipped"]
+            for key, state, document_id in rows:
+                if state == "skipped":
+                    let_go.orphans.append(key)
+                elif document_id not in leaving:
+                    let_go.unflagged[document_id] = key
             connection.execute(delete(duplicate).where(of_part, c.state == "flagged"))
             connection.execute(
                 update(duplicate).where(of_part).values(state="orphaned", original_id=None)
             )
-    return sorted(keys)
+    return let_go
 
 
 def some(

@@ -23,6 +23,7 @@ class Leaving(Opened):
         on_progress: Progress | None = None,
         on_refresh: Progress | None = None,
         on_orphan: Callable[[str], None] | None = None,
+        on_unflagged: Callable[[str], None] | None = None,
     ) -> int:
         """Remove documents, in batches that are durable one by one; return how many.
 
@@ -33,6 +34,8 @@ class Leaving(Opened):
             on_progress: Called with keys done and in all.
             on_refresh: Called with documents refreshed and in all.
             on_orphan: Called with each key that was skipped as a duplicate of one that is removed.
+            on_unflagged: Called with each key that stays, and was flagged as a duplicate of one
+                that is removed: it is an original now.
 
         Raises:
             DocumentNotFound: A key is not there; then nothing is removed.
@@ -47,6 +50,7 @@ class Leaving(Opened):
             on_progress=on_progress,
             on_refresh=on_refresh,
             on_orphan=on_orphan,
+            on_unflagged=on_unflagged,
         )
 
     def expire(

@@ -175,6 +175,9 @@ def test_the_command_line_says_what_was_left_out_and_what_became_an_orphan(
         line.split() for line in run("duplicates", "--format", "table")[0].splitlines()[1:]
     ]
     assert run("duplicates", "--format", "keys")[0] == "0/2\n1/2\n"
+    text, errors = run("remove", "0/1")
+    assert (text, "1 document is flagged no more" in errors) == ("1 removed\n", True)
+    assert run("duplicates", "--format", "keys")[0] == "1/2\n"
     assert_sound(tmp_path / "simstore.db")
 
 

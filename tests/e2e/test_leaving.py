@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,14 @@ def test_removal_and_expiry_tell_of_what_was_skipped_because_of_what_leaves(shel
         (["seen", "a", "--digest", "00" * 16], 2, "look for keys"),
         (["seen", "--digest", "00"], 2, "32 hexadecimal digits"),
         (["seen", "--text", "none.txt"], 3, "none.txt"),
+        (["seen", "--text", "."], 2, "is a folder: name one file"),
+        (["ingest", "day.jsonl", "--seen-field", ""], 2, "--seen-field: name a field"),
+        (["ingest", "day.jsonl", "--published-field", ""], 2, "--published-field: name a field"),
+        (["ingest", "day.jsonl", "--links-field", ""], 2, "--links-field: name a field"),
+        (["ingest", "day.jsonl", "--key-field", ""], 2, "--key-field: name a field"),
+        (["ingest", "day.jsonl", "--text-field", ""], 2, "--text-field: name a field"),
+        (["duplicates", "--of", "never"], 3, "never"),
+        (["export", "--unique", "--duplicates"], 2, "--unique or --duplicates"),
         (["seen", "a", "--db", "none.db"], 3, "no store at none.db"),
     ],
 )
@@ -159,3 +169,40 @@ def test_show_of_a_skipped_key_says_of_what_it_is_a_duplicate(shell: Shell) -> N
     assert json.loads(shell("show", "late", "--format", "json").text)["story"]["state"] == "skipped"
     shell("show", "late", "--text", code=3)
     shell("show", "never", code=3)
+
+
+def test_duplicates_of_a_key_are_none_where_nothing_duplicates_it(shell: Shell) -> None:
+    assert shell("duplicates", "--of", "a", "--format", "keys").text == ""
+    (shell.folder / "late.jsonl").write_text(json.dumps({"key": "late", "text": TEXT}) + "\n")
+    shell("ingest", "late.jsonl", "--on-duplicate", "skip")
+    shell("remove", "a")
+    # It has gone, but is what an orphan was skipped because of.
+    assert shell("duplicates", "--of", "a", "--format", "keys").text == "late\n"
+
+
+def test_duplicates_gives_the_bytes_of_keys_that_are_not_utf_8(shell: Shell) -> None:
+    for name in (b"one\xff.txt", b"two\xff.txt"):
+        (shell.folder / os.fsdecode(name)).write_text("a text of its own, in two files of one kind")
+    shell("ingest", os.fsdecode(b"one\xff.txt"))
+    shell("ingest", os.fsdecode(b"two\xff.txt"), "--on-duplicate", "skip")
+    (found,) = map(json.loads, shell("duplicates", "--format", "jsonl").text.splitlines())
+    assert base64.b64decode(found["key_base64"]).endswith(b"two\xff.txt")
+    assert base64.b64decode(found["original_base64"]).endswith(b"one\xff.txt")
+    assert (found["key"], found["original"]) == ("two\\xff.txt", "one\\xff.txt")
+
+
+@pytest.mark.parametrize("journal", ["-wal", "-shm"])
+@pytest.mark.parametrize("words", [("export", "-o"), ("export", "--filter")])
+def test_a_journal_of_the_store_is_no_place_to_write(
+    shell: Shell, words: tuple[str, ...], journal: str
+) -> None:
+    target = f"simstore.db{journal}"
+    assert not (shell.folder / target).exists()
+    done = shell(*words, target, code=2)
+    assert "belongs to the store" in done.error_lines[-1]
+    assert not (shell.folder / target).exists()
+
+
+def test_a_byte_order_mark_is_no_part_of_a_key(shell: Shell) -> None:
+    (shell.folder / "keys.txt").write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
+    assert shell("seen", "--keys-from", "keys.txt", "--format", "keys").text == "a\nb\n"

@@ -46,6 +46,7 @@ class Plain:
     texts: dict[str, str] = field(default_factory=dict)  # in order of ingest
     duplicates: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     orphaned: set[str] = field(default_factory=set)
+    unflagged: set[str] = field(default_factory=set)
 
     def add(self, key: str, text: str, mode: Mode) -> str:
         held = self.texts.get(key)
@@ -59,6 +60,7 @@ class Plain:
             self.let_go(key)
         self.duplicates.pop(key, None)
         self.orphaned.discard(key)
+        self.unflagged.discard(key)
         if original is not None and mode == "skip":
             self.texts.pop(key, None)
             self.duplicates[key] = "skipped", text, original
@@ -80,6 +82,7 @@ class Plain:
         for other, (state, text, original) in list(self.duplicates.items()):
             if original == key and state == "flagged":
                 del self.duplicates[other]
+                self.unflagged.add(other)
             elif original == key and state == "skipped":
                 self.duplicates[other] = "orphaned", text, original
                 self.orphaned.add(other)
@@ -116,7 +119,7 @@ def test_any_history_of_batches_does_what_the_rule_says(
     plain = Plain(least)
     with new_store(THREE_BITS) as (_, store):
         for mode, pages in runs:
-            plain.orphaned = set()
+            plain.orphaned, plain.unflagged = set(), set()
             expected = [plain.add(key, text, mode) for key, text in pages]
             summary = store.add_many(
                 pages,
@@ -128,6 +131,7 @@ def test_any_history_of_batches_does_what_the_rule_says(
             for outcome in ("added", "updated", "unchanged", "flagged", "skipped"):
                 assert getattr(summary, outcome) == expected.count(outcome)
             assert summary.orphaned == len(plain.orphaned)
+            assert summary.unflagged == len(plain.unflagged)
             assert_is(store, plain)
 
 
@@ -146,8 +150,11 @@ def test_removing_and_ingesting_orphans_again_does_what_the_rule_says(
             if not plain.texts:
                 break
             key = data.draw(st.sampled_from(list(plain.texts)))
-            store.remove(key)
+            freed: list[str] = []
+            store.remove(key, on_unflagged=freed.append)
+            plain.unflagged = set()
             plain.remove(key)
+            assert freed == sorted(plain.unflagged)
             assert_is(store, plain)
         again = [one.key for one in store.orphans()]
         store.add_many(

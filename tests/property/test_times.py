@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from simstore.model import Document
 from simstore.services import ingest_run
+from simstore.services.choose import SchemeChoice
 from simstore.storage.history import MOST_SNAPSHOTS
 from simstore.store import Store
 
@@ -103,3 +104,45 @@ def test_dated_records_once_more_change_nothing(records: list[Document]) -> None
     again = history([*given_once, *given_once], 7)
     assert [row[:8] for row in again[0]] == [row[:8] for row in before[0]]
     assert again[1] == before[1]
+
+
+# Of three bits each fingerprint is near each: the texts alone decide.
+PAGES = st.lists(
+    st.builds(
+        lambda key, text, seen_at, published_at: Document(
+            key, text, seen_at=seen_at, published_at=published_at
+        ),
+        st.sampled_from("abc"),
+        st.sampled_from(["river one two three", "stone four five six"]),
+        st.integers(0, NOW),
+        st.none() | st.integers(0, NOW),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=max(settings.default.max_examples // 2, 1))
+@given(
+    runs=st.lists(st.tuples(st.sampled_from(["keep", "flag", "skip"]), PAGES), max_size=6),
+    batch_documents=st.sampled_from([1, 50]),
+)
+def test_first_sight_is_the_earliest_whatever_was_skipped_between(
+    runs: list[tuple[Any, list[Document]]], batch_documents: int
+) -> None:
+    given_records: list[Document] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(
+            Path(folder) / "s.db", scheme=SchemeChoice("web", bits=3), synchronous="normal"
+        ) as store,
+        mock.patch.object(ingest_run, "now", return_value=NOW),
+    ):
+        for mode, records in runs:
+            store.add_many(records, batch_documents=batch_documents, threads=1, on_duplicate=mode)
+            given_records += records
+            for key in {one.key for one in given_records}:
+                own = [one for one in given_records if one.key == key]
+                seen = store.seen(key)
+                assert seen is not None
+                assert seen.first_seen == min(claim for claim, _ in claims(own))
+        assert store.fsck() == []

@@ -21,6 +21,7 @@ from simstore import compiled
 from simstore.model import OnDuplicate, QueryOptions, SampleResult
 from simstore.search import table_lookup
 from simstore.search.sorted_tables import SortedTables
+from simstore.services import edges
 from simstore.storage.engine import Database
 from simstore.store import Store
 
@@ -196,3 +197,51 @@ def test_a_writer_opens_one_connection(tmp_path: Path, monkeypatch: pytest.Monke
             assert store.query(text)
     # A writer's and a reader's.
     assert len(opened) <= 2
+
+
+@pytest.mark.parametrize("mode", ["flag", "skip"])
+@pytest.mark.parametrize("alike", ["identical", "near"])
+def test_pairs_verified_in_a_batch_of_duplicates_grow_as_the_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: OnDuplicate, alike: str
+) -> None:
+    counts = {"overlap": 0, "_distance": 0, "sets": 0}
+
+    def counting(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*given: Any) -> Any:
+            counts[name] += 1
+            return work(*given)
+
+        return counted
+
+    monkeypatch.setattr(edges, "overlap", counting("overlap", edges.overlap))
+    monkeypatch.setattr(edges, "_distance", counting("_distance", edges._distance))
+    monkeypatch.setattr(edges.EdgeSearch, "_sets", counting("sets", edges.EdgeSearch._sets))
+    base = " ".join(f"word{number}" for number in range(200))
+    pages = [(f"{n}", base if alike == "identical" else f"{base} page {n}") for n in range(400)]
+    with Store.create(tmp_path / "s.db") as store:
+        summary = store.add_many(pages, threads=1, on_duplicate=mode)
+        assert (summary.added, summary.flagged + summary.skipped) == (1, 399)
+        assert counts["_distance"] == 399
+        assert counts["overlap"] == (0 if alike == "identical" else 399)
+        # Shingles are made of all at once.
+        assert counts["sets"] == 1
+
+
+def test_copies_of_what_is_stored_are_settled_by_their_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distances: list[None] = []
+    distance = edges._distance
+
+    def counting(one: edges.Probed, other: edges.Probed) -> int | None:
+        distances.append(None)
+        return distance(one, other)
+
+    monkeypatch.setattr(edges, "_distance", counting)
+    pages = [(f"{n}", "one page of many, word for word the same") for n in range(200)]
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many(pages)
+        summary = store.add_many([(f"new {key}", text) for key, text in pages], on_duplicate="flag")
+        assert summary.flagged == 200
+        assert {one.original for one in store.duplicates()} == {"0"}
+    assert len(distances) == 200

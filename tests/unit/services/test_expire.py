@@ -109,6 +109,17 @@ def test_live_store_is_refreshed_once_at_the_end(tmp_path: Path) -> None:
             assert store.vocabulary() == other.vocabulary()
 
 
+def test_documents_that_lose_their_flag_are_counted_unless_they_expire_too(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add("original", LONG, seen_at=10)
+        for key, time in (("early", 11), ("late", 50), ("later", 60)):
+            assert store.add(key, LONG, seen_at=time, on_duplicate="flag") == "flagged"
+        assert store.expire(not_seen_since=9).unflagged == 0
+        found = store.expire(not_seen_since=30, batch_documents=1)
+        assert (found.removed, found.unflagged) == (2, 2)
+        assert not list(store.duplicates())
+
+
 def test_skipped_keys_expire_too_and_the_others_become_orphans(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add("original", LONG, seen_at=10)

@@ -94,6 +94,30 @@ def test_removal_tells_of_keys_that_were_skipped_because_of_it(tmp_path: Path) -
         assert (orphans, done) == (["one", "two"], [(1, 1)])
 
 
+def test_removal_tells_of_keys_that_were_flagged_because_of_it_and_stay(tmp_path: Path) -> None:
+    unflagged: list[str] = []
+    with filled(tmp_path) as store:
+        for key in ("one", "two", "three"):
+            assert store.add(key, TEXTS["bread"], on_duplicate="flag") == "flagged"
+        store.remove("stone", on_unflagged=unflagged.append)
+        assert unflagged == []
+        store.remove("bread", "two", on_unflagged=unflagged.append)
+        assert unflagged == ["one", "three"]
+        assert not list(store.duplicates())
+        assert store.fsck() == []
+
+
+def test_what_goes_in_a_later_batch_is_not_told_of(tmp_path: Path) -> None:
+    unflagged: list[str] = []
+    with filled(tmp_path) as store:
+        store.add_many([(f"{number}", "text") for number in range(1_100)], threads=1)
+        assert store.add("copy", TEXTS["bread"], on_duplicate="flag") == "flagged"
+        assert store.add("stays", TEXTS["bread"], on_duplicate="flag") == "flagged"
+        gone = ["bread", "copy", *map(str, range(1_100))]
+        store.remove(*gone, on_unflagged=unflagged.append)
+    assert unflagged == ["stays"]
+
+
 def test_key_that_was_skipped_is_forgotten(tmp_path: Path) -> None:
     orphans: list[str] = []
     with filled(tmp_path) as store:

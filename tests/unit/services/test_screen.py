@@ -76,6 +76,7 @@ def test_what_is_flagged_becomes_an_original_once_its_original_changes(store: St
     add(store, ("a", A), mode="keep")
     summary = add(store, ("b", B), ("a", UNLIKE), ("c", C), mode="flag")
     assert (summary.updated, summary.flagged, summary.orphaned) == (1, 2, 0)
+    assert summary.unflagged == 1
     assert told(store) == {"c": ("flagged", "b")}
 
 
@@ -239,3 +240,83 @@ def test_shingles_that_are_kept_are_forgotten_before_they_take_too_much(
 def test_options_out_of_their_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
         IngestOptions(**options)
+
+
+def dated(key: str, text: str, **dates: int) -> Document:
+    return Document(key, text, **dates)
+
+
+def add_dated(store: Store, *given: Document, mode: str, **options: Any) -> IngestSummary:
+    return store.add_many(
+        given,
+        threads=1,
+        on_duplicate=mode,  # type: ignore[arg-type]
+        min_resemblance=0.75,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("batch_documents", [1, 100])
+def test_an_older_record_does_not_overrule_what_was_skipped(
+    store: Store, batch_documents: int
+) -> None:
+    summary = add_dated(
+        store,
+        dated("a", A, seen_at=100),
+        dated("b", A, seen_at=200),
+        dated("b", UNLIKE, seen_at=50),
+        dated("b", UNLIKE, seen_at=150, published_at=40),
+        mode="skip",
+        batch_documents=batch_documents,
+    )
+    assert (summary.added, summary.updated, summary.skipped) == (1, 0, 3)
+    (row,) = store.duplicates()
+    assert (row.key, row.state, row.original) == ("b", "skipped", "a")
+    assert (row.digest, row.first_seen, row.last_seen) == (store.show("a").digest, 40, 200)
+    # As late as the last sight, or without a date: it is what is there now.
+    assert add_dated(store, dated("b", UNLIKE, seen_at=200), mode="skip").added == 1
+    assert told(store) == {}
+    assert store.show("b").first_seen == 40
+
+
+def test_an_older_record_of_an_orphan_is_looked_at(store: Store) -> None:
+    add_dated(store, dated("a", A, seen_at=100), dated("b", A, seen_at=200), mode="skip")
+    summary = add_dated(
+        store, dated("a", UNLIKE, seen_at=300), dated("b", C, seen_at=150), mode="skip"
+    )
+    assert (summary.updated, summary.added, summary.orphaned) == (1, 1, 0)
+    assert told(store) == {}
+
+
+@pytest.mark.parametrize("mode", ["keep", "flag", "skip"])
+@pytest.mark.parametrize("becomes_orphan", [False, True])
+def test_first_sight_outlives_being_skipped(store: Store, mode: str, becomes_orphan: bool) -> None:
+    add_dated(store, dated("b", UNLIKE, seen_at=100, published_at=30), mode="keep")
+    add_dated(store, dated("a", A, seen_at=150), dated("b", A, seen_at=200), mode="skip")
+    (row,) = store.duplicates()
+    assert (row.state, row.first_seen, row.last_seen) == ("skipped", 30, 200)
+    if becomes_orphan:
+        store.remove("a")
+        assert [one.state for one in store.duplicates()] == ["orphaned"]
+    add_dated(store, dated("b", C, seen_at=300), mode=mode)
+    shown = store.show("b")
+    assert (shown.first_seen, shown.last_seen) == (30, 300)
+    assert store.story("b").first_seen_basis == "crawl"
+
+
+def test_first_sight_that_the_record_itself_tells_keeps_its_basis(store: Store) -> None:
+    add_dated(store, dated("a", A, seen_at=150), dated("b", A, seen_at=200), mode="skip")
+    add_dated(store, dated("b", UNLIKE, seen_at=300, published_at=20), mode="skip")
+    add_dated(store, dated("c", A, seen_at=250), mode="skip")
+    store.add("c", C)
+    stories = [store.story(key) for key in "bc"]
+    assert [one.first_seen for one in stories] == [20, 250]
+    assert [one.first_seen_basis for one in stories] == ["published", "ingest"]
+
+
+def test_a_flagged_document_and_its_row_agree_on_the_first_sight(store: Store) -> None:
+    add_dated(store, dated("a", A, seen_at=100), dated("b", UNLIKE, seen_at=120), mode="keep")
+    add_dated(store, dated("b", A, seen_at=300), mode="flag")
+    (row,) = store.duplicates()
+    assert (row.first_seen, row.last_seen) == (120, 300)
+    assert store.show("b").first_seen == 120
