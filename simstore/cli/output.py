@@ -15,7 +15,7 @@ import click
 
 from simstore.cli.options import is_quiet, log, logs_json, store_place
 from simstore.errors import InvalidParameter, StorageError, printable
-from simstore.text import times
+from simstore.reports import times
 
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 

@@ -9,7 +9,7 @@ from typing import Any
 from simstore.errors import printable
 from simstore.model import Relative, Story, Version
 from simstore.reports.lines import key_bytes, key_text, rounded
-from simstore.text.times import time_text
+from simstore.reports.times import time_text
 
 # Who says when a document was first seen.
 BASES = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from simstore.errors import InvalidParameter, printable
 from simstore.reports.story import BASES, span
-from simstore.text.times import time_text
+from simstore.reports.times import time_text
 
 RULES = ("first-seen", "linked", "prefer:REGEX")
 _PREFER = "prefer:"
