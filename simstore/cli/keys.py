@@ -52,8 +52,8 @@ def tell_unflagged(count: int) -> None:
     if count:
         documents, they = ("document is", "it") if count == 1 else ("documents are", "they")
         log.warning(
-            "%s %s flagged no more, as what %s duplicated has gone or changed; each is an original "
-            "now, though of one another they may be copies (`simstore clusters` says)",
+            "%s %s flagged no more: what %s duplicated has gone or changed, and copies are not "
+            "compared with each other again",
             f"{count:,}",
             documents,
             they,
