@@ -20,10 +20,6 @@ WHY: dict[str, str] = {
         "one thread both reads the source and writes the rows; while it does, the two processors "
         "are not both busy."
     ),
-    "build, durable, 1,000,000": (
-        "in a new environment kernels are compiled at their first use; with them kept on disk, the "
-        "part growth below builds as many at the rate it shows."
-    ),
     "10,000 queries in one call, from the pages": (
         "they ask for most pages there are, and each page is read and unpacked; the resident index "
         "is what answers batches."
