@@ -90,6 +90,8 @@ class Life(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.held: dict[str, Held] = {}
+        # When keys were first seen of which only that is left, and what they duplicate.
+        self.skipped: dict[str, int] = {}
         self.store = self.made("store.db")
 
     def made(self, name: str) -> Store:
@@ -123,16 +125,17 @@ class Life(RuleBasedStateMachine):
         there = {one.key: one for one in self.store}
         for key, text, time in given:
             before = self.held.get(key)
-            now = Held(text, time, time)
+            now = Held(text, min(self.skipped.get(key, time), time), time)
             if before is not None:
                 # What is older than what was seen last is no update.
                 later = text if time >= before.last_seen else before.text
                 now = Held(later, min(before.first_seen, time), max(before.last_seen, time))
             self.held[key] = now
         for key in {key for key, _, _ in given}:
+            self.skipped.pop(key, None)
             if key not in there:
                 assert mode == "skip", key
-                del self.held[key]
+                self.skipped[key] = self.held.pop(key).first_seen
 
     @precondition(lambda self: self.held)
     @rule(data=st.data(), refresh=st.booleans())
@@ -152,6 +155,8 @@ class Life(RuleBasedStateMachine):
         assert found.removed == len(gone)
         for key in gone:
             del self.held[key]
+        left = {one.key for one in self.store.duplicates()}
+        self.skipped = {key: seen for key, seen in self.skipped.items() if key in left}
 
     @rule(together=st.integers(1, 4))
     def cluster(self, together: int) -> None:
@@ -174,6 +179,10 @@ class Life(RuleBasedStateMachine):
             for one in self.store.documents(with_text=True)
         ]
         assert dict(held) == self.held
+        skipped = {
+            one.key: one.first_seen for one in self.store.duplicates() if one.state != "flagged"
+        }
+        assert skipped == self.skipped
 
     @invariant()
     def duplicates_point_at_standing_originals(self) -> None:
