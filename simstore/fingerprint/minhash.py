@@ -8,6 +8,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,8 @@ VALUES = 128
 
 # Shingles times values that are held at a time: the products stay in the processor's cache.
 _BLOCK = 256
+# Share of pairs that may agree in none of the bands that are looked at.
+_MISSED = 1e-6
 _SEED = 0x73696D73746F7265
 
 
@@ -49,6 +52,21 @@ class BandLayout:
         """Return how likely two sets of this resemblance agree in a band: 1 - (1 - s^r)^b."""
         result: NDArray[np.float64] = 1 - (1 - resemblance**self.rows) ** self.bands
         return result
+
+    def enough_for(self, resemblance: float) -> BandLayout:
+        """Return as many of the first bands as all but one in a million of such pairs agree in.
+
+        Args:
+            resemblance: Least resemblance of the pairs, above 0, at most 1.
+
+        Returns:
+            All bands, where fewer would miss more.
+        """
+        missed = 1 - resemblance**self.rows
+        if missed <= _MISSED:
+            return BandLayout(1, self.rows)
+        bands = math.ceil(math.log(_MISSED) / math.log(missed))
+        return BandLayout(min(bands, self.bands), self.rows)
 
 
 DEFAULT_LAYOUT = BandLayout()

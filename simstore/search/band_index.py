@@ -84,7 +84,7 @@ class BandIndex:
         All that agree are among them; of the others, one has the hash of another band.
 
         Args:
-            queries: Band hashes, shape (queries, bands).
+            queries: Hashes of the first bands, or of all; shape (queries, at most bands).
         """
         found: list[list[NDArray[np.int64]]] = [[] for _ in queries]
         for level in self._levels:
@@ -98,7 +98,7 @@ class BandIndex:
                 found[query].append(level.numbers[_distinct_rows(parts, len(level.numbers))])
         if len(self._buffered):
             for query, numbers in zip(queries, found, strict=True):
-                agree = (self._buffer == query).any(axis=1)
+                agree = (self._buffer[:, : len(query)] == query).any(axis=1)
                 if agree.any():
                     numbers.append(self._buffered[agree])
         # Numbers of a level are above those of the levels before it.

@@ -17,7 +17,7 @@ def matching_postings(
 ) -> Iterator[Found]:
     """Yield the postings of pages that carry the check bits that are looked for.
 
-    The pages are those of :func:`simstore.search.bands.pack_page`. A page that is asked for
+    The pages are those of :func:`simstore.search.bands.pages`. A page that is asked for
     several times is gone through as often, some postings at a time.
 
     Args:

@@ -53,22 +53,8 @@ def checks(bands: NDArray[np.uint64]) -> NDArray[np.uint8]:
     return (bands & np.uint64((1 << _CHECK_BITS) - 1)).astype(np.uint8)
 
 
-def pack_page(check_bits: NDArray[np.uint8], numbers: NDArray[np.int64]) -> bytes:
-    """Return a page of postings: their check bits, then their sketches' numbers.
-
-    Numbers take the fewest bytes that hold the largest; the last byte of the page says how many.
-
-    Args:
-        check_bits: Check bits, shape (n,).
-        numbers: Numbers of the sketches, not negative, shape (n,).
-    """
-    width = max((int(numbers.max(initial=0)).bit_length() + 7) // 8, 1)
-    as_bytes = numbers.astype("<i8").view(np.uint8).reshape(-1, 8)
-    return check_bits.tobytes() + as_bytes[:, :width].tobytes() + bytes((width,))
-
-
 def unpack_page(page: bytes) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return check bits and numbers of a page; the inverse of :func:`pack_page`.
+    """Return check bits and numbers of the postings of a page, of :func:`pages`.
 
     Raises:
         ValueError: The page is damaged.
@@ -87,6 +73,9 @@ def pages(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the pages of one band, by ascending number.
 
+    A page is the check bits of its postings, then the numbers of their sketches, then a byte that
+    says how many bytes a number takes: the fewest that hold the band's largest.
+
     Args:
         hashes: The band's hash of each sketch, shape (n,).
         numbers: Number of each sketch, ascending, shape (n,).
@@ -97,10 +86,15 @@ def pages(
         return
     keys = page_numbers(hashes[:, None], bits)[:, 0] | place << _BAND_SHIFT
     order = np.argsort(keys, kind="stable")
-    keys, check_bits, numbers = keys[order], checks(hashes)[order], numbers[order]
+    keys, numbers = keys[order], numbers[order]
+    check_bits = checks(hashes)[order].tobytes()
+    width = max((int(numbers.max()).bit_length() + 7) // 8, 1)
+    as_bytes = numbers.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :width].tobytes()
+    last = bytes((width,))
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(keys)], strict=True):
-        yield int(keys[start]), pack_page(check_bits[start:end], numbers[start:end])
+    ends = [*starts[1:].tolist(), len(keys)]
+    for number, start, end in zip(keys[starts].tolist(), starts.tolist(), ends, strict=True):
+        yield number, check_bits[start:end] + as_bytes[start * width : end * width] + last
 
 
 class BandTable:
@@ -119,14 +113,15 @@ class BandTable:
         """Return the numbers of the sketches that agree with each query in a band, ascending.
 
         Args:
-            queries: Band hashes, shape (queries, bands).
+            queries: Hashes of the first bands, or of all; shape (queries, at most bands).
         """
         if not len(self.numbers):
             return [self.numbers] * len(queries)
         if len(queries) < _WORTH_SORTING:
-            return [self.numbers[(self.bands == query).any(axis=1)] for query in queries]
+            bands = self.bands[:, : queries.shape[1]]
+            return [self.numbers[(bands == query).any(axis=1)] for query in queries]
         found: list[list[NDArray[np.int64]]] = [[] for _ in queries]
-        for place in range(self.bands.shape[1]):
+        for place in range(queries.shape[1]):
             column = self.bands[:, place]
             order = np.argsort(column, kind="stable")
             ordered = column[order]

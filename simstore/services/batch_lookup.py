@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
+from simstore.search.growing_tables import GrowingTables
 from simstore.search.hamming import verify
 from simstore.search.pages import leading_values, restored, rotated
 from simstore.search.segments import SEGMENT_BITS, probe_values
@@ -39,6 +40,8 @@ def near_many(
     queries: NDArray[np.uint64],
     radius: int,
     thresholds: tuple[int, ...],
+    *,
+    tail_tables: GrowingTables | None = None,
 ) -> Matches:
     """Return the fingerprints of a generation within a radius of each of many.
 
@@ -49,6 +52,8 @@ def near_many(
         queries: Shape (m, ceil(M / 64)).
         radius: Largest distance, in bits, inclusive.
         thresholds: Bits to flip in each segment, as a plan for this radius has them.
+        tail_tables: What the tail holds; matches may be among them that have left it. None: it is
+            read.
 
     Returns:
         Ascending by query, then distance, then fingerprint.
@@ -62,7 +67,11 @@ def near_many(
         for segment, threshold in enumerate(thresholds):
             if threshold >= 0:
                 _in_pages(connection, bits, row, queries, radius, segment, threshold, rows, words)
-    if row.fingerprint_count > row.packed_count:
+    if tail_tables is not None:
+        held_rows, held_words = tail_tables.near_many(queries, radius)
+        rows.append(held_rows)
+        words.append(held_words)
+    elif row.fingerprint_count > row.packed_count:
         held = np.concatenate([words[0], *tail.scan(connection, bits, row.generation_id)])
         found = SortedTables(held, bits).near_many(queries, radius)
         rows.append(found.query_rows)

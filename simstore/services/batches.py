@@ -16,6 +16,7 @@ from simstore.services.cluster_changes import note_changes
 from simstore.services.decisions import Decisions, FinalDocument, decide
 from simstore.services.found_duplicates import let_go, write_found
 from simstore.services.history import KeyHistory
+from simstore.services.near_tail import note_added
 from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import PreparedBatch
 from simstore.services.remove import remove_rows
@@ -252,6 +253,7 @@ def _replace_features(
         list(places),
         words,
     )
+    note_added(opened, connection, state, words)
 
 
 def _counts(state: State, batch: PreparedBatch, places: Sequence[int]) -> FeatureCounts:

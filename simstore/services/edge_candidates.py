@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import band_values
 from simstore.fingerprint.simhash import to_integers, to_words
+from simstore.search.near_pairs import Pairs, near_pairs
 from simstore.search.plan import (
     PAGE_RATES,
     TAIL_RATES,
@@ -23,14 +24,12 @@ from simstore.search.plan import (
 from simstore.search.scan import scan_many
 from simstore.services.batch_lookup import near_many
 from simstore.services.lookup import Lookup
+from simstore.services.near_tail import tail_tables
 from simstore.services.opened import OpenStore, State
 from simstore.services.probed import Probed
 from simstore.services.sketch_search import Among, SketchSearch
 from simstore.storage import documents, fingerprints
 from simstore.storage.engine import Connection
-
-# Fingerprints of a tail for each text, from which it is looked up rather than read.
-_TAIL_EACH = 64
 
 
 class EdgeCandidates:
@@ -41,13 +40,21 @@ class EdgeCandidates:
         connection: A snapshot, or a writer.
         state: What stands in it.
         radius: Radius of channel 1, bits, inclusive; None: min(3, M).
+        min_resemblance: Least resemblance of an edge, above 0, at most 1: channel 2 looks at as
+            many bands as find all but one in a million of such pairs.
 
     Raises:
         InvalidParameter: The radius is out of its range.
     """
 
     def __init__(
-        self, opened: OpenStore, connection: Connection, state: State, radius: int | None
+        self,
+        opened: OpenStore,
+        connection: Connection,
+        state: State,
+        radius: int | None,
+        *,
+        min_resemblance: float,
     ) -> None:
         self._opened = opened
         self._connection = connection
@@ -56,12 +63,24 @@ class EdgeCandidates:
         self._radius = default_radius(bits) if radius is None else radius
         check_radius(self._radius, bits)
         self._row = state.generation if state.channels.simhash else None
-        self._sketches = SketchSearch(opened, connection, state) if state.channels.minhash else None
+        self._sketches = (
+            SketchSearch(opened, connection, state, min_resemblance)
+            if state.channels.minhash
+            else None
+        )
 
-    @property
-    def radius(self) -> int | None:
-        """Return the radius of channel 1, bits, inclusive; None: there is no such channel."""
-        return None if self._row is None else self._radius
+    def near_pairs(self, words: NDArray[np.uint64]) -> Pairs:
+        """Return which fingerprints channel 1 finds from which others; none without the channel.
+
+        Args:
+            words: Fingerprints of M bits, shape (n, ceil(M / 64)).
+
+        Returns:
+            Rows of the one and of the other of each pair, int64, shape (pairs,) each.
+        """
+        if self._row is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return near_pairs(words, self._state.scheme.bits, self._radius)
 
     def bands(self, sketched: NDArray[np.uint16]) -> NDArray[np.uint64] | None:
         """Return the bands of sketches, shape (n, bands); None: there is no such channel."""
@@ -122,8 +141,8 @@ class EdgeCandidates:
         if row is None:
             return [], []
         lookup = Lookup(self._connection, bits, row, self._opened.database.label)
-        tail = row.fingerprint_count - row.packed_count
-        rates = PAGE_RATES if row.packed_count > tail else TAIL_RATES
+        tail_count = row.fingerprint_count - row.packed_count
+        rates = PAGE_RATES if row.packed_count > tail_count else TAIL_RATES
         plan = _plan(bits, radius, row.fingerprint_count.bit_length(), len(queries), rates)
         turns: list[int] = []
         values: list[int] = []
@@ -132,14 +151,19 @@ class EdgeCandidates:
                 rows, positions, _ = scan_many(part, queries, radius)
                 turns += rows.tolist()
                 values += to_integers(part[positions])
-        elif tail > _TAIL_EACH * len(queries) or len(queries) == 1:
-            for turn, value in enumerate(to_integers(queries)):
-                for near, _ in lookup.search(value, radius, plan).found:
-                    turns.append(turn)
-                    values.append(near)
-        else:
-            found = near_many(self._connection, bits, row, queries, radius, plan.thresholds)
-            turns, values = found.rows.tolist(), to_integers(found.words)
+            return turns, values
+        held = None
+        if len(queries) > 1:
+            held = tail_tables(self._opened, self._connection, bits, row, len(queries))
+        if held is not None:
+            found = near_many(
+                self._connection, bits, row, queries, radius, plan.thresholds, tail_tables=held
+            )
+            return found.rows.tolist(), to_integers(found.words)
+        for turn, value in enumerate(to_integers(queries)):
+            for near, _ in lookup.search(value, radius, plan).found:
+                turns.append(turn)
+                values.append(near)
         return turns, values
 
 

@@ -130,7 +130,9 @@ class EdgeSearch:
         self._connection = connection
         self._state = state
         self._least = min_resemblance
-        self.candidates = EdgeCandidates(opened, connection, state, radius)
+        self.candidates = EdgeCandidates(
+            opened, connection, state, radius, min_resemblance=min_resemblance
+        )
         kept = opened.kept_shingles
         if kept is None or kept.scheme_id != state.scheme_id:
             kept = opened.kept_shingles = KeptShingles(state.scheme_id)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from simstore.search.bands import shared
+from simstore.services.edge_candidates import EdgeCandidates
 from simstore.services.edges import Among, EdgeSearch, Verified
 from simstore.services.probed import Probed
 
@@ -47,7 +48,7 @@ class EdgesInTurn:
         self._shared: dict[bytes, list[int]] = {}
         if len(texts) > 1:
             self._share_bands()
-        self._near = _Near(search.candidates.radius, len(texts))
+        self._near = _Near(search.candidates, texts)
         self._compared = search.compared(self._likely())
 
     def __contains__(self, place: int) -> bool:
@@ -75,7 +76,7 @@ class EdgesInTurn:
             return
         for band in self._shared.get(one.digest, ()):
             self._of_band.setdefault(band, []).append(place)
-        self._near.put(place, one)
+        self._near.put(place)
 
     def standing(self, place: int) -> set[int]:
         """Return the places of texts that were put and may have an edge to another."""
@@ -84,7 +85,7 @@ class EdgesInTurn:
         if one.shingle_count != 0:
             for band in self._shared.get(one.digest, ()):
                 found.update(self._of_band.get(band, ()))
-            found.update(self._near.find(one))
+            found.update(self._near.find(place))
         found.discard(place)
         return found
 
@@ -129,33 +130,30 @@ class EdgesInTurn:
 
 
 class _Near:
-    """Fingerprints of texts, to be asked for those within a radius.
+    """Which of some texts have fingerprints within the radius, asked of those that were put.
 
     Args:
-        radius: The radius, bits, inclusive; None: nothing is near anything.
-        most: Most texts that are put.
+        candidates: Says which are near.
+        texts: The texts by their places.
     """
 
-    def __init__(self, radius: int | None, most: int) -> None:
-        self._radius = radius
-        self._most = most
-        self._places: list[int] = []
-        self._words = np.empty((0, 0), np.uint64)
-
-    def put(self, place: int, one: Probed) -> None:
-        if self._radius is None or one.words is None:
+    def __init__(self, candidates: EdgeCandidates, texts: Mapping[int, Probed]) -> None:
+        self._near: dict[int, list[int]] = {}
+        self._put: set[int] = set()
+        words = {place: one.words for place, one in texts.items() if one.words is not None}
+        if len(words) < 2:
             return
-        if not self._places:
-            self._words = np.empty((self._most, len(one.words)), np.uint64)
-        self._words[len(self._places)] = one.words
-        self._places.append(place)
+        places = list(words)
+        pairs = candidates.near_pairs(np.stack(list(words.values())))
+        for one, other in zip(*(side.tolist() for side in pairs), strict=True):
+            self._near.setdefault(places[one], []).append(places[other])
+            self._near.setdefault(places[other], []).append(places[one])
 
-    def find(self, one: Probed) -> list[int]:
-        if self._radius is None or one.words is None or not self._places:
-            return []
-        differing = np.bitwise_count(self._words[: len(self._places)] ^ one.words)
-        near = differing.sum(axis=1, dtype=np.int64) <= self._radius
-        return [self._places[row] for row in np.flatnonzero(near).tolist()]
+    def put(self, place: int) -> None:
+        self._put.add(place)
+
+    def find(self, place: int) -> list[int]:
+        return [other for other in self._near.get(place, ()) if other in self._put]
 
 
 def _packed(one: Probed) -> bytes:

@@ -23,6 +23,7 @@ from simstore.storage.generations import GenerationRow, Settings
 
 if TYPE_CHECKING:
     from simstore.services.edges import KeptShingles
+    from simstore.services.near_tail import KeptNear
     from simstore.services.resident import ResidentIndex
     from simstore.services.sketch_search import KeptBands, KeptTail
 
@@ -101,6 +102,7 @@ class OpenStore:
         self._terms: dict[bytes, int] = {}
         self._terms_scheme = 0
         self.kept_tail: KeptTail | None = None
+        self.kept_near: KeptNear | None = None
         self.kept_bands: KeptBands | None = None
         self.kept_shingles: KeptShingles | None = None
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
@@ -115,9 +117,9 @@ class OpenStore:
                 with self.database.write() as connection:
                     yield connection
             except BaseException:
-                # Terms, sketches and pages that this transaction added are not there.
+                # Terms, fingerprints, sketches and pages that this transaction added are not there.
                 self.forget_terms()
-                self.kept_tail = self.kept_bands = None
+                self.kept_tail = self.kept_bands = self.kept_near = None
                 raise
 
     def state(self, connection: Connection) -> State:

@@ -146,7 +146,9 @@ class Screen:
             self._edges = EdgesInTurn(
                 search,
                 {
-                    place: replace(one, document_id=self.stored_ids.get(place))
+                    place: replace(one, document_id=self.stored_ids[place])
+                    if place in self.stored_ids
+                    else one
                     for place, one in made
                 },
                 self._originals_among if self._any_known else None,

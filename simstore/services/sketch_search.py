@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
-from simstore.fingerprint.minhash import band_values
+from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.search.band_filter import BandFilter, is_affordable
 from simstore.search.band_index import BandIndex
 from simstore.search.band_postings import matching_postings
@@ -30,8 +29,6 @@ _KEPT_SKETCHES = 1_000_000
 _BLOCK_SKETCHES = 128
 # Pairs, with repetitions, that are held before they are thinned out.
 _KEPT_PAIRS = 1 << 22
-# Pages that are read at a time for a filter.
-_FILTERED_PAGES = 10_000
 # Pairs whose bands are compared at a time.
 _BLOCK_PAIRS = 1 << 16
 
@@ -60,7 +57,7 @@ class KeptBands:
 
     Attributes:
         layout_id: The layout.
-        asked: Pages that were asked for so far.
+        asked: Pages that were asked for since the filter has the bands that it has.
         filter: None: it was not made yet.
     """
 
@@ -72,16 +69,32 @@ class KeptBands:
 class SketchSearch:
     """A search by sketches in one snapshot of a store.
 
+    Args:
+        opened: The store.
+        connection: The snapshot, or a writer.
+        state: What stands in it.
+        least_resemblance: Resemblance from which on pairs are looked for, at most 1; the fewer of
+            the bands are looked at. 0: all bands.
+
     Attributes:
-        layout: The bands that sketches are cut into.
+        layout: The bands that are looked at, the first of those that sketches are cut into.
     """
 
-    def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:
+    def __init__(
+        self,
+        opened: OpenStore,
+        connection: Connection,
+        state: State,
+        least_resemblance: float = 0.0,
+    ) -> None:
         self._opened = opened
         self._connection = connection
         self._state = state
         self._packed = sketches.layout(connection, state.scheme_id)
-        self.layout = self._packed.layout if self._packed else state.channels.layout
+        self._whole = self._packed.layout if self._packed else state.channels.layout
+        self.layout: BandLayout = (
+            self._whole.enough_for(least_resemblance) if least_resemblance else self._whole
+        )
 
     def find(self, wanted: NDArray[np.uint16]) -> list[dict[int, StoredSketch]]:
         """Return the stored sketches that agree with each in a band, by their documents.
@@ -191,30 +204,40 @@ class SketchSearch:
             raise CorruptStore(self._opened.database.label, str(error)) from error
 
     def _filter(self, packed: LayoutRow, asked: int) -> BandFilter | None:
-        """Return what pages carry, once more pages were asked for than half of all that are there.
+        """Return what pages carry, once more pages were asked for than half of those it is made of.
 
         Until then to make it would take longer than it has saved. Pages of a layout never change.
         """
-        layout, opened = packed.layout, self._opened
+        opened = self._opened
         kept = opened.kept_bands  # one read: another thread may put another in its place
         if kept is None or kept.layout_id != packed.layout_id:
             kept = KeptBands(packed.layout_id, 0, None)
-        if kept.filter is not None:
-            return kept.filter
-        page_count = layout.bands << packed.key_bits
-        made = None
-        if kept.asked > page_count // 2 and is_affordable(layout.bands, packed.key_bits):
-            made = BandFilter(layout.bands, packed.key_bits)
-            every = sketches.pages_between(
-                self._connection, packed.layout_id, 0, band_start(layout.bands)
-            )
+        made = kept.filter
+        held = made.bands if made else 0
+        if held >= self.layout.bands:
+            return made
+        missing = (self.layout.bands - held) << packed.key_bits
+        if kept.asked + asked > missing // 2 and is_affordable(
+            packed.layout.bands, packed.key_bits
+        ):
+            if made is None:
+                made = BandFilter(packed.layout.bands, packed.key_bits)
             try:
-                while some := list(islice(every, _FILTERED_PAGES)):
-                    numbers, postings = zip(*some, strict=True)
-                    made.add(numbers, postings)
+                for band in range(held, self.layout.bands):
+                    made.add(
+                        band,
+                        sketches.pages_between(
+                            self._connection,
+                            packed.layout_id,
+                            band_start(band),
+                            band_start(band + 1),
+                        ),
+                    )
             except ValueError as error:
                 raise CorruptStore(opened.database.label, str(error)) from error
-        opened.kept_bands = KeptBands(packed.layout_id, kept.asked + asked, made)
+            opened.kept_bands = KeptBands(packed.layout_id, 0, made)
+        else:
+            opened.kept_bands = KeptBands(packed.layout_id, kept.asked + asked, made)
         return made
 
     def _tail(self) -> Iterator[BandIndex | BandTable]:
@@ -223,7 +246,7 @@ class SketchSearch:
         layout_id = self._packed.layout_id if self._packed else 0
         after = self._packed.packed_to if self._packed else 0
         kept = opened.kept_tail  # one read: another thread may put another in its place
-        index = BandIndex(self.layout.bands)
+        index = BandIndex(self._whole.bands)
         if kept and (kept.scheme_id, kept.layout_id) == (state.scheme_id, layout_id):
             if kept.changes == state.settings.changes:
                 yield kept.index
@@ -233,13 +256,13 @@ class SketchSearch:
                 after = max(after, index.last_number)
         read = sketches.read_after(self._connection, state.scheme_id, after)
         for numbers, packed in read:
-            bands = band_values(self._unpacked(packed), self.layout)
+            bands = band_values(self._unpacked(packed), self._whole)
             if len(index) + len(numbers) > _KEPT_SKETCHES:
                 # What is not kept is read anew each time.
                 yield index
                 yield BandTable(bands, numbers)
                 for more, others in read:
-                    yield BandTable(band_values(self._unpacked(others), self.layout), more)
+                    yield BandTable(band_values(self._unpacked(others), self._whole), more)
                 return
             index = index.extended(bands, numbers)
         if kept is None or kept.changes <= state.settings.changes:

@@ -181,11 +181,8 @@ def set_layout_status(connection: Connection, scheme_id: int, old: str, new: str
 
 def put_pages(connection: Connection, layout_id: int, pages: Iterable[tuple[int, bytes]]) -> None:
     """Write pages of a layout: (page, postings)."""
-    rows = [
-        {"layout_id": layout_id, "page": number, "postings": postings} for number, postings in pages
-    ]
-    for part in chunks(rows, 10_000):
-        connection.execute(insert(band_page), list(part))
+    rows = [(layout_id, number, postings) for number, postings in pages]
+    insert_rows(connection, band_page, ("layout_id", "page", "postings"), rows)
 
 
 def pages(connection: Connection, layout_id: int, numbers: Sequence[int]) -> dict[int, bytes]:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from simstore.search.segments import segment_columns
 from simstore.storage.documents import chunks, integers
-from simstore.storage.rows import insert_rows
+from simstore.storage.rows import fetch, insert_rows
 from simstore.storage.schema import fingerprint_tables
 
 # Rows that are held in memory at a time.
@@ -129,13 +129,25 @@ def scan(
     connection: Connection, bits: int, generation_id: int, limit: int | None = None
 ) -> Iterator[NDArray[np.uint64]]:
     """Yield the fingerprints of the tail, in the order of their keys, in arrays of bounded size."""
-    tail = fingerprint_tables(bits).tail
-    statement = select(tail.c.value).where(tail.c.generation_id == generation_id)
-    if limit is not None:
-        statement = statement.order_by(tail.c.value).limit(limit)
-    result = connection.execute(statement, execution_options={"yield_per": _READ_ROWS})
-    for part in result.scalars().partitions(_READ_ROWS):
-        yield words_of(part, bits)
+    name = fingerprint_tables(bits).tail.name
+    after: tuple[Any, ...] = ()
+    left = limit
+    while left is None or left > 0:
+        most = _READ_ROWS if left is None else min(left, _READ_ROWS)
+        rows = fetch(
+            connection,
+            f"SELECT value FROM {name} WHERE generation_id = ?"  # noqa: S608 - our own name
+            f"{' AND value > ?' if after else ''} ORDER BY value LIMIT ?",
+            generation_id,
+            *after,
+            most,
+        )
+        if rows:
+            yield words_of([row[0] for row in rows], bits)
+            after = rows[-1]
+        if len(rows) < most:
+            return
+        left = None if left is None else left - len(rows)
 
 
 def count(connection: Connection, bits: int, generation_id: int) -> int:

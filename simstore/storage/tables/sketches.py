@@ -60,6 +60,6 @@ band_page = Table(
         autoincrement=False,
     ),
     Column("page", BIG, primary_key=True, autoincrement=False),
-    Column("postings", LargeBinary, nullable=False),  # search.bands.pack_page
+    Column("postings", LargeBinary, nullable=False),  # search.bands.pages
     sqlite_with_rowid=False,
 )

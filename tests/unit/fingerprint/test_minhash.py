@@ -100,6 +100,18 @@ def test_probability_is_the_curve_of_the_bands() -> None:
     assert str(layout) == "32x4"
 
 
+@pytest.mark.parametrize("least", [0.3, 0.6, 0.8, 0.95, 0.9999, 1.0])
+def test_fewest_of_the_first_bands_that_miss_one_in_a_million(least: float) -> None:
+    share = np.array([least])
+    chosen = BandLayout().enough_for(least)
+    assert chosen.rows == 3
+    if chosen.bands < BandLayout().bands:
+        assert 1 - chosen.probability(share)[0] <= 1e-6
+    if chosen.bands > 1:
+        fewer = BandLayout(chosen.bands - 1, 3)
+        assert 1 - fewer.probability(share)[0] > 1e-6
+
+
 @pytest.mark.parametrize(("bands", "size"), [(0, 4), (4, 0), (33, 4), (129, 1), (-1, -1)])
 def test_layout_that_does_not_fit_the_sketch_is_refused(bands: int, size: int) -> None:
     with pytest.raises(InvalidParameter, match="at most 128"):

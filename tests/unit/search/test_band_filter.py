@@ -18,8 +18,9 @@ def filled(count: int) -> tuple[BandFilter, dict[int, bytes], np.ndarray, int]:
     made = BandFilter(BANDS, bits)
     held: dict[int, bytes] = {}
     for place in range(BANDS):
-        held |= dict(pages(hashes[:, place], np.arange(count), place, bits))
-    made.add(list(held), list(held.values()))
+        of_band = dict(pages(hashes[:, place], np.arange(count), place, bits))
+        made.add(place, of_band.items())
+        held |= of_band
     return made, held, hashes, bits
 
 
@@ -37,13 +38,17 @@ def test_exactly_the_check_bits_of_pages_pass(count: int) -> None:
 def test_nothing_passes_a_filter_without_pages() -> None:
     hashes = np.random.default_rng(1).integers(0, 2**64, (50, BANDS), np.uint64)
     made = BandFilter(BANDS, 4)
-    assert not made.may_hold(page_numbers(hashes, 4), checks(hashes)).any()
+    made.add(0, [])
+    made.add(1, [])
+    passing = made.may_hold(page_numbers(hashes, 4), checks(hashes))
+    assert not passing[:, :2].any()
+    assert passing[:, 2].all(), "of a band that was not added nothing is known"
 
 
 @pytest.mark.parametrize("page", [b"", b"\0", b"\1\2\3\4\5\x09", b"\1\2\3\4\2"])
 def test_a_damaged_page_is_refused(page: bytes) -> None:
     with pytest.raises(ValueError, match="damaged"):
-        BandFilter(BANDS, 0).add([0], [page])
+        BandFilter(BANDS, 0).add(0, [(0, page)])
 
 
 def test_large_filters_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:

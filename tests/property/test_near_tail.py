@@ -1,0 +1,126 @@
+"""What is kept of a tail in memory misses nothing of it, whoever changes the store, and how."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from simstore.search import growing_tables
+from simstore.search.growing_tables import GrowingTables
+from simstore.services import near_tail
+from simstore.services.choose import SchemeChoice
+from simstore.storage import fingerprints, tail
+from simstore.store import Store
+
+from .test_batches import new_store
+from .test_clusters import TEXTS
+
+WIDTHS = st.sampled_from([3, 16, 33, 64, 100, 128])
+
+
+def words_of(values: list[int], bits: int) -> NDArray[np.uint64]:
+    count = 2 if bits > 64 else 1
+    rows = [[value >> (64 * place) & (2**64 - 1) for place in range(count)] for value in values]
+    return np.array(rows, np.uint64).reshape(-1, count)
+
+
+@given(WIDTHS, st.data())
+def test_growing_tables_find_what_a_comparison_with_all_finds(
+    bits: int, data: st.DataObject
+) -> None:
+    values = st.lists(st.integers(0, 2 ** min(bits, 9) - 1), max_size=9)
+    grown = data.draw(st.lists(values, max_size=9))
+    queries = words_of(data.draw(values), bits)
+    radius = data.draw(st.integers(0, min(bits, 6)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing_tables, "_BUFFERED", data.draw(st.integers(1, 9)))
+        tables, states = GrowingTables(bits), []
+        held: list[int] = []
+        for some in grown:
+            tables = tables.extended(words_of(some, bits))
+            held += some
+            states.append((tables, list(held)))
+    # Those of before stay as they were.
+    for one, known in states:
+        assert len(one) == len(known)
+        rows, found = one.near_many(queries, radius)
+        expected = {
+            (row, tuple(word.tolist()))
+            for row, query in enumerate(queries)
+            for word in words_of(known, bits)
+            if np.bitwise_count(word ^ query).sum() <= radius
+        }
+        assert {
+            (r, tuple(w)) for r, w in zip(rows.tolist(), found.tolist(), strict=True)
+        } == expected
+
+
+FEW_TEXTS = st.lists(TEXTS, min_size=1, max_size=3)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["add", "add by another", "break off"]), FEW_TEXTS),
+        st.tuples(st.just("add"), FEW_TEXTS),
+        st.tuples(st.sampled_from(["remove", "pack", "unpack"]), st.just([])),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=max(settings.default.max_examples // 2, 1))
+@given(STEPS)
+def test_kept_tail_holds_all_that_the_tail_holds(steps: list[tuple[str, list[str]]]) -> None:
+    with (
+        new_store(SchemeChoice("web")) as (place, store),
+        Store.open(place / "s.db", synchronous="normal") as other,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(near_tail, "_TAIL_EACH", 1 << 20)
+        keys: list[str] = []
+        for step, texts in steps:
+            new = [f"page {len(keys) + number}" for number in range(len(texts))]
+            documents = list(zip(new, texts, strict=True))
+            if step == "add":
+                store.add_many(documents, on_duplicate="flag", threads=1)
+                keys += new
+            elif step == "add by another":
+                other.add_many(documents)
+                keys += new
+            elif step == "break off":
+                with pytest.raises(ZeroDivisionError):
+                    break_off(store, texts)
+            elif step == "remove" and keys:
+                store.remove(keys.pop(len(keys) // 2))
+            elif step == "pack":
+                store.pack()
+            elif step == "unpack":
+                store.unpack()
+            check_kept(store)
+
+
+def break_off(store: Store, texts: list[str]) -> None:
+    """Add fingerprints in a transaction that comes to nothing."""
+    opened = store._opened
+    with opened.write() as connection:
+        state = opened.state(connection)
+        assert state.generation is not None
+        words = words_of([len(text) + 1 for text in texts], 64)
+        fingerprints.add(connection, 64, state.generation.generation_id, np.unique(words, axis=0))
+        near_tail.note_added(opened, connection, state, words)
+        raise ZeroDivisionError
+
+
+def check_kept(store: Store) -> None:
+    opened = store._opened
+    with opened.database.read() as connection:
+        row = opened.state(connection).generation
+        assert row is not None
+        tables = near_tail.tail_tables(opened, connection, 64, row, 1)
+        assert tables is not None
+        parts = tail.scan(connection, 64, row.generation_id)
+        held = np.concatenate([words_of([], 64), *parts])
+    rows, found = tables.near_many(held, 0)
+    assert set(rows.tolist()) == set(range(len(held)))
+    assert (found == held[rows]).all()
