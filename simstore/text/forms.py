@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -105,15 +106,16 @@ def form_tables(normalization: Normalization) -> FormTables:
 
 def _joins(step: str) -> NDArray[np.bool_]:
     """Return of each piece between line breaks whether it may join the text before it."""
+    joining = _joining()
     found = np.zeros(step.count(_BETWEEN) + 1, bool)
     for form in ("NFD", "NFKD"):
         pieces = unicodedata.normalize(form, step).split(_BETWEEN)
-        found |= np.fromiter(
-            (
-                piece != "" and (unicodedata.combining(piece[0]) > 0 or piece[0] in _COMPOSED)
-                for piece in pieces
-            ),
-            bool,
-            len(pieces),
-        )
+        found |= np.array([piece[:1] in joining for piece in pieces])
     return found
+
+
+@lru_cache(1)
+def _joining() -> frozenset[str]:
+    """Return the characters that may join what stands before them."""
+    points = map(chr, chain.from_iterable(range(*block) for block in _BLOCKS))
+    return _COMPOSED | frozenset(filter(unicodedata.combining, points))
