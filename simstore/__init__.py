@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from simstore.errors import SimstoreError
     from simstore.model import Comparison, Document, IngestSummary, Match, QueryRun, SampleResult
+    from simstore.reports.frames import to_frame
     from simstore.reports.known_filter import KnownFilter
     from simstore.services.compare import compare_texts
     from simstore.services.compared import CompareOptions
@@ -33,6 +34,7 @@ __all__ = [
     "Store",
     "__version__",
     "compare_texts",
+    "to_frame",
 ]
 
 _MODULES = {
@@ -47,6 +49,7 @@ _MODULES = {
     "SimstoreError": "errors",
     "Store": "store",
     "compare_texts": "services.compare",
+    "to_frame": "reports.frames",
 }
 
 

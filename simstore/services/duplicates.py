@@ -61,6 +61,14 @@ def iterate_duplicates(
         after = rows[-1].key
 
 
+def duplicate_of_key(opened: OpenStore, key: str) -> Duplicate | None:
+    """Return what a key duplicates; None where no check before the insert found it to."""
+    wanted = encode(key)
+    with opened.database.read() as connection:
+        row = duplicates.by_keys(connection, [wanted]).get(wanted)
+    return None if row is None else as_duplicate(row)
+
+
 def as_duplicate(row: DuplicateRow) -> Duplicate:
     """Return a row as callers see it."""
     return Duplicate(

@@ -24,6 +24,7 @@ from simstore.errors import (
 from simstore.model import (
     Document,
     IngestSummary,
+    Rejection,
     SourceState,
 )
 from simstore.services import pack
@@ -103,9 +104,12 @@ def ingest_batches(
 
 
 def ingest_documents(
-    opened: OpenStore, given: Iterable[Document], options: IngestOptions, observer: Observer
+    opened: OpenStore,
+    given: Iterable[Document | Rejection],
+    options: IngestOptions,
+    observer: Observer,
 ) -> IngestSummary:
-    """Ingest documents that come from no source."""
+    """Ingest documents that come from no source, and keep what cannot be used of their kind."""
     batches = batches_of_documents(given, min(options.batch_documents, BATCH_DOCUMENTS))
     return _run(opened, Run([]), batches, options, observer)
 

@@ -204,7 +204,7 @@ def _unreadable(source: Source, mark: Mark, error: UnreadableSource | SourceNotF
     return Rejection(source.name, mark.position, mark.byte_offset, mark.byte_offset, reason)
 
 
-def batches_of_documents(given: Iterable[Document], most: int) -> Iterator[Batch]:
+def batches_of_documents(given: Iterable[Document | Rejection], most: int) -> Iterator[Batch]:
     """Yield documents that come from no source."""
     batch = Batch()
     for document in given:
@@ -212,5 +212,5 @@ def batches_of_documents(given: Iterable[Document], most: int) -> Iterator[Batch
         if batch.is_full(most):
             yield batch
             batch = Batch()
-    if batch.documents:
+    if batch.record_count:
         yield batch

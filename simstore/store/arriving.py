@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simstore.model import Document, Duplicate, IngestSummary, OnDuplicate, Outcome, StoredRejection
-from simstore.services.accept import Addable, accept
+from simstore.services.accept import Addable
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.store.opened import Opened
@@ -63,16 +63,13 @@ class Arriving(Opened):
             on_duplicate=on_duplicate,
             min_resemblance=min_resemblance,
         )
-        if summary.added:
-            return "added"
-        if summary.updated:
-            return "updated"
-        return "flagged" if summary.flagged else "skipped" if summary.skipped else "unchanged"
+        return outcome_of(summary)
 
     def add_many(
         self,
         given: Iterable[Addable],
         *,
+        read: ReadOptions | None = None,
         refresh: bool = True,
         threads: int | None = None,
         batch_documents: int | None = None,
@@ -85,7 +82,11 @@ class Arriving(Opened):
         Args:
             given: Documents, (key, text) pairs, or mappings with ``key`` and ``text`` and
                 perhaps ``title``, ``collection``, ``metadata``, ``seen_at``, ``published_at``
-                and ``links``.
+                and ``links``. Or a table, whose rows are records as those of a Parquet file: a
+                DataFrame of pandas or polars, a table of PyArrow, a data set of Hugging Face;
+                rows that cannot be used are rejected.
+            read: How records are read, their ``key_field``, ``text_field`` and the like; where
+                it is given, mappings are records too.
             refresh: Refresh a live store at the end.
             threads: Threads that prepare batches.
             batch_documents: Most documents a transaction.
@@ -96,10 +97,12 @@ class Arriving(Opened):
             min_resemblance: Least resemblance of a duplicate to its original.
 
         Raises:
-            InvalidParameter: An option is out of its range.
+            InvalidParameter: An option is out of its range, a table has no column for key or
+                text, or what is given is no document; what came before it is stored.
             NotFound: Duplicates are asked for, and the store keeps nothing to verify them by.
         """
         self._check_takes_documents()
+        from simstore.services.given_records import documents_of
         from simstore.services.ingest import IngestOptions, Observer, ingest_documents
 
         options = IngestOptions(
@@ -110,7 +113,9 @@ class Arriving(Opened):
         )
         if batch_documents is not None:
             options = replace(options, batch_documents=batch_documents)
-        return ingest_documents(self._opened, map(accept, given), options, observer or Observer())
+        return ingest_documents(
+            self._opened, documents_of(given, read), options, observer or Observer()
+        )
 
     def ingest(
         self,
@@ -216,6 +221,12 @@ class Arriving(Opened):
 
         return iterate_duplicates(self._opened, state=state, original=original)
 
+    def duplicate(self, key: str) -> Duplicate | None:
+        """Return what a key duplicates; None where no check before the insert found it to."""
+        from simstore.services.duplicates import duplicate_of_key
+
+        return duplicate_of_key(self._opened, key)
+
     def orphans(self) -> Iterator[Duplicate]:
         """Yield the keys that were skipped because of documents which have gone or changed.
 
@@ -243,3 +254,12 @@ class Arriving(Opened):
 
         with self._opened.write() as connection:
             return runs.clear_rejections(connection)
+
+
+def outcome_of(summary: IngestSummary) -> Outcome:
+    """Return what became of the only document of a run."""
+    if summary.added:
+        return "added"
+    if summary.updated:
+        return "updated"
+    return "flagged" if summary.flagged else "skipped" if summary.skipped else "unchanged"

@@ -179,6 +179,9 @@ def test_metadata_alone_change_nothing(store: Store) -> None:
 def test_duplicates_of_one_document_and_in_one_state(store: Store) -> None:
     add(store, ("a", A), ("b", B), ("u", UNLIKE), ("v", UNLIKE), mode="skip")
     assert [one.key for one in store.duplicates(original="u")] == ["v"]
+    assert [store.duplicate("v")] == list(store.duplicates(original="u"))
+    assert store.duplicate("u") is None
+    assert store.duplicate("no such key") is None
     (of_u,) = store.duplicates(original="u")
     assert (of_u.basis, of_u.resemblance, of_u.distance) == ("same", 1.0, 0)
     assert not list(store.duplicates(state="flagged"))

@@ -1,0 +1,267 @@
+"""An item pipeline for Scrapy: what a crawl finds is checked against a store, and kept there.
+
+``ITEM_PIPELINES = {"simstore.integrations.scrapy.DedupPipeline": 300}`` and ``SIMSTORE_DB`` turn it
+on; :mod:`simstore.integrations.scrapy_settings` has the other settings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from simstore.errors import MissingExtra, printable
+from simstore.integrations.scrapy_settings import DedupSettings, read_settings
+from simstore.model import Document, Duplicate, Outcome
+from simstore.services.ingest import Observer
+from simstore.sources.fields import RecordFields, of_table, too_long
+from simstore.sources.source import MAX_DOCUMENT_BYTES
+from simstore.store import Store
+from simstore.store.arriving import outcome_of
+from simstore.text.decoding import well_formed
+
+try:
+    from itemadapter import ItemAdapter
+    from scrapy.exceptions import DropItem, NotConfigured
+    from twisted.internet.defer import Deferred
+except ImportError as error:
+    raise MissingExtra("the pipeline for Scrapy", "scrapy") from error
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+__all__ = ["DedupPipeline", "DuplicateItem"]
+
+log = logging.getLogger(__name__)
+
+ORIGINAL_FIELD = "simstore_duplicate_of"
+RESEMBLANCE_FIELD = "simstore_resemblance"
+_BASES = {"same": "the same text", "text": "by the texts", "sketch": "estimated by the sketches"}
+_Value = TypeVar("_Value")
+
+
+class DuplicateItem(DropItem):
+    """An item was dropped: the store holds what it duplicates.
+
+    Attributes:
+        duplicate: What was found: the key, the original's key, the resemblance.
+    """
+
+    def __init__(self, duplicate: Duplicate) -> None:
+        self.duplicate = duplicate
+        super().__init__(
+            f"{printable(duplicate.key)} is a duplicate of {printable(duplicate.original)} "
+            f"(resemblance {duplicate.resemblance:.3f}, {_BASES[duplicate.basis]})"
+        )
+
+
+class DedupPipeline:
+    """Stores the text of each item, and drops or flags what duplicates a stored one.
+
+    Items are dealt with in the order in which they come, each in a transaction of its own, on a
+    thread beside the reactor: a store that another process is writing to does not hold up the
+    downloads. Duplicates are those of :meth:`Store.add` with ``on_duplicate``.
+
+    What becomes of items is counted in the stats of the crawl: ``simstore/added``, ``/updated``,
+    ``/unchanged`` (stored before with this text), ``/flagged`` (those that were flagged before are
+    unchanged, too), ``/dropped``, ``/rejected`` (passed on without a look, as key or text is
+    missing or cannot be used) and ``/orphaned`` (keys that were dropped as duplicates of documents
+    which have changed: to be crawled again).
+    """
+
+    def __init__(self, settings: DedupSettings, crawler: Crawler) -> None:
+        """Use :meth:`from_crawler`."""
+        self._settings = settings
+        self._crawler = crawler
+        self._fields = RecordFields(
+            "items",
+            settings.key_field,
+            settings.text_field,
+            settings.history_fields,
+            key_required=True,
+        )
+        self._warned: set[str] = set()
+        self._leaving = ExitStack()
+        self._store: Store
+        self._worker: ThreadPoolExecutor
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the pipeline that the settings of a crawl ask for.
+
+        Raises:
+            NotConfigured: They name no store; then Scrapy goes on without the pipeline.
+            InvalidParameter: A setting cannot be used; then the crawl does not begin.
+        """
+        settings = read_settings(crawler.settings)
+        if settings is None:
+            raise NotConfigured(
+                'SIMSTORE_DB names no store; set it to the path of a file, like "crawl.db"'
+            )
+        return cls(settings, crawler)
+
+    def open_spider(self, spider: Any = None) -> None:  # noqa: ARG002 - older Scrapy gives it
+        """Open the store; where there is none, make one.
+
+        Raises:
+            StorageError: It cannot be opened.
+            NotFound: It keeps nothing to verify duplicates by.
+        """
+        with ExitStack() as leaving:
+            store = leaving.enter_context(Store.open(self._settings.db, create=True))
+            # What cannot work at all is refused here, not at each item.
+            store.add_many([], on_duplicate=self._settings.on_duplicate, refresh=False)
+            # As at the end of every ingest.
+            leaving.callback(store.add_many, [])
+            self._worker = leaving.enter_context(ThreadPoolExecutor(1, "simstore"))
+            self._store = store
+            self._leaving = leaving.pop_all()
+            log.info(
+                "%r holds %d documents; duplicates: %s",
+                store,
+                len(store),
+                self._settings.action,
+                extra={"spider": self._crawler.spider},
+            )
+
+    def close_spider(self, spider: Any = None) -> None:  # noqa: ARG002
+        """Refresh a live store of a corpus-dependent scheme, and close the store."""
+        self._leaving.close()
+
+    async def process_item(self, item: Any, spider: Any = None) -> Any:  # noqa: ARG002
+        """Check and store an item.
+
+        Returns:
+            The item; with the action ``flag`` a duplicate has the fields ``simstore_duplicate_of``
+            and ``simstore_resemblance``, where its type has room for them.
+
+        Raises:
+            DropItem: It is a duplicate (:class:`DuplicateItem`), or unchanged and to be dropped.
+            SimstoreError: It cannot be stored.
+        """
+        adapter = ItemAdapter(item)
+        document = self._document(adapter)
+        if isinstance(document, str):
+            self._reject(document)
+            return item
+        outcome, duplicate, orphaned = await self._in_worker(lambda: self._add(document))
+        if orphaned:
+            self._count("orphaned", orphaned)
+        if outcome == "skipped" and duplicate is not None:
+            self._count("dropped")
+            raise DuplicateItem(duplicate)
+        self._count(outcome)
+        if duplicate is not None:
+            if outcome == "unchanged":
+                self._count("flagged")
+            self._mark(adapter, duplicate)
+        if outcome == "unchanged" and self._settings.drop_unchanged:
+            self._count("dropped")
+            raise DropItem(f"{printable(document.key)} is stored with this text already")
+        return item
+
+    def _document(self, adapter: ItemAdapter) -> Document | str:
+        """Return what is to be stored of an item, or why nothing can be."""
+        wanted = self._settings
+        # A copy: what is taken out of it stays in the item.
+        record = of_table(
+            (name, adapter[name])
+            for name in wanted.fields
+            if name in adapter and adapter[name] is not None
+        )
+        title = record.pop(wanted.title_field or "", None)
+        made = self._fields.document(record, 0, 0, 0)
+        if isinstance(made, str):
+            return made
+        if not made.text or made.text.isspace():
+            return f"no text: the field {wanted.text_field} is empty"
+        reason = too_long(made.text, MAX_DOCUMENT_BYTES)
+        if reason is not None:
+            return reason
+        return Document(
+            made.key,
+            made.text,
+            well_formed(title) if isinstance(title, str) else None,
+            wanted.collection,
+            {name: made.metadata[name] for name in wanted.metadata_fields if name in made.metadata},
+            seen_at=made.seen_at,
+            published_at=made.published_at,
+            links=made.links,
+        )
+
+    def _add(self, document: Document) -> tuple[Outcome, Duplicate | None, int]:
+        """Store a document; return its outcome, what it duplicates, and how many keys it orphans.
+
+        Runs on the worker's thread.
+        """
+        found: list[Duplicate] = []
+        summary = self._store.add_many(
+            [document],
+            refresh=False,
+            on_duplicate=self._settings.on_duplicate,
+            min_resemblance=self._settings.min_resemblance,
+            observer=Observer(on_found=found.append),
+        )
+        outcome = outcome_of(summary)
+        if outcome == "unchanged" and self._settings.action == "flag":
+            known = self._store.duplicate(document.key)
+            found = [known] if known is not None else []
+        return outcome, found[0] if found else None, summary.orphaned
+
+    def _mark(self, adapter: ItemAdapter, duplicate: Duplicate) -> None:
+        """Tell a duplicate in its item, where the item's type has room for that."""
+        values = {ORIGINAL_FIELD: duplicate.original, RESEMBLANCE_FIELD: duplicate.resemblance}
+        for name, value in values.items():
+            try:
+                adapter[name] = value
+            except KeyError:
+                self._warn_once(
+                    f"{type(adapter.item).__name__} has no field {name}: its duplicates are only "
+                    "counted; add the field"
+                )
+
+    def _reject(self, reason: str) -> None:
+        self._count("rejected")
+        self._warn_once(
+            f"an item is passed on without a look: {reason} (SIMSTORE_KEY_FIELD is "
+            f"{self._settings.key_field!r}, SIMSTORE_TEXT_FIELD is {self._settings.text_field!r})"
+        )
+
+    def _warn_once(self, message: str) -> None:
+        level = logging.DEBUG if message in self._warned else logging.WARNING
+        self._warned.add(message)
+        log.log(level, "%s", message, extra={"spider": self._crawler.spider})
+
+    def _count(self, name: str, count: int = 1) -> None:
+        if self._crawler.stats is not None:
+            self._crawler.stats.inc_value(f"simstore/{name}", count)
+
+    async def _in_worker(self, function: Callable[[], _Value]) -> _Value:
+        """Return what a function returns on the worker's thread, under any reactor or none."""
+        future = self._worker.submit(function)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return await _deferred(future)
+        return await asyncio.wrap_future(future)
+
+
+def _deferred(future: Future[_Value]) -> Deferred[_Value]:
+    """Return what a reactor without asyncio waits for."""
+    # Importing it installs one; here it runs.
+    from twisted.internet import reactor
+
+    waiting: Deferred[_Value] = Deferred()
+
+    def settle() -> None:
+        error = future.exception()
+        if error is None:
+            waiting.callback(future.result())
+        else:
+            waiting.errback(error)
+
+    future.add_done_callback(lambda _: reactor.callFromThread(settle))
+    return waiting

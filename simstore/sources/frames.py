@@ -1,0 +1,129 @@
+"""Tables in memory: the rows of DataFrames, Arrow tables and data sets, some at a time.
+
+They are known by their methods, so that none of their packages is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from simstore.errors import InvalidParameter
+
+_ROWS = 1_000
+# Names of columns to their values, all of one length.
+_Columns = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose rows can be read.
+
+    Attributes:
+        label: What it is called where a row of it is rejected: ``pandas.DataFrame``.
+        names: Its columns; None: it does not say.
+    """
+
+    label: str
+    names: tuple[str, ...] | None
+    _chunks: Callable[[], Iterator[_Columns]]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows in order, without the values that are missing."""
+        for columns in self._chunks():
+            names = list(columns)
+            for row in zip(*columns.values(), strict=True):
+                yield present(zip(names, row, strict=True))
+
+
+def as_table(given: Any) -> Table | None:
+    """Return what the rows of a table are read by; None where it is no table.
+
+    Args:
+        given: A DataFrame of pandas (the levels of its index that have a name are columns) or
+            polars; a table, a batch or a reader of batches of PyArrow; a ``Dataset`` or an
+            ``IterableDataset`` of Hugging Face; what has the same methods.
+
+    Raises:
+        InvalidParameter: Two columns have one name, or a lazy frame is not collected.
+    """
+    label = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
+    if hasattr(given, "iloc") and hasattr(given, "columns"):
+        return Table(label, _names(label, _pandas_columns(given)), lambda: _of_pandas(given))
+    if hasattr(given, "collect_schema") and hasattr(given, "collect"):
+        raise InvalidParameter(f"{label} holds no rows yet; give what its collect() returns")
+    if hasattr(given, "iter_slices"):
+        return Table(label, _names(label, given.columns), lambda: _of_polars(given))
+    if hasattr(given, "read_next_batch") or hasattr(given, "to_pydict"):
+        return Table(label, _names(label, given.schema.names), lambda: _of_arrow(given))
+    if hasattr(given, "column_names") and hasattr(given, "iter"):
+        columns = given.column_names
+        names = None if columns is None else _names(label, columns)
+        return Table(label, names, lambda: given.iter(batch_size=_ROWS))
+    return None
+
+
+def present(cells: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a record of what is not missing (None, NaN); values of NumPy become Python's."""
+    found = {}
+    for name, cell in cells:
+        value = cell.tolist() if isinstance(cell, np.ndarray | np.generic) else cell
+        if value is not None and not (isinstance(value, float) and isnan(value)):
+            found[name] = value
+    return found
+
+
+def _names(label: str, columns: Any) -> tuple[str, ...]:
+    names = tuple(map(str, columns))
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidParameter(f"{label}: two columns are called {name!r}; rename one")
+    return names
+
+
+def _pandas_columns(frame: Any) -> list[str]:
+    """Return the columns of a DataFrame, and the names of its index that are no column."""
+    columns = [str(name) for name in frame.columns]
+    index = [str(name) for name in frame.index.names if name is not None]
+    return [*(name for name in index if name not in columns), *columns]
+
+
+def _of_pandas(frame: Any) -> Iterator[_Columns]:
+    columns = {str(name) for name in frame.columns}
+    for start in range(0, len(frame), _ROWS):
+        part = frame.iloc[start : start + _ROWS]
+        found = {
+            str(name): part.index.get_level_values(level)
+            for level, name in enumerate(part.index.names)
+            if name is not None and str(name) not in columns
+        }
+        found |= {str(name): part[name] for name in part.columns}
+        yield {
+            name: [
+                None if missing else value
+                for value, missing in zip(values.tolist(), values.isna(), strict=True)
+            ]
+            for name, values in found.items()
+        }
+
+
+def _of_polars(frame: Any) -> Iterator[_Columns]:
+    for part in frame.iter_slices(_ROWS):
+        yield part.to_dict(as_series=False)
+
+
+def _of_arrow(table: Any) -> Iterator[_Columns]:
+    # A table has batches, a reader gives them, and a batch is one.
+    if hasattr(table, "to_batches"):
+        batches = table.to_batches(max_chunksize=_ROWS)
+    elif hasattr(table, "read_next_batch"):
+        batches = table
+    else:
+        batches = [table]
+    for batch in batches:
+        for start in range(0, batch.num_rows, _ROWS):
+            yield batch.slice(start, _ROWS).to_pydict()

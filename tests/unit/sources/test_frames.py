@@ -1,0 +1,233 @@
+"""Tables in memory as documents: of the packages themselves, and of what has their methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simstore import Store
+from simstore.errors import InvalidParameter
+from simstore.model import IngestSummary
+from simstore.sources.fields import HistoryFields
+from simstore.sources.frames import as_table
+from simstore.sources.reader import ReadOptions
+
+ROWS = 2_345
+FERRY = "The ferry leaves the harbour every morning at seven, when the fog still lies there."
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.create(tmp_path / "store.db") as made:
+        yield made
+
+
+def held(store: Store) -> dict[str, tuple[str | None, dict[str, Any]]]:
+    """Keys to texts and metadata."""
+    return {one.key: (one.text, dict(one.metadata)) for one in store.documents(with_text=True)}
+
+
+def columns(count: int = ROWS) -> dict[str, list[Any]]:
+    return {
+        "url": [f"https://a.example/{number}" for number in range(count)],
+        "text": [f"{FERRY} Day {number}." for number in range(count)],
+        "lang": [None if number % 2 else "en" for number in range(count)],
+        "score": [number / 8 for number in range(count)],
+    }
+
+
+def assert_all_are_held(store: Store, summary: IngestSummary, count: int = ROWS) -> None:
+    assert (summary.added, summary.rejected) == (count, 0)
+    documents = held(store)
+    assert list(documents) == columns(count)["url"]
+    for number, (text, metadata) in enumerate(documents.values()):
+        assert text == f"{FERRY} Day {number}."
+        # What is missing is no field.
+        lang = {} if number % 2 else {"lang": "en"}
+        assert metadata == lang | {"score": number / 8}
+
+
+@pytest.mark.frames
+@pytest.mark.parametrize("kind", ["pandas", "polars", "table", "batch", "reader", "dataset", "it"])
+def test_each_kind_of_table_gives_the_same_documents(store: Store, kind: str) -> None:
+    for package in ("pandas", "polars", "pyarrow"):
+        pytest.importorskip(package, reason="pip install 'simstore[dev]' brings it")
+    import pandas
+    import polars
+    import pyarrow
+
+    given: Any
+    if kind == "pandas":
+        given = pandas.DataFrame(columns())
+    elif kind == "polars":
+        given = polars.DataFrame(columns())
+    elif kind in ("dataset", "it"):
+        datasets = pytest.importorskip("datasets", reason="pip install 'simstore[dev]'")
+        given = datasets.Dataset.from_dict(columns())
+        given = given if kind == "dataset" else given.to_iterable_dataset()
+    else:
+        given = pyarrow.table(columns())
+        if kind == "batch":
+            given = given.combine_chunks().to_batches()[0]
+        elif kind == "reader":
+            given = given.to_reader(max_chunksize=700)
+    assert_all_are_held(store, store.add_many(given))
+
+
+@pytest.mark.frames
+def test_a_streamed_data_set_whose_columns_are_unknown_is_read(store: Store) -> None:
+    datasets = pytest.importorskip("datasets", reason="pip install 'simstore[dev]'")
+    table = columns(5)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for number in range(5):
+            yield {name: values[number] for name, values in table.items()}
+
+    streamed = datasets.IterableDataset.from_generator(rows)
+    assert streamed.column_names is None
+    assert_all_are_held(store, store.add_many(streamed), 5)
+
+
+@pytest.mark.frames
+def test_what_pandas_holds_for_missing_values_is_missing(store: Store) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs simstore[pandas]")
+    frame = pandas.DataFrame(
+        {
+            "id": [7, None, 9, 10],
+            "text": ["seven", "no key", float("nan"), "ten"],
+            "when": pandas.to_datetime(["2026-05-01T12:00:00Z", None, None, None]),
+            "views": pandas.array([3, 4, 5, None], dtype="Int64"),
+            "vector": [np.arange(2), None, None, np.float32(0.5)],
+            "note": [pandas.NA, "x", "y", None],
+        }
+    )
+    summary = store.add_many(frame)
+    assert (summary.added, summary.rejected) == (2, 2)
+    # The column of keys holds 7.0 and NaN.
+    assert held(store) == {
+        "7": ("seven", {"when": "2026-05-01T12:00:00+00:00", "views": 3, "vector": [0, 1]}),
+        "10": ("ten", {"vector": 0.5}),
+    }
+    reasons = [
+        (one.rejection.source, one.rejection.position, one.rejection.reason)
+        for one in store.rejections()
+    ]
+    assert reasons == [
+        ("pandas.DataFrame", 1, "no key: the field key or id or url or doc_id is missing"),
+        ("pandas.DataFrame", 2, "no text: none of the fields text, content, body"),
+    ]
+
+
+@pytest.mark.frames
+def test_levels_of_an_index_that_have_a_name_are_columns(store: Store) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs simstore[pandas]")
+    frame = pandas.DataFrame(columns(3)).set_index(["url", "lang"])
+    store.add_many(frame)
+    assert list(held(store)) == columns(3)["url"]
+    assert held(store)["https://a.example/0"][1] == {"lang": "en", "score": 0.0}
+
+
+@pytest.mark.frames
+def test_a_lazy_frame_is_refused_with_the_remedy() -> None:
+    polars = pytest.importorskip("polars", reason="pip install 'simstore[dev]' brings it")
+    with pytest.raises(InvalidParameter, match=r"give what its collect\(\) returns"):
+        as_table(polars.LazyFrame(columns(2)))
+
+
+class Chunked:
+    """Has what a data set has."""
+
+    def __init__(self, table: dict[str, list[Any]]) -> None:
+        self._table = table
+        self.column_names = list(table)
+
+    def iter(self, batch_size: int) -> Iterator[dict[str, list[Any]]]:
+        for start in range(0, len(next(iter(self._table.values()))), batch_size):
+            yield {name: values[start : start + batch_size] for name, values in self._table.items()}
+
+
+def test_what_has_the_methods_of_a_data_set_is_read_like_one(store: Store) -> None:
+    assert_all_are_held(store, store.add_many(Chunked(columns())))
+
+
+def test_rows_that_cannot_be_used_alone_are_counted_too(store: Store) -> None:
+    summary = store.add_many(Chunked({"url": ["a", "b"], "text": [None, 7]}))
+    assert (summary.added, summary.rejected, len(store)) == (0, 2, 0)
+    assert [one.rejection.reason for one in store.rejections()] == [
+        "no text: none of the fields text, content, body",
+        "the field text is not a string",
+    ]
+
+
+def test_columns_of_other_names_are_named(store: Store) -> None:
+    table = Chunked(
+        {
+            "page": [{"no": 1}, {"no": 2}],
+            "words": ["one", "two"],
+            "seen": ["2026-05-01", "2026-05-02"],
+        }
+    )
+    for missing, options in (
+        ("key or id or url or doc_id", ReadOptions(text_field="words")),
+        ("text or content or body", ReadOptions(key_field="page.no")),
+    ):
+        with pytest.raises(InvalidParameter, match=f"no column is called {missing}; name the"):
+            store.add_many(table, read=options)
+    read = ReadOptions(
+        key_field="page.no", text_field="words", history_fields=HistoryFields(seen="seen")
+    )
+    assert store.add_many(table, read=read).added == 2
+    assert held(store) == {"1": ("one", {"page": {}}), "2": ("two", {"page": {}})}
+    seen = store.seen("2")
+    assert seen is not None
+    assert seen.last_seen == 1_777_680_000
+
+
+def test_a_text_longer_than_the_limit_is_rejected(store: Store) -> None:
+    summary = store.add_many(
+        Chunked({"key": ["a", "b"], "text": ["short", "long" * 9]}),
+        read=ReadOptions(max_document_bytes=20),
+    )
+    assert (summary.added, summary.rejected) == (1, 1)
+    assert "more than the limit of 20" in store.rejections()[0].rejection.reason
+
+
+def test_the_same_rows_of_another_day_change_nothing_and_count_a_visit(store: Store) -> None:
+    read = ReadOptions(history_fields=HistoryFields(seen="day"))
+    for day, outcome in (("2026-05-01", "added"), ("2026-05-02", "unchanged")):
+        summary = store.add_many(Chunked(columns(3) | {"day": [day] * 3}), read=read)
+        assert getattr(summary, outcome) == 3
+    assert store.story("https://a.example/1").versions[-1].visits == 2
+
+
+def test_mappings_are_records_where_it_is_said_how_they_are_read(store: Store) -> None:
+    records = [
+        {"url": "a", "body": "text a", "lang": "en", "none": None, "nan": float("nan")},
+        {"url": "b", "lang": "en"},
+    ]
+    with pytest.raises(InvalidParameter, match="a mapping without 'key'"):
+        store.add_many(records)
+    summary = store.add_many(iter(records), read=ReadOptions())
+    assert (summary.added, summary.rejected) == (1, 1)
+    assert held(store) == {"a": ("text a", {"lang": "en"})}
+    # What is read is not taken out of the caller's record.
+    assert records[0]["url"] == "a"
+    with pytest.raises(InvalidParameter, match="tuple is no record; give a mapping"):
+        store.add_many([("a", "b")], read=ReadOptions())  # type: ignore[list-item]
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    table = Chunked({"key": ["a"], "text": ["b"]})
+    table.column_names = ["key", "text", "key"]
+    with pytest.raises(InvalidParameter, match="Chunked: two columns are called 'key'"):
+        as_table(table)
+
+
+@pytest.mark.parametrize("given", [{"key": "a", "text": "b"}, "text", b"text", 7, None])
+def test_what_holds_no_documents_is_refused(store: Store, given: Any) -> None:
+    with pytest.raises(InvalidParameter, match="holds no documents; give a list of them"):
+        store.add_many(given)
