@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urljoin, urlsplit
 
 from simstore.errors import MissingExtra
+from simstore.sources.addresses import joined_address, joiner
 from simstore.sources.dates import seconds
+from simstore.sources.tangles import tangle
 
 if TYPE_CHECKING:
     from resiliparse.parse.html import HTMLTree
@@ -19,26 +20,6 @@ if TYPE_CHECKING:
 _MOST_LINKS = 1_000
 _MOST_CHARACTERS = 2_000
 _MOST_ELEMENTS = 5_000
-# Markup that no person and no program writes, and that costs a parser the square of its length.
-_DEEPEST = 1_000
-_MOST_ATTRIBUTES = 5_000
-# Pages of less markup are read before they could cost much.
-_MUCH_MARKUP = 10_000
-_LONG_TAG = 65_536
-_TAGS = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-_FORMATTING = re.compile(
-    r"<(/?)(a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s>])", re.IGNORECASE
-)
-_TAG = re.compile(r"<[a-zA-Z][^\"'>]*+(?:(?:\"[^\"]*\"|'[^']*')[^\"'>]*+)*+")
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-# Elements that have no end tag, or whose end tag may be left out.
-_FLAT = frozenset(
-    (
-        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param",
-        "source", "track", "wbr", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody",
-        "tfoot", "option", "optgroup", "colgroup", "rp", "rt", "html", "head", "body",
-    )
-)  # fmt: skip
 # What changes with each visit; the library leaves out other things around the main text itself.
 _COUNTERS = [
     ".counter", ".visitor-counter", ".hit-counter", ".page-views", ".pageviews", ".view-count",
@@ -50,11 +31,13 @@ _DATE_NAMES = (
     "dc.date", "dc.date.issued", "dcterms.date", "dcterms.created", "dcterms.issued",
     "citation_publication_date", "citation_date", "weibo: article:create_at",
 )  # fmt: skip
-# An address and a path as they should be; anything else is taken apart and joined.
-_STEPS = r"/(?:[^\s\0.]++|\.(?!\.?(?:[/?]|$)))*+"
-_ADDRESS = re.compile(rf"https?://[a-zA-Z0-9.-]+{_STEPS}")
-_PATH = re.compile(rf"(?!//){_STEPS}")
-_ORIGIN = re.compile(r"https?://[^/?#\s]+")
+# Everything that a page says of itself but its links, in one walk through it.
+_SAYINGS = (
+    'html[lang], base[href], link[rel~="canonical" i], meta[content], '
+    'script[type="application/ld+json" i], time'
+)
+# Links into the page itself are none, and many.
+_LINKS = 'a[href]:not([href^="#"])'
 _DATE_START = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SLASHED = re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})")
 
@@ -97,7 +80,7 @@ def read_page(markup: str, extract: Literal["main", "all"], address: str | None)
         from resiliparse.parse.html import HTMLTree
     except ImportError:
         raise MissingExtra("reading web pages", "web") from None
-    if (reason := _tangle(markup)) is not None:
+    if (reason := tangle(markup)) is not None:
         return reason
     tree = HTMLTree.parse(markup)
     about = _About(tree, address)
@@ -126,22 +109,49 @@ class _About:
 
     def __init__(self, tree: HTMLTree, address: str | None) -> None:
         self._document: Any = tree.document
+        self._named: dict[str, str] = {}
+        self._scripts: list[Any] = []
+        self._has_times = False
+        told = self._sayings()
         self.metadata: dict[str, Any] = {}
-        told = self._attribute('link[rel~="canonical" i]', "href")
-        self._base = _joined(address, self._attribute("base[href]", "href")) or address
-        canonical = _joined(self._base, told)
+        self._base = joined_address(address, told.get("base")) or address
+        canonical = joined_address(self._base, told.get("link"))
         if canonical is not None:
             self.metadata["canonical"] = canonical
             self._base = self._base or canonical
-        language = self._attribute("html[lang]", "lang").split("-")[0].strip().lower()
+        language = told.get("html", "").split("-")[0].strip().lower()
         if language.isalpha() and 2 <= len(language) <= 3:
             self.metadata["language"] = language
+
+    def _sayings(self) -> dict[str, str]:
+        """Keep what the page tells; return the first address or language of each such element."""
+        told: dict[str, str] = {}
+        for element in self._all(_SAYINGS):
+            tag = element.tag
+            if tag == "meta":
+                for attribute in ("property", "name", "itemprop"):
+                    name = (element.getattr(attribute) or "").strip().lower()
+                    if name:
+                        self._named.setdefault(name, element.getattr("content"))
+            elif tag == "script":
+                self._scripts.append(element)
+            elif tag == "time":
+                self._has_times = True
+            elif tag not in told:
+                told[tag] = element.getattr("lang" if tag == "html" else "href") or ""
+        return told
 
     def links(self) -> tuple[str, ...]:
         """Return the addresses that the page links to."""
         found: dict[str, None] = {}
-        for element in self._all("a[href]"):
-            target = _joined(self._base, element.getattr("href"))
+        tried: set[str] = set()
+        joined = joiner(self._base)
+        for element in self._all(_LINKS):
+            href = element.getattr("href")
+            if href in tried:
+                continue
+            tried.add(href)
+            target = joined(href)
             if target is not None:
                 found[target] = None
                 if len(found) == _MOST_LINKS:
@@ -156,19 +166,15 @@ class _About:
         return None
 
     def _dates(self) -> Iterator[str]:
-        named: dict[str, str] = {}
-        for element in self._all("meta[content]"):
-            for attribute in ("property", "name", "itemprop"):
-                name = (element.getattr(attribute) or "").strip().lower()
-                if name:
-                    named.setdefault(name, element.getattr("content"))
+        named = self._named
         yield from (named[name] for name in _DATE_PROPERTIES if name in named)
-        for script in self._all('script[type="application/ld+json" i]'):
+        for script in self._scripts:
             yield from _published_in(script.text)
         yield from (named[name] for name in ("datepublished", *_DATE_NAMES) if name in named)
-        yield self._attribute('time[itemprop~="datePublished" i]', "datetime")
-        yield self._attribute("time[pubdate]", "datetime")
-        yield self._attribute("article time[datetime]", "datetime")
+        if self._has_times:
+            yield self._attribute('time[itemprop~="datePublished" i]', "datetime")
+            yield self._attribute("time[pubdate]", "datetime")
+            yield self._attribute("article time[datetime]", "datetime")
 
     def _all(self, selector: str) -> Iterator[Any]:
         """Yield the first elements that a selector finds."""
@@ -180,27 +186,6 @@ class _About:
     def _attribute(self, selector: str, name: str) -> str:
         element = self._document.query_selector(selector)
         return "" if element is None else element.getattr(name) or ""
-
-
-def _joined(base: str | None, target: str | None) -> str | None:
-    """Return the absolute address of a link, without its fragment; None: it has none."""
-    if target is None:
-        return None
-    target = target.strip(" \t\r\n\f")
-    if not target or target[0] == "#" or len(target) > _MOST_CHARACTERS:
-        return None
-    target = target.partition("#")[0]
-    if _ADDRESS.fullmatch(target):
-        return target
-    if base and _PATH.fullmatch(target) and (origin := _ORIGIN.match(base)):
-        return origin[0] + target
-    try:
-        address = urljoin(base or "", target)
-        parts = urlsplit(address)
-    except ValueError:
-        return None
-    usable = parts.scheme in ("http", "https") and parts.netloc and "\0" not in address
-    return address if usable and len(address) <= _MOST_CHARACTERS else None
 
 
 def _published_in(script: str) -> Iterator[str]:
@@ -233,30 +218,3 @@ def _time(date: str) -> int | None:
         except ValueError:
             continue
     return None
-
-
-def _tangle(markup: str) -> str | None:
-    """Return why markup must not be parsed: it would take a time that grows with its square."""
-    much = markup.count("<") > _MUCH_MARKUP
-    if _deepest(_TAGS if much else _FORMATTING, markup) > _DEEPEST // (1 if much else 2):
-        return f"its elements stand more than {_DEEPEST // (1 if much else 2):,} deep in each other"
-    if len(markup) > _LONG_TAG:
-        for tag in _TAG.finditer(markup):
-            long = tag.end() - tag.start() > _LONG_TAG
-            if long and len(_QUOTED.sub(" x ", tag[0]).split()) > _MOST_ATTRIBUTES:
-                return f"an element has more than {_MOST_ATTRIBUTES:,} attributes"
-    return None
-
-
-def _deepest(tags: re.Pattern[str], markup: str) -> int:
-    """Return how many elements are open at most."""
-    open_count = deepest = 0
-    for closing, name in tags.findall(markup):
-        if name.lower() in _FLAT:
-            continue
-        open_count += -1 if closing else 1
-        if open_count > deepest:
-            deepest = open_count
-        elif open_count < 0:
-            open_count = 0
-    return deepest
