@@ -12,6 +12,10 @@ DuplicateState = Literal["flagged", "skipped", "orphaned"]
 Policy = Literal["live", "frozen"]
 
 
+# Of a record, not of what stands in it: two sights of one text differ in them.
+PLACE_FIELDS = frozenset(("warc_record_id", "warc_offset"))
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text with its key, as it comes from a caller or a source.
@@ -21,7 +25,7 @@ class Document:
         text: The text. Bytes that are not UTF-8 are surrogate escapes.
         title: Title, where the source knows one.
         collection: Name of the collection it belongs to.
-        metadata: Further fields, JSON values.
+        metadata: Further fields, JSON values. Those of :data:`PLACE_FIELDS` say where it was read.
         position: Number of the record in its source, from 0.
         byte_offset: Where the record begins in its (decompressed) source.
         end_offset: Where the next record begins.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simstore.model import Outcome
+from simstore.model.arriving import PLACE_FIELDS
 from simstore.services.prepare import PreparedBatch
 from simstore.services.screen import Screen
 from simstore.storage import documents, runs
@@ -82,7 +83,8 @@ def decide(
     """Go through the documents in order and say what becomes of each.
 
     A dated record is no update of a document that was seen later: sources may be read in any
-    order.
+    order. A record that differs in its place alone (:data:`~simstore.model.arriving.PLACE_FIELDS`)
+    is none either, and the document keeps the place that its text was taken from.
 
     Args:
         connection: A writer.
@@ -113,9 +115,9 @@ def decide(
         is_older = seen_at < last_seen.get(key, seen_at)
         last_seen[key] = max(seen_at, last_seen.get(key, seen_at))
         if final is not None:
-            same = (final.digest, final.title, final.collection, final.metadata) == (
-                digest, document.title, document.collection, fields,
-            )  # fmt: skip
+            same = (final.digest, final.title, final.collection) == (
+                digest, document.title, document.collection,
+            ) and _same_fields(final.metadata, fields)  # fmt: skip
             known = seen.get(place) == digest or decisions.seen.get(here) == (key, digest)
             is_dated = document.seen_at is not None
             if same or known or (is_dated and is_older):
@@ -161,6 +163,15 @@ def decide(
 
 def _after(one: Origin, other: Origin) -> bool:
     return (one[1] or 0) >= (other[1] or 0)
+
+
+def _same_fields(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    """Return whether metadata are the same, wherever the records stand that they are of."""
+    return one == other or _of_content(one) == _of_content(other)
+
+
+def _of_content(fields: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (fields or {}).items() if name not in PLACE_FIELDS}
 
 
 def _as_stored(row: DocumentRow) -> FinalDocument:

@@ -9,11 +9,11 @@ from simstore.model import Rejection, SourceState
 from simstore.sources.fields import KEY_FIELDS, TEXT_FIELDS, RecordFields, of_table, too_long
 from simstore.sources.looking import reader_label
 from simstore.sources.reader import ReadOptions
-from simstore.sources.source import Record
+from simstore.sources.source import PlainSource, Record
 from simstore.storage.foreign import ForeignQuery
 
 
-class RowsSource:
+class RowsSource(PlainSource):
     """Reads a query's rows, each a record; they are always read from the first.
 
     What the columns mean: :class:`~simstore.sources.fields.RecordFields`. Rows come in no order
@@ -54,14 +54,6 @@ class RowsSource:
     def state(self) -> SourceState:
         """Return what is known of it: how it is read."""
         return SourceState(None, None, b"", reader_label("sql", self._options))
-
-    def has_grown(self, known: SourceState) -> bool:  # noqa: ARG002 - as for other sources
-        """Return False."""
-        return False
-
-    def members(self, position: int = 0, byte_offset: int = 0) -> None:  # noqa: ARG002
-        """Return None."""
-        return
 
     def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:  # noqa: ARG002
         """Yield the records of the rows from ``position`` on."""

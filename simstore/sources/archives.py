@@ -16,7 +16,7 @@ from simstore.model import PassedOver, Rejection, SourceState
 from simstore.sources.looking import look_ahead, read_with, reader_label
 from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.registry import archive_kind, is_known
-from simstore.sources.source import Member, Record
+from simstore.sources.source import Member, PlainSource, Record
 from simstore.sources.streams import SEPARATOR, skip, sought
 from simstore.sources.unpacking import DAMAGE, Expansion, decompressed, guarded
 
@@ -49,8 +49,8 @@ class Archive:
     expansion: Expansion
 
 
-class MemberSource:
-    """A member of an archive, as a source.
+class MemberSource(PlainSource):
+    """A member of an archive, as a source; an archive in it is not read.
 
     Args:
         archive: The archive.
@@ -77,14 +77,6 @@ class MemberSource:
         digest = hashlib.blake2b(place, digest_size=16).digest()
         label = reader_label("member", self._archive.options)
         return replace(whole, head_digest=digest, reader=label)
-
-    def has_grown(self, known: SourceState) -> bool:  # noqa: ARG002 - as for other sources
-        """Return False: archives are written as a whole."""
-        return False
-
-    def members(self, position: int = 0, byte_offset: int = 0) -> None:  # noqa: ARG002
-        """Return None: an archive in an archive is not read."""
-        return
 
     def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:
         """Yield the records from ``position`` on, which begins at ``byte_offset``."""

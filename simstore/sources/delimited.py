@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import sys
-from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,23 +10,25 @@ from typing import Any
 
 from simstore.errors import MissingExtra
 from simstore.model import Rejection
-from simstore.sources.encodings import UTF8, Decoded, decoded_as, recognised
+from simstore.sources.csv_rows import Rows
+from simstore.sources.encodings import (
+    UTF8,
+    Decoded,
+    recognised,
+    wide_encoding,
+)
 from simstore.sources.fields import TEXT_FIELDS, RecordFields
-from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.streams import base_name
-from simstore.sources.unpacking import DamagedStream
-from simstore.text.decoding import UTF8_BOM
 
 _DELIMITERS = ",;\t|"
 _TABBED = (".tsv", ".tab")
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LAST_ASCII = 0x7F
 # Fewer bytes beyond ASCII tell no encoding.
 _TELLING_BYTES = 16
-# Encodings whose line ends are more than one byte, or whose bytes of ASCII may be others.
-_WIDE = ("utf-16", "utf-32", "iso2022")
+# Encodings in which what a byte means depends on those before it.
+_WITH_STATES = ("iso2022",)
 
 
 class DelimitedReader:
@@ -42,15 +41,15 @@ class DelimitedReader:
     longer than ``max_document_bytes``, as after a quote that is never closed, is rejected up to
     its first line end, and reading goes on there.
 
-    A file that begins in another encoding than UTF-8 is read in the one that is recognised, which
-    its documents tell (``encoding``, ``replaced_bytes``); in a file of UTF-8, or where nothing is
-    recognised, a row that is not UTF-8 is rejected.
+    A file that begins in another encoding than UTF-8 is read in the one that its byte order mark
+    tells or that is recognised, which its documents tell (``encoding``, ``replaced_bytes``); in a
+    file of UTF-8, or where nothing is recognised, a row that is not UTF-8 is rejected.
     """
 
     name = "csv"
     suffixes = (".csv", ".tsv", ".tab")
     needs_file = False
-    record_ends = (b"\n",)
+    record_ends = (b"\n", b"\n\0")
 
     def recognises(self, _head: bytes) -> bool:
         """Return False: any text may hold commas."""
@@ -70,7 +69,7 @@ class DelimitedReader:
             offset = len(stream.read(header.size))
         fields = RecordFields(name, options.key_field, options.text_field, options.history_fields)
         names = header.names
-        rows = _Rows(stream, header.delimiter, options.max_document_bytes, header.encoding)
+        rows = Rows(stream, header.delimiter, options.max_document_bytes, header.encoding)
         while (row := rows.next()) is not None:
             end = offset + row.size
             reason = row.reason
@@ -102,35 +101,18 @@ class _Header:
     encoding: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row: its fields, none for a blank line; or why it has none, and its first bytes.
-
-    Attributes:
-        replaced: Bytes that could not be read in the file's encoding.
-    """
-
-    cells: list[str]
-    size: int
-    reason: str | None = None
-    head: bytes = b""
-    replaced: int = 0
-
-
 def _header(request: ReadRequest) -> _Header | str:
     """Return the row of names; or why there is none, which is nothing for an empty file."""
     head, options = request.head, request.options
-    if head.startswith(_UTF16):
-        return "it is UTF-16; save it as UTF-8"
-    encoding = options.encoding
+    encoding = wide_encoding(head) or options.encoding
     if encoding in ("keep", "auto"):
         encoding = _encoding(head)
-    elif encoding.startswith(_WIDE):
+    elif encoding.startswith(_WITH_STATES):
         return f"it is to be {encoding}; save it as UTF-8"
     best: _Header | None = None
     reason = ""
     for delimiter in "\t" if base_name(request.name).lower().endswith(_TABBED) else _DELIMITERS:
-        row = _Rows(io.BytesIO(head), delimiter, len(head), encoding).next()
+        row = Rows(io.BytesIO(head), delimiter, len(head), encoding).next()
         if row is None:
             return ""
         if row.reason is not None or not row.cells:
@@ -154,7 +136,7 @@ def _encoding(head: bytes) -> str:
         return UTF8
     with suppress(MissingExtra):
         found = recognised(b"\n".join(lines))
-        if found is not None and not found.startswith(_WIDE):
+        if found is not None and not found.startswith(_WITH_STATES):
             return found
     return UTF8
 
@@ -177,135 +159,3 @@ def _distinct(names: list[str]) -> list[str]:
             distinct = f"{name}.{number}"
         found[distinct] = None
     return list(found)
-
-
-class _Rows:
-    """Takes rows from a stream one by one, and knows how many bytes each has.
-
-    Args:
-        stream: Bytes from a row's beginning on.
-        delimiter: What separates fields.
-        limit: Longer rows are refused; None: no limit.
-        encoding: That of the bytes, in which a line end is one.
-    """
-
-    def __init__(
-        self,
-        stream: io.BufferedReader | io.BytesIO,
-        delimiter: str,
-        limit: int | None,
-        encoding: str,
-    ) -> None:
-        self._lines = _Lines(stream, limit, encoding)
-        self._delimiter = delimiter
-        # The library has one limit for all readers; ours is told by the lines.
-        csv.field_size_limit(max(csv.field_size_limit(), sys.maxsize if limit is None else limit))
-        self._reader = self._new_reader()
-
-    def next(self) -> _Row | None:
-        """Return the next row; None at the end.
-
-        Of what is no row only the first line is refused; the lines after it are read anew.
-        """
-        lines = self._lines
-        lines.begin()
-        try:
-            cells = next(self._reader)
-        except StopIteration:
-            return None
-        except DamagedStream as error:
-            lines.end()
-            return _Row([], 0, error.reason, lines.head())
-        except _TooLong as error:
-            reason = str(error)
-        except csv.Error as error:
-            unclosed = "unexpected end of data" in str(error)
-            reason = "a quote is not closed" if unclosed else f"not CSV: {error}"
-        else:
-            if lines.is_utf8:
-                return _Row(cells, lines.size, replaced=lines.replaced)
-            return _Row([], lines.size, "not UTF-8", lines.head())
-        head = lines.head()
-        size = lines.keep_first()
-        self._reader = self._new_reader()
-        return _Row([], size, reason, head)
-
-    def head(self) -> bytes:
-        """Return the first bytes of the row that was taken."""
-        return self._lines.head()
-
-    def _new_reader(self) -> Iterator[list[str]]:
-        return csv.reader(self._lines, delimiter=self._delimiter, strict=True)
-
-
-class _TooLong(Exception):
-    """A row is longer than the limit."""
-
-
-class _Lines:
-    """The lines of a stream, of which those of a row can be given back.
-
-    Attributes:
-        size: Bytes of the lines that were taken for this row.
-        is_utf8: They are UTF-8, if they should be.
-        replaced: Bytes of them that could not be read.
-    """
-
-    def __init__(
-        self, stream: io.BufferedReader | io.BytesIO, limit: int | None, encoding: str
-    ) -> None:
-        self.size = self.replaced = 0
-        self.is_utf8 = True
-        self._encoding = encoding
-        self._stream = stream
-        self._limit = limit
-        self._taken: list[tuple[bytes, int]] = []
-        self._given_back: deque[tuple[bytes, int]] = deque()
-        self._ended = False
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        if self._given_back:
-            line, size = self._given_back.popleft()
-        elif self._ended:
-            raise StopIteration
-        else:
-            line, size = read_line(self._stream, self._limit)
-        if not size:
-            raise StopIteration
-        self._taken.append((line, size))
-        self.size += size
-        if self._limit is not None and self.size > self._limit + 2:
-            raise _TooLong(
-                f"the row has more than {self._limit:,} bytes, the limit, or a quote is not closed"
-            )
-        if self._encoding != UTF8:
-            found = decoded_as(line, self._encoding)
-            self.replaced += found.replaced
-            return found.text
-        try:
-            return line.removeprefix(UTF8_BOM).decode("utf-8")
-        except UnicodeDecodeError:
-            self.is_utf8 = False
-            return line.decode("utf-8", "surrogateescape")
-
-    def begin(self) -> None:
-        """Begin a row."""
-        self._taken.clear()
-        self.size, self.replaced, self.is_utf8 = 0, 0, True
-
-    def head(self) -> bytes:
-        """Return the first bytes of the row."""
-        return b"".join(line for line, _ in self._taken[:HEAD_BYTES])[:HEAD_BYTES]
-
-    def keep_first(self) -> int:
-        """Give back all lines of the row but the first; return the bytes of that one."""
-        self._given_back.extendleft(reversed(self._taken[1:]))
-        return self._taken[0][1]
-
-    def end(self) -> None:
-        """Take no more lines."""
-        self._ended = True
-        self._given_back.clear()

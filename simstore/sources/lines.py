@@ -60,8 +60,18 @@ class LinesReader:
             offset = end
 
 
-def read_line(stream: BufferedIOBase, limit: int | None) -> tuple[bytes, int]:
-    """Return a line, cut where it is longer than the limit, and its whole size."""
+def read_line(
+    stream: BufferedIOBase, limit: int | None, line_end: bytes = b"\n"
+) -> tuple[bytes, int]:
+    """Return a line, cut where it is longer than the limit, and its whole size.
+
+    Args:
+        stream: Bytes from a line's beginning on.
+        limit: Most bytes of a line without its end; None: no limit.
+        line_end: LF in the encoding of the bytes; of several bytes in UTF-16 and UTF-32.
+    """
+    if len(line_end) > 1:
+        return _read_wide_line(stream, limit, line_end)
     if limit is None:
         line = stream.readline()
         return line, len(line)
@@ -75,3 +85,28 @@ def read_line(stream: BufferedIOBase, limit: int | None) -> tuple[bytes, int]:
         part = stream.readline(_PIECE)
         size += len(part)
     return (line if size <= limit else line[:limit]), size
+
+
+def _read_wide_line(
+    stream: BufferedIOBase, limit: int | None, line_end: bytes
+) -> tuple[bytes, int]:
+    width = len(line_end)
+    # The byte of LF may be a part of another character, and may be the first of its own.
+    behind = width - 1 if line_end[0] else 0
+    most = None if limit is None else limit + 2 * width
+    kept = bytearray()
+    last = b""
+    size = 0
+    while piece := stream.readline(_PIECE):
+        if behind and piece.endswith(b"\n") and (size + len(piece)) % width == 1:
+            piece += stream.read(behind)
+        size += len(piece)
+        kept += piece if most is None else piece[: max(0, most - len(kept))]
+        last = (last + piece)[-width:]
+        if last == line_end and size % width == 0:
+            break
+    if limit is None or size <= limit:
+        return bytes(kept), size
+    ends = width * (1 + kept.endswith(line_end.replace(b"\n", b"\r") + line_end))
+    within = size == len(kept) and last == line_end and size - ends <= limit
+    return (bytes(kept) if within else bytes(kept[:limit])), size

@@ -10,11 +10,11 @@ from simstore.errors import SourceNotFound
 from simstore.model import SourceState
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
-from simstore.sources.source import Record, Source
+from simstore.sources.source import PlainSource, Record, Source
 from simstore.sources.streams import SEPARATOR
 
 
-class _NamedMember:
+class _NamedMember(PlainSource):
     """A member of an archive that is looked for each time."""
 
     def __init__(self, archive: str, name: str, options: ReadOptions) -> None:
@@ -34,14 +34,6 @@ class _NamedMember:
         for found in self._found():
             return found.state()
         raise SourceNotFound(self.name)
-
-    def has_grown(self, known: SourceState) -> bool:  # noqa: ARG002 - as for other sources
-        """Return False."""
-        return False
-
-    def members(self, position: int = 0, byte_offset: int = 0) -> None:  # noqa: ARG002
-        """Return None."""
-        return
 
     def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:
         """Yield the records of the member."""

@@ -59,6 +59,18 @@ class Source(Protocol):
         """
 
 
+class PlainSource:
+    """A base of sources that are written as a whole, and are no archives."""
+
+    def has_grown(self, known: SourceState) -> bool:  # noqa: ARG002 - as for other sources
+        """Return False."""
+        return False
+
+    def members(self, position: int = 0, byte_offset: int = 0) -> None:  # noqa: ARG002
+        """Return None."""
+        return
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """What stands in an archive.

@@ -121,7 +121,7 @@ def test_nul_bytes_are_text() -> None:
         (b"id,content of it\n1,a\n", "no text: the first row names none of the fields"),
         (b"\n\n", "it is blank"),
         (b'"id,text\n1,a\n', "a quote is not closed"),
-        ("id,text\n".encode("utf-16"), "UTF-16"),
+        ("id,words\n1,a\n".encode("utf-16"), "no text: the first row names none of the fields"),
     ],
 )
 def test_file_whose_first_row_names_no_text_is_one_rejection(data: bytes, reason: str) -> None:
@@ -182,3 +182,37 @@ def test_file_in_another_encoding_is_read_in_the_one_that_is_recognised(encoding
     assert all(
         isinstance(one, Document) and one.metadata == {"encoding": encoding} for one in records
     )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_file_of_utf_16_is_read_on_from_any_row(encoding: str, mark: str) -> None:
+    # Characters of which one byte is that of a line end.
+    texts = ["\u0a0a\u010a\u0a00\u0a01", "two\nlines", "天地, 玄黄", "\u0a0d\u0d0a"]
+    rows = "".join(f'{number},"{text}"\r\n' for number, text in enumerate(texts))
+    data = f"{mark}id,text\r\n{rows}".encode(encoding)
+    records = check_goes_on_anywhere(READER, data)
+    assert documents(records) == [(str(number), text) for number, text in enumerate(texts)]
+    assert all(
+        isinstance(one, Document) and one.metadata == {"encoding": encoding} for one in records
+    )
+    assert records[-1].end_offset == len(data)
+
+
+def test_row_of_utf_16_longer_than_the_limit_is_rejected_alone() -> None:
+    data = f"id,text\n1,{'a' * 5_000}\n2,b\n".encode("utf-16")
+    records = read_stream(READER, data, max_document_bytes=100)
+    assert documents(records) == [("2", "b")]
+    assert rejections(records) == [(0, 2 + 2 * 8)]
+    assert reasons(records)[0].startswith("the row has more than 100 bytes")
+
+
+def test_table_in_gbk_with_quotes_and_bars_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("chardet", reason="needs simstore[web]")
+    # Two of them have the byte of a bar as their second one.
+    path = tmp_path / "a.csv"
+    lines = ["标题,text", *(f'{n},"縷瓅 “天地玄黄”, 宇宙洪荒\n日月盈昃"' for n in range(3))]
+    path.write_bytes("\r\n".join(lines).encode("gbk"))
+    found = [one for one in read_file(path) if isinstance(one, Document)]
+    assert [one.metadata["标题"] for one in found] == ["0", "1", "2"]
+    assert {one.text for one in found} == {"縷瓅 “天地玄黄”, 宇宙洪荒\n日月盈昃"}

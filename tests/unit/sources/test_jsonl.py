@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from simstore.model import Document, Rejection
-from simstore.sources.jsonl import read_jsonl
+from simstore.sources.files import FileSource
+from simstore.sources.jsonl import JsonlReader, read_jsonl
+from simstore.sources.reader import ReadOptions
 
-from .reading import documents, read, reasons, rejections
+from .reading import check_goes_on_anywhere, documents, read, read_stream, reasons, rejections
 
 
 def one(line: str | bytes) -> Document | Rejection:
@@ -150,3 +155,48 @@ def test_line_longer_than_the_limit_is_rejected_and_the_rest_is_read() -> None:
 def test_blank_lines_and_no_lines_are_no_records() -> None:
     assert read(read_jsonl, b"") == []
     assert read(read_jsonl, b"\n \r\n\t\n") == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_file_of_utf_16_is_read_on_from_any_line(encoding: str, mark: str) -> None:
+    objects = [{"id": f"{n}", "text": text} for n, text in enumerate(["\u0a0a\u010a", "天", "c"])]
+    lines = "\n\r\n".join(json.dumps(one, ensure_ascii=False) for one in objects)
+    data = f"{mark}{lines}\nno JSON\n".encode(encoding)
+    assert JsonlReader().recognises(data)
+    records = check_goes_on_anywhere(JsonlReader(), data)
+    assert documents(records) == [("0", "\u0a0a\u010a"), ("1", "天"), ("2", "c")]
+    assert records[0].metadata == {"encoding": encoding}  # type: ignore[union-attr]
+    assert reasons(records) == ["not JSON: Expecting value at column 1"]
+
+
+def test_line_of_utf_16_longer_than_the_limit_is_rejected_alone() -> None:
+    line = json.dumps({"id": "a", "text": "x" * 500})
+    data = f"{line}\r\n{line}\n".encode("utf-16")
+    size = 2 * len(line)
+    read = partial(read_stream, JsonlReader(), data)
+    assert rejections(read(max_document_bytes=size + 2)) == []
+    assert rejections(read(max_document_bytes=size)) == [(0, 0)]
+    assert rejections(read(max_document_bytes=size - 1)) == [(0, 0), (1, 2 + size + 4)]
+
+
+def test_lines_that_are_not_utf_8_are_read_in_the_encoding_that_is_named() -> None:
+    line = '{"id": "%s", "text": "天地玄黄"}\n'
+    data = (line % 1).encode("gbk") + (line % 2).encode() + b'{"text": "\xff\xff"}\n'
+    records = read_stream(JsonlReader(), data, encoding="gb18030")
+    assert documents(records) == [("1", "天地玄黄"), ("2", "天地玄黄")]
+    assert [one.metadata for one in records[:2]] == [{"encoding": "gb18030"}, {}]  # type: ignore[union-attr]
+    assert reasons(records) == ["not UTF-8 at byte 10"]
+    assert len(reasons(read_stream(JsonlReader(), data))) == 2
+
+
+def test_file_of_utf_16_that_has_grown_is_read_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes('{"text": "a"}\n'.encode("utf-16-le"))
+    source = FileSource(str(path), ReadOptions())
+    (first,) = source.records()
+    known = replace(source.state(), position=1, byte_offset=first.end_offset or 0)
+    assert not FileSource(str(path), ReadOptions()).has_grown(known)
+    with path.open("ab") as file:
+        file.write('{"text": "b"}\n'.encode("utf-16-le"))
+    assert FileSource(str(path), ReadOptions()).has_grown(known)

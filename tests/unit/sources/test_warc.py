@@ -332,3 +332,32 @@ def test_revisits_move_the_last_sight_of_what_is_stored(tmp_path: Path) -> None:
         dates = ("2026-04-01T12:00:00Z", "2026-05-04T12:00:00Z", "2026-05-02T13:00:00Z")
         assert revisited(store, tmp_path, *dates) == (NOON + 3 * 86_400, 4)
         assert len(store) == 1
+
+
+def test_page_crawled_again_with_its_text_is_unchanged_and_keeps_its_place(tmp_path: Path) -> None:
+    urls = ["http://e.example/a", "http://e.example/b"]
+    for number, day in enumerate(["2026-05-01", "2026-05-03", "2026-05-02"]):
+        archive = Archive()
+        # Each archive has its records elsewhere.
+        for url in urls[number % 2 :] + urls[: number % 2]:
+            text = b"<p>other by now" if (number, url) == (1, urls[1]) else b"<p>a text"
+            archive.add(payload=text, url=url, warc={"WARC-Date": f"{day}T12:00:00Z"})
+        (tmp_path / f"{day}.warc").write_bytes(archive.data)
+    ids = [
+        [one.metadata["warc_record_id"] for one in read((tmp_path / f"{day}.warc").read_bytes())]
+        for day in ("2026-05-01", "2026-05-03")
+    ]
+    with Store.create(tmp_path / "s.db") as store:
+        assert store.ingest([str(tmp_path / "2026-05-01.warc")]).added == 2
+        second = store.ingest([str(tmp_path / "2026-05-03.warc")])
+        assert (second.unchanged, second.updated) == (1, 1)
+        # Between two sights of one text, and before the sight of the other.
+        assert store.ingest([str(tmp_path / "2026-05-02.warc")]).unchanged == 2
+        same, changed = (store.seen(url) for url in urls)
+        assert same is not None
+        assert changed is not None
+        day = 86_400
+        assert (same.last_seen - same.first_seen, changed.last_seen) == (2 * day, NOON + 2 * day)
+        first, other = (store.show(url) for url in urls)
+        assert (first.metadata["warc_record_id"], first.revision) == (ids[0][0], 1)
+        assert (other.metadata["warc_record_id"], other.revision) == (ids[1][0], 2)
