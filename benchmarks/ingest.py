@@ -32,7 +32,7 @@ from simstore import Store
 
 Add = Callable[[str, str], object]
 TRANSACTION = 1_000
-# Documents from which on a store is also filled without texts.
+# Documents from which on a store is filled without texts.
 LARGE = 1_000_000
 KINDS: dict[str, dict[str, Any]] = {
     "simstore, web, both channels, texts kept": {},
@@ -102,6 +102,9 @@ FILLERS: dict[str, Callable[[Path, Path, str], None]] = {
     **dict.fromkeys(KINDS, fill_simstore),
 }
 FLOOR = next(iter(FILLERS))
+# Large stores are filled without texts alone.
+LARGE_KINDS = (FLOOR, WITHOUT_TEXTS)
+SMALL_KINDS = [name for name in FILLERS if name != WITHOUT_TEXTS]
 
 
 def filled(name: str, source: Path, place: Path) -> Filled:
@@ -152,7 +155,7 @@ def bulk(report: Report, folder: Path, counts: list[int]) -> None:
         size = write_corpus(source, count)
         floor = 0.0
         for name in FILLERS:
-            if name == WITHOUT_TEXTS and count < LARGE:
+            if name not in (LARGE_KINDS if count >= LARGE else SMALL_KINDS):
                 continue
             place = folder / f"store-{len(table.rows)}.db"
             took: Filled = alone(filled, name, source, place)
