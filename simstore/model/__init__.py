@@ -30,6 +30,14 @@ from simstore.model.asking import (
     SampleExplanation,
     SampleResult,
 )
+from simstore.model.check import (
+    CheckedPaper,
+    CheckedPassage,
+    CheckOptions,
+    Copy,
+    SourceShare,
+    Totals,
+)
 from simstore.model.comparing import (
     ComparedText,
     Comparison,
@@ -61,6 +69,9 @@ from simstore.model.upkeep import (
 )
 
 __all__ = [
+    "CheckOptions",
+    "CheckedPaper",
+    "CheckedPassage",
     "Cluster",
     "ClusterMember",
     "ClusterMerge",
@@ -68,6 +79,7 @@ __all__ = [
     "Clustering",
     "ComparedText",
     "Comparison",
+    "Copy",
     "Document",
     "Duplicate",
     "DuplicateState",
@@ -93,11 +105,13 @@ __all__ = [
     "SampleResult",
     "Seen",
     "SeenState",
+    "SourceShare",
     "SourceState",
     "StoreStatistics",
     "StoredDocument",
     "StoredRejection",
     "Story",
+    "Totals",
     "Version",
     "VocabularyStatus",
     "VocabularyTerm",

@@ -1,9 +1,8 @@
-"""Office documents: the text of .docx and .pdf files, and of Markdown."""
+"""Office documents: the text of .docx files, and of Markdown; .pdf: :mod:`~.pdf`."""
 
 from __future__ import annotations
 
 import io
-import logging
 import re
 import zipfile
 import zlib
@@ -107,73 +106,13 @@ class DocxReader:
             zipfile.BadZipFile, ValueError, SyntaxError, RuntimeError, OSError, EOFError,
             NotImplementedError, zlib.error,
         ) as error:  # fmt: skip
-            yield _refused(request, size, f"no .docx file: {_one_line(error)}")
+            yield refused(request, size, f"no .docx file: {_one_line(error)}")
             return
         if not roots:
-            yield _refused(request, size, "no .docx file: it has no word/document.xml")
+            yield refused(request, size, "no .docx file: it has no word/document.xml")
             return
         text = "\n".join(line for root in roots for line in _paragraphs(root))
-        yield _document(request, size, text, title)
-
-
-class PdfReader:
-    """Reads the text layer of .pdf files: a document whose key is the file's name.
-
-    A file without one, as scanners make it, is rejected.
-    """
-
-    name = "pdf"
-    suffixes = (".pdf",)
-    needs_file = True
-    record_ends = ()
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether the bytes begin as every PDF file does."""
-        return head.startswith(b"%PDF-")
-
-    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the document.
-
-        Raises:
-            MissingExtra: pypdf is not installed.
-        """
-        if request.position:
-            return
-        try:
-            import pypdf
-        except ImportError:
-            raise MissingExtra("reading .pdf files", "office") from None
-        # It tells of each irregularity that it gets over.
-        logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-        size = stream.seek(0, io.SEEK_END)
-        stream.seek(0)
-        try:
-            file = pypdf.PdfReader(stream)
-            if file.is_encrypted and not file.decrypt(""):
-                yield _refused(request, size, "it is encrypted, and asks for a password")
-                return
-            text = _pages_text(file, request.options.max_document_bytes)
-            title = file.metadata.title if file.metadata else None
-        except Exception as error:
-            # Of a damaged file it raises whatever its code comes upon.
-            yield _refused(request, size, f"the file is damaged: {_one_line(error)}")
-            return
-        if not text.strip():
-            yield _refused(request, size, "no text layer: its pages are pictures")
-            return
-        yield _document(request, size, text, title)
-
-
-def _pages_text(file: Any, limit: int | None) -> str:
-    """Return the text of all pages, or of so many that the limit is passed."""
-    texts: list[str] = []
-    length = 0
-    for page in file.pages:
-        texts.append(page.extract_text().strip())
-        length += len(texts[-1])
-        if limit is not None and length > limit:
-            break
-    return "\n".join(texts)
+        yield document_of(request, size, text, title)
 
 
 def _part(package: zipfile.ZipFile, name: str, request: ReadRequest) -> bytes:
@@ -220,16 +159,18 @@ def _paragraphs(root: Element) -> Iterator[str]:
         waiting.extend(reversed(element))
 
 
-def _document(request: ReadRequest, size: int, text: str, title: Any) -> Record:
+def document_of(request: ReadRequest, size: int, text: str, title: Any) -> Record:
+    """Return the document of a file of so many bytes; or why its text is not taken."""
     text = well_formed(text)
     limit = request.options.max_document_bytes
     if limit is not None and len(text.encode()) > limit:
-        return _refused(request, size, f"the text has more bytes than the limit of {limit:,}")
+        return refused(request, size, f"the text has more bytes than the limit of {limit:,}")
     line = " ".join(well_formed(str(title or "")).replace("\x00", "\ufffd").split())
     return Document(request.name, text, line or None, position=0, byte_offset=0, end_offset=size)
 
 
-def _refused(request: ReadRequest, size: int, reason: str) -> Rejection:
+def refused(request: ReadRequest, size: int, reason: str) -> Rejection:
+    """Return why the document of a file of so many bytes is not taken."""
     return Rejection(request.name, 0, 0, size, reason, request.head[:HEAD_BYTES])
 
 

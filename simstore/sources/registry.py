@@ -12,7 +12,8 @@ from simstore.sources.columnar import ArrowReader, ParquetReader
 from simstore.sources.delimited import DelimitedReader
 from simstore.sources.jsonl import JsonlReader
 from simstore.sources.lines import LinesReader
-from simstore.sources.office import DocxReader, MarkdownReader, PdfReader
+from simstore.sources.office import DocxReader, MarkdownReader
+from simstore.sources.pdf import PdfReader
 from simstore.sources.plain import PlainReader
 from simstore.sources.reader import Reader, ReadOptions
 from simstore.sources.streams import STANDARD_INPUT, base_name

@@ -16,7 +16,8 @@ from reportlab.pdfgen.canvas import Canvas
 from simstore.model import Document, PassedOver, Rejection
 from simstore.sources.encodings import codec_named, declared_encoding, decoded
 from simstore.sources.http_bodies import Response, UnreadableBody, parse_response, plain_body
-from simstore.sources.office import DocxReader, MarkdownReader, PdfReader
+from simstore.sources.office import DocxReader, MarkdownReader
+from simstore.sources.pdf import PdfReader
 from simstore.sources.reader import Reader, ReadOptions, ReadRequest
 from simstore.sources.source import Record
 from simstore.sources.warc import WarcReader

@@ -14,8 +14,9 @@ from pypdf import PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
 from simstore.errors import MissingExtra
-from simstore.model import Document
-from simstore.sources.office import DocxReader, MarkdownReader, PdfReader
+from simstore.model import Document, Rejection
+from simstore.sources.office import DocxReader, MarkdownReader
+from simstore.sources.pdf import PdfReader
 
 from .reading import documents, read_file, read_stream, reasons
 
@@ -163,6 +164,51 @@ def test_pdf_that_cannot_be_used_is_rejected(data: bytes, reason: str) -> None:
 
 def test_pdf_that_is_encrypted_without_a_password_is_read() -> None:
     assert one(read_stream(PdfReader(), encrypted(""))).text == "secret"
+
+
+def hostile_pdf(depth: int) -> bytes:
+    """Return a small file whose page shows a form ten times, which shows another ten times..."""
+    names = [f"/F{number} {number + 4} 0 R" for number in range(depth)]
+    resources = f"<< /XObject << {' '.join(names)} >> >>"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Resources {resources} "
+        "/Contents 4 0 R >>",
+    ]
+    for number in range(depth):
+        content = f"/F{number + 1} Do " * 10 if number + 1 < depth else "BT (x) Tj ET"
+        objects.append(
+            f"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources {resources} "
+            f"/Length {len(content)} >>\nstream\n{content}\nendstream"
+        )
+    data, places = b"%PDF-1.4\n", []
+    for number, one_object in enumerate(objects, start=1):
+        places.append(len(data))
+        data += f"{number} 0 obj\n{one_object}\nendobj\n".encode()
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    head = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+    trailer = f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(data)}\n%%EOF"
+    return data + (head + trailer).encode()
+
+
+def test_pdf_that_would_take_hours_is_rejected_and_the_next_one_is_read() -> None:
+    reader = PdfReader(most_seconds=1)
+    assert len(hostile_pdf(12)) < 5_000
+    assert one(read_stream(reader, hostile_pdf(2))).text.count("x") == 10
+    (found,) = read_stream(reader, hostile_pdf(12))
+    assert isinstance(found, Rejection)
+    assert found.reason == "reading it takes more than 1 s of processor time"
+    assert (found.end_offset, found.head[:5]) == (len(hostile_pdf(12)), b"%PDF-")
+    assert one(read_stream(reader, made_pdf([["a page"]]))).text == "a page"
+
+
+def test_pdf_whose_reader_ends_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = PdfReader()
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.setenv("PYTHONHOME", "nowhere")
+    (found,) = reasons(read_stream(reader, made_pdf([["a page"]])))
+    assert found.startswith("the library that reads it ended by itself (status ")
 
 
 def test_markdown_is_text_without_its_front_matter() -> None:

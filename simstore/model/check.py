@@ -1,0 +1,189 @@
+"""A paper that was checked: which of its passages are in stored documents, and where there.
+
+Places are spans [start, end) in characters (code points) of a text as it was given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Evidence = Literal["text", "anchors", "simhash"]
+PassageKind = Literal["high", "moderate", "none"]
+ExcludedAs = Literal["quotation", "bibliography"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """How to check a paper.
+
+    Attributes:
+        high: Least similarity of a highly similar passage, 0 to 1.
+        moderate: Least similarity of a moderately similar passage, 0 to ``high``; what is less
+            similar is not told of.
+        min_words: Shortest copied stretch that is told of, in words of a script with blanks
+            between words; None: the length that the passage index guarantees to find.
+        min_characters: The same in characters of a script without blanks.
+        exclude: Keys of documents, or patterns of keys with ``*`` and ``?``, that are no sources:
+            the author's own earlier work.
+        exclude_quotations: Leave what stands in quotation marks out of the passages' classes.
+        exclude_bibliography: Leave the list of references at the end out of them.
+        include_self: A stored document with the paper's own key is a source too.
+        fast: Stop at the first source of each passage; which of several that is, is not said.
+        by: What a passage is: a sentence, or a window.
+        window: Characters a window.
+        channels: By which to look: ``anchors``, and ``simhash`` where the passage index has
+            fingerprints.
+    """
+
+    high: float = 0.8
+    moderate: float = 0.5
+    min_words: int | None = None
+    min_characters: int | None = None
+    exclude: tuple[str, ...] = ()
+    exclude_quotations: bool = False
+    exclude_bibliography: bool = False
+    include_self: bool = False
+    fast: bool = False
+    by: Literal["sentences", "window"] = "sentences"
+    window: int = 30
+    channels: tuple[str, ...] = ("anchors",)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A stretch of the paper, and the stretch of a source that it is like.
+
+    Attributes:
+        start: Where it begins in the paper.
+        end: Where it ends in the paper.
+        source_key: Key of the source.
+        source_document_id: The source's place in the order of ingest.
+        source_start: Where it begins in the source.
+        source_end: Where it ends in the source.
+        similarity: Share of the units of both stretches that they have in common in one order,
+            0 to 1, where the evidence is ``text``; else an estimate.
+        evidence: ``text``: both texts were aligned; ``anchors``: the store keeps no text, and the
+            places of common runs were aligned; ``simhash``: the fingerprints of two passages.
+        blocks: The stretches that are the same in both, in order: start and end in the paper,
+            start and end in the source. Empty where the evidence is ``simhash``.
+        source_text: The source's stretch; None where the store keeps no text.
+    """
+
+    start: int
+    end: int
+    source_key: str
+    source_document_id: int
+    source_start: int
+    source_end: int
+    similarity: float
+    evidence: Evidence
+    blocks: tuple[tuple[int, int, int, int], ...] = ()
+    source_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPassage:
+    """A sentence or window of the paper; all of them together are the paper but for blanks.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends.
+        similarity: How like the stretch of its best copy it is, 0 to 1: twice the units that they
+            have in common, in one order, by the units of both. 0 without a copy.
+        kind: ``high``, ``moderate`` or ``none``, by the options' limits.
+        copy: Which of the paper's copies is the best one; None without one.
+        excluded: Why it does not count; None where it does.
+    """
+
+    start: int
+    end: int
+    similarity: float
+    kind: PassageKind
+    copy: int | None = None
+    excluded: ExcludedAs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceShare:
+    """A source, and how much of the paper is from it; overlapping copies count once.
+
+    Attributes:
+        key: Its key.
+        title: Its title, where it has one.
+        document_id: Its place in the order of ingest.
+        characters: Characters of the paper that are in copies from it.
+        share: The same as a share of the paper's characters, 0 to 1.
+        copies: Copies from it.
+    """
+
+    key: str
+    title: str | None
+    document_id: int
+    characters: int
+    share: float
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """A paper in numbers. Characters are counted without white space.
+
+    Attributes:
+        characters: Characters of the paper.
+        copied: Characters in copies, from excluded sources too; what several sources have counts
+            once.
+        share: copied / characters; 0 for an empty paper.
+        share_without_quotations: The same where nothing in quotation marks counts as copied.
+        share_without_excluded: The same without all that the options exclude: sources, and
+            quotations and bibliography where they say so.
+        largest_source_share: Share of the source with the most characters, of those that are not
+            excluded.
+        high: Passages of high similarity that are not excluded.
+        moderate: Passages of moderate similarity that are not excluded.
+        none: The other passages that are not excluded.
+    """
+
+    characters: int
+    copied: int
+    share: float
+    share_without_quotations: float
+    share_without_excluded: float
+    largest_source_share: float
+    high: int
+    moderate: int
+    none: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPaper:
+    """A paper and what was found.
+
+    Attributes:
+        key: The paper's key.
+        title: Its title, where it has one.
+        text: Its text.
+        passages: In the order of the text.
+        copies: In the order of the paper, then of similarity, the highest first.
+        sources: By their characters, the most first.
+        totals: The paper in numbers.
+        method: How it was looked for, in a sentence.
+        guarantee: What is surely found, in a sentence.
+        verified_by: ``text``: copies are aligned texts; ``positions``: the store keeps no text,
+            and only places are known.
+        high: Least similarity of a highly similar passage, as it was asked for.
+        moderate: Least similarity of a moderately similar passage, as it was asked for.
+    """
+
+    key: str
+    title: str | None
+    text: str
+    passages: tuple[CheckedPassage, ...]
+    copies: tuple[Copy, ...]
+    sources: tuple[SourceShare, ...]
+    totals: Totals
+    method: str
+    guarantee: str
+    verified_by: Literal["text", "positions"]
+    high: float = 0.8
+    moderate: float = 0.5
