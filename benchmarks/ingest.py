@@ -29,6 +29,7 @@ from corpus import documents
 from results import Report, figure, parser
 
 from simstore import Store
+from simstore.compiled import leave_out_blas
 
 Add = Callable[[str, str], object]
 TRANSACTION = 1_000
@@ -67,6 +68,8 @@ def write_corpus(path: Path, count: int) -> int:
 
 
 def fill_simstore(source: Path, place: Path, kind: str) -> None:
+    # As the command line does: of SciPy, which peers need, nothing is used here.
+    leave_out_blas()
     with Store.create(place, **KINDS[kind]) as store:
         store.ingest([str(source)])
 

@@ -172,13 +172,14 @@ def scan_texts(texts: Sequence[str], normalization: Normalization, cut: Cut) -> 
         normalization: Their form.
         cut: How to cut, but that ``case`` and ``scripts`` are the normalization's.
     """
-    # Chinese scripts are folded by phrases: such texts are brought into their form before.
-    tables = form_tables(
-        normalization if normalization.han == "keep" else replace(normalization, han="keep")
-    )
     cut = Cut(cut.digits, normalization.case == "fold", True, cut.pairs, cut.apart)
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     formed = np.array([not text.isascii() for text in texts], bool)
+    # Chinese scripts are folded by phrases: such texts are brought into their form before.
+    tables = form_tables(
+        normalization if normalization.han == "keep" else replace(normalization, han="keep"),
+        of_ascii=not formed.any(),
+    )
     if normalization.han == "keep" and formed.any():
         formed &= depends_on_neighbours(*joined(encoded), tables.forms)
     for place in np.flatnonzero(formed).tolist():
