@@ -31,10 +31,6 @@ WHY: dict[str, str] = {
     "clusters after": (
         "not profiled at this size yet; the tests of the project ran on the other processor."
     ),
-    "build, durable, 1,000,000": (
-        "in this run the garbage collector walked the millions of objects of another index; alone "
-        "it is 490,000 rows/s, and the script keeps them apart since."
-    ),
     "removing": "the tests of the project ran on the other processor meanwhile.",
     "one query, from the pages, vs FAISS Flat, 10,000,000": (
         "most of a query from the file are the calls of SQLite and NumPy; 300 × would leave them "

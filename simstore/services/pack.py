@@ -31,7 +31,7 @@ _TAIL_SHARE = 8
 _GONE_SHARE = 20
 _DROP_PAGES = 20_000
 # Bytes of band hashes that are held at a time.
-_HELD_BYTES = 256 << 20
+_HELD_BYTES = 96 << 20
 
 Progress = Callable[[int, int], None]
 
@@ -142,20 +142,25 @@ def _bands(
     opened: OpenStore, scheme_id: int, building: LayoutRow, first: int, end: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return the numbers of the sketches to pack, and their hashes of some bands."""
-    numbers, hashes = [np.empty(0, np.int64)], [np.empty((0, end - first), np.uint64)]
+    # A row for each sketch, less those that are empty, or have gone since they were counted.
+    numbers = np.empty(building.packed_count, np.int64)
+    hashes = np.empty((building.packed_count, end - first), np.uint64)
+    filled = 0
     with opened.database.read() as connection:
         for some, packed in sketches.read_after(connection, scheme_id, 0, building.packed_to):
             try:
                 values = unpack_sketches(packed)
             except ValueError as error:
                 raise CorruptStore(opened.database.label, str(error)) from error
-            numbers.append(some)
+            part = slice(filled, filled + len(some))
+            filled = part.stop
+            numbers[part] = some
             # The hash of a band does not depend on its place.
             rows = building.layout.rows
-            hashes.append(
-                band_values(values[:, first * rows : end * rows], BandLayout(end - first, rows))
+            hashes[part] = band_values(
+                values[:, first * rows : end * rows], BandLayout(end - first, rows)
             )
-    return np.concatenate(numbers), np.concatenate(hashes)
+    return numbers[:filled], hashes[:filled]
 
 
 def _is_building(connection: Connection, scheme_id: int, building: LayoutRow) -> bool:
