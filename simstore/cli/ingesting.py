@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simstore.cli.bars import bar_of, ingest_columns, shows_bars, start
 from simstore.cli.keys import tell_orphans, tell_unflagged
-from simstore.cli.options import is_quiet, log
+from simstore.cli.options import log
 from simstore.cli.output import progress
 from simstore.errors import printable
 
@@ -159,30 +159,12 @@ def report(summary: IngestSummary, stopping: list[int]) -> None:
 @contextmanager
 def ingest_progress() -> Iterator[Show]:
     """Show how far an ingest is: a bar on a terminal, else a line every ten seconds."""
-    if is_quiet() or not sys.stderr.isatty():
+    if not shows_bars():
         lines = ProgressLines(time.monotonic, lambda line: log.info("%s", line))
         yield lines.show
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-
-    with Progress(
-        TextColumn("ingest"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TextColumn("{task.description}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
+    with bar_of(*ingest_columns()) as bar:
+        start(bar)
         task = bar.add_task("", total=None)
 
         def show(state: IngestProgress) -> None:

@@ -9,13 +9,17 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from simstore.cli.options import is_quiet, log, logs_json, store_place
+from simstore.cli.bars import bar_of, shows_bars, start
+from simstore.cli.options import log, logs_json, store_place
 from simstore.errors import InvalidParameter, StorageError, printable
 from simstore.reports import times
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -86,35 +90,30 @@ def progress(description: str, *, in_bytes: bool = False, at_once: bool = True) 
         in_bytes: Amounts are bytes.
         at_once: Show a bar before the first amount is known.
     """
-    if is_quiet() or not sys.stderr.isatty():
+    if not shows_bars():
         yield lambda _done, _total: None
         return
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         DownloadColumn,
         MofNCompleteColumn,
-        Progress,
         TextColumn,
         TimeRemainingColumn,
     )
 
     amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        amount,
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        tasks = [bar.add_task(description, total=None)] if at_once else []
+    columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn())
+    with bar_of(*columns) as bar:
+        tasks: list[TaskID] = []
 
         def update(done: int, total: int | None) -> None:
             if not tasks:
+                start(bar)
                 tasks.append(bar.add_task(description, total=None))
             bar.update(tasks[0], completed=done, total=total)
 
+        if at_once:
+            update(0, None)
         yield update
 
 

@@ -182,7 +182,7 @@ def _tell(
         observer.on_pass_over(part)
     for name, mark in batch.marks.items():
         if mark.ends:
-            run.finished_bytes += mark.source.bytes_read
+            run.finished_bytes += mark.bytes_read
             if mark.is_member:
                 # An archive may have very many.
                 run.forget(name)
@@ -190,7 +190,7 @@ def _tell(
 
 def _tell_progress(run: Run, batch: Batch, observer: Observer) -> None:
     """Tell how far the run is after the last batch of a transaction."""
-    under_way = [mark.source.bytes_read for mark in batch.marks.values() if not mark.ends]
+    under_way = [mark.bytes_read for mark in batch.marks.values() if not mark.ends]
     counts = run.counts
     observer.on_progress(
         IngestProgress(

@@ -23,6 +23,7 @@ class Mark:
         ends: The source was read to its end.
         is_archive: It is an archive, whose members have marks of their own.
         is_member: It is a member of one.
+        bytes_read: Stored bytes of the source that were read when the batch was full.
     """
 
     source: Source
@@ -31,6 +32,7 @@ class Mark:
     ends: bool = False
     is_archive: bool = False
     is_member: bool = False
+    bytes_read: int = 0
 
 
 @dataclass(slots=True)
@@ -93,9 +95,17 @@ def batches_of_sources(
     cutter = _Cutter(state_of, most, strict=strict)
     with suppress(_Refused):
         for source in sources:
-            yield from cutter.read(source)
+            for batch in cutter.read(source):
+                yield _noted(batch)
     if cutter.batch.marks:
-        yield cutter.batch
+        yield _noted(cutter.batch)
+
+
+def _noted(batch: Batch) -> Batch:
+    """Note how far the sources are read: while it is written, they are read on."""
+    for mark in batch.marks.values():
+        mark.bytes_read = mark.source.bytes_read
+    return batch
 
 
 class _Refused(Exception):

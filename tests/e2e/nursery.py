@@ -99,7 +99,8 @@ def _import_everything() -> Any:
         if module.name.startswith(("utf", "ascii", "latin", "idna")):
             importlib.import_module(f"encodings.{module.name}")
     for module in pkgutil.walk_packages(simstore.__path__, "simstore."):
-        if "migrations" not in module.name:
+        # An integration needs the program that it is for.
+        if not module.name.startswith(("simstore.migrations", "simstore.integrations.")):
             importlib.import_module(module.name)
     late = ("alembic.command", "numpy.ma", "rich.console", "rich.table", "click.shell_completion")
     for name in (*late, "jobs"):

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from simstore.cli import ingesting, main
 from simstore.cli.ingesting import ProgressLines
 from simstore.model import IngestProgress
 
@@ -30,3 +37,20 @@ def test_line_of_a_stream_tells_no_time_left() -> None:
     now = 7_200.0
     lines.show(IngestProgress("-", 0, None, 10, 0))
     assert said == ["ingest: 0.0 MB, 0.0 MB/s, 10 documents, 0/s, 0 rejected"]
+
+
+def test_without_a_terminal_progress_comes_as_log_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingesting, "_SECONDS_BETWEEN_LINES", 0.0)
+    source = tmp_path / "pages.jsonl"
+    source.write_text('{"key": "a", "text": "one"}\nbroken\n', "utf-8")
+    done = CliRunner().invoke(main, ["--db", str(tmp_path / "s.db"), "ingest", str(source)])
+    assert done.exit_code == 5
+    assert done.stdout == "1 added, 0 updated, 0 unchanged, 0 exact duplicates, 1 rejected\n"
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("ingest:")]
+    assert re.fullmatch(
+        r"ingest: 0\.0 MB of 0\.0 MB \(100 %\), [\d.]+ MB/s, 1 documents, [\d,]+/s, 1 rejected, "
+        r"0:00:00 left",
+        line,
+    )
