@@ -33,6 +33,7 @@ PAGE = REPOSITORY / "docs" / "benchmarks.md"
 PARTS = (
     "fingerprinting",
     "ingest",
+    "shares",
     "document_store",
     "living",
     "startup",

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simstore.sources.files import FileSource
+from simstore.sources.reader import ReadOptions
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
@@ -194,3 +197,16 @@ def test_month_is_filled_in_between_its_marks_and_nowhere_else(part: Any) -> Non
     day = month.Figures(3, 9, 1, 2, 3, 4, 5, 1234, 7, 8, 5_600_000, 0.25, 0.01, 1.5)
     row = month.table([day]).splitlines()[-1]
     assert row == "| 3 | 9 | 1 | 2 | 3 | 4 | 5 | 1,234 | 7 | 8 | 5.6 | 0.25 | 0.01 | 1.50 |"
+
+
+def test_sources_of_the_shares_hold_the_same_texts(part: Any, tmp_path: Path) -> None:
+    shares = part("shares")
+    texts = [(f"doc-{number}", f"some {number} words of a text " * 30) for number in range(3)]
+    for name in ("article.txt", "a.jsonl", "crawl.warc"):
+        write = {".txt": shares.write_article_file, ".jsonl": shares.write_jsonl}
+        write.get(Path(name).suffix, shares.write_warc)(tmp_path / name, texts)
+        found = list(FileSource(str(tmp_path / name), ReadOptions()).records())
+        assert [one.key.rpartition("/")[2] for one in found] == [key for key, _ in texts]
+        for one, (_, text) in zip(found, texts, strict=True):
+            assert set(text.split()) <= set(one.text.replace(".", " ").split())
+            assert "Section" not in one.text
