@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.shingle_sets import ShingleSets, mix
+from simstore.fingerprint.shingle_sets import ShingleSets
+from simstore.text.mixing import mix
 
 VALUES = 128
 

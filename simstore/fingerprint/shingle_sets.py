@@ -15,13 +15,10 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from simstore.text.mixing import GAMMA, mix
+
 SHINGLE_TOKENS = 3
 
-# Odd constants of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
-# generators, OOPSLA 2014, section 5).
-GAMMA = np.uint64(0x9E3779B97F4A7C15)
-MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX_2 = np.uint64(0x94D049BB133111EB)
 _NONE = np.empty(0, np.int64)
 
 
@@ -107,10 +104,3 @@ def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     is_first = np.ones(len(ordered), bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
     return ordered[is_first]
-
-
-def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the values with their bits mixed, one to one (the last step of splitmix64)."""
-    values = (values ^ (values >> np.uint64(30))) * MIX_1
-    values = (values ^ (values >> np.uint64(27))) * MIX_2
-    return values ^ (values >> np.uint64(31))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simstore.compiled import Kernel
-from simstore.fingerprint.shingle_sets import GAMMA, MIX_1, MIX_2
+from simstore.text.mixing import GAMMA, MIX_1, MIX_2
 
 _U0 = np.uint64(0)
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)

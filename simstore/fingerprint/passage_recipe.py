@@ -1,0 +1,124 @@
+"""What a passage index keeps of a text: its passages as spans, and its anchors.
+
+The recipe is a contract, like a scheme: an index keeps it, with a digest of what becomes of texts
+of ours, and is refused where that comes out otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, SchemeMismatch
+from simstore.fingerprint.scheme import KNOWN_TEXTS
+from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, Winnowing, anchors
+from simstore.text.located import located_units
+from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.passages import DEFAULT_WINDOW, sentences, windows
+
+Cut = Literal["sentences", "window"]
+_VERSION = 1
+# Longer anchors are given as so long: a gram of words with much between them.
+MOST_LENGTH = (1 << 16) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedText:
+    """A text as a passage index keeps it.
+
+    Attributes:
+        spans: First code point of each passage, and the one after its last; int32, shape (n, 2).
+        hashes: Hash of each anchor, 40 bits; uint64, shape (anchors,).
+        starts: Its first code point, not descending; int32.
+        lengths: Its code points, at most 65,535; int32.
+    """
+
+    spans: NDArray[np.int32]
+    hashes: NDArray[np.uint64]
+    starts: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRecipe:
+    """How a text is cut into passages, and which anchors it has.
+
+    Attributes:
+        cut: ``sentences``, or ``window``: of about so many characters.
+        window: Characters of a window; of no account for sentences.
+        winnowing: How long anchors are, and the runs that are certain to be found by them.
+        normalization: The form in which units are compared.
+
+    Raises:
+        InvalidParameter: Another cut, or a window of less than one character.
+    """
+
+    cut: Cut = "sentences"
+    window: int = DEFAULT_WINDOW
+    winnowing: Winnowing = DEFAULT_WINNOWING
+    normalization: Normalization = DEFAULT
+
+    def __post_init__(self) -> None:
+        if self.cut not in get_args(Cut):
+            raise InvalidParameter(f"passages {self.cut!r}: choose sentences or window")
+        if self.window < 1:
+            raise InvalidParameter(f"windows of {self.window} characters: at least 1")
+
+    def index(self, text: str) -> IndexedText:
+        """Return what an index keeps of a text."""
+        units = located_units(text, self.normalization)
+        chosen = anchors(units, self.winnowing)
+        starts = units.starts[chosen.first]
+        lengths = np.minimum(units.ends[chosen.last] - starts, MOST_LENGTH)
+        return IndexedText(self.spans(text), chosen.hashes, starts, lengths)
+
+    def spans(self, text: str) -> NDArray[np.int32]:
+        """Return the passages of a text, shape (n, 2)."""
+        found = sentences(text) if self.cut == "sentences" else windows(text, self.window)
+        return np.array(found, np.int32).reshape(-1, 2)
+
+    def record(self) -> dict[str, Any]:
+        """Return the recipe as a store keeps it, JSON values."""
+        return {
+            "version": _VERSION,
+            "cut": self.cut,
+            "window": self.window,
+            "winnowing": asdict(self.winnowing),
+            "normalization": self.normalization.parameters(),
+            "known_answer": _known_answer(self),
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return the recipe that a store keeps.
+
+        Raises:
+            SchemeMismatch: This installation makes other anchors.
+            MissingExtra: Chinese scripts are folded, and OpenCC is not installed.
+        """
+        recipe = cls(
+            record["cut"],
+            record["window"],
+            Winnowing(**record["winnowing"]),
+            Normalization.from_parameters(record["normalization"]),
+        )
+        if recipe.record() != dict(record):
+            raise SchemeMismatch("passages", "its anchors come out otherwise here")
+        return recipe
+
+
+@cache
+def _known_answer(recipe: PassageRecipe) -> str:
+    """Return a digest of what becomes of :data:`~.scheme.KNOWN_TEXTS`."""
+    digest = xxhash.xxh3_64()
+    for text in KNOWN_TEXTS:
+        made = recipe.index(text)
+        for array in (made.spans, made.hashes, made.starts, made.lengths):
+            digest.update(array.astype("<i8").tobytes())
+    return digest.hexdigest()

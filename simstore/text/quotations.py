@@ -1,0 +1,60 @@
+"""Parts of a text that are another's by their own account: quotations, and the list of references.
+
+Spans are [start, end) in characters.
+"""
+
+from __future__ import annotations
+
+import re
+
+Span = tuple[int, int]
+
+# A quotation ends in its own paragraph; an opening mark without a closing one is none.
+_LONGEST = 4000
+_PAIRS = (("“", "”"), ("„", "“”"), ("«", "»"), ("»", "«"), ("「", "」"), ("『", "』"), ("＂", "＂"))
+_QUOTED = re.compile(
+    "|".join(
+        rf"{opening}(?:(?!\n\s*\n)[^{opening}{closing}]){{1,{_LONGEST}}}[{closing}]"
+        for opening, closing in _PAIRS
+    )
+    # Straight marks are the same on both sides: they stand next to what they enclose.
+    + rf'|(?<!\w)"(?=\S)(?:(?!\n\s*\n)[^"]){{1,{_LONGEST}}}(?<=\S)"(?!\w)'
+)
+_BLANK = "[ \\t\\r\\u00a0\\u3000]*"
+_NUMBER = rf"[#*]*{_BLANK}(?:(?:[\dIVX]+|[一二三四五六七八九十]+)[.)、． \t]{_BLANK})?"
+_REFERENCES = re.compile(
+    rf"^{_NUMBER}(?:references?|bibliography|works cited|literature cited|list of references|"
+    rf"literatur(?:verzeichnis)?|bibliographie|参{_BLANK}考{_BLANK}文{_BLANK}献|"
+    rf"參{_BLANK}考{_BLANK}文{_BLANK}獻|引用文[献獻]|主要参考文献|参考书目|參考書目)"
+    rf"{_BLANK}[:：]?{_BLANK}[*_]*{_BLANK}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_AFTERWARDS = re.compile(
+    rf"^{_NUMBER}(?:appendix|appendices|acknowledge?ments?|about the authors?|"
+    rf"附{_BLANK}[录錄]|致{_BLANK}[谢謝]|后记|作者简介)\b.{{0,40}}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def quotations(text: str) -> list[Span]:
+    """Return the quotations of a text with their marks, in order; none within another.
+
+    Quotation marks of Western and Chinese texts count, title marks and apostrophes do not.
+    """
+    return [found.span() for found in _QUOTED.finditer(text)]
+
+
+def bibliography(text: str) -> Span | None:
+    """Return the list of references with its heading; None without one.
+
+    It begins at the last line that is such a heading, and ends before an appendix, the
+    acknowledgements, or at the end of the text.
+    """
+    start = None
+    for found in _REFERENCES.finditer(text):
+        start = found.start()
+        first = found.end()
+    if start is None:
+        return None
+    behind = _AFTERWARDS.search(text, first)
+    return start, len(text) if behind is None else behind.start()

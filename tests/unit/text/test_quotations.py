@@ -1,0 +1,77 @@
+import pytest
+
+from simstore.text.quotations import bibliography, quotations
+
+
+def quoted(text):
+    return [text[start:end] for start, end in quotations(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "“so he said”",
+        "「他说」",
+        "『他说』",
+        "«dit-il»",
+        "„sagte er“",
+        "»sagte er«",
+        '"so he said"',
+    ],
+)
+def test_quotation_marks_of_many_languages(text):
+    assert quoted(f"before, {text}, behind") == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it's his, isn't it's",
+        "《红楼梦》",
+        'a 5" disk and a 3" one',
+        "“never closed",
+        "rock 'n' roll",
+    ],
+)
+def test_what_is_no_quotation(text):
+    assert quoted(text) == []
+
+
+def test_a_quotation_does_not_cross_an_empty_line():
+    assert quoted("“one\n\ntwo”") == []
+    assert quoted("“one\ntwo”") == ["“one\ntwo”"]
+
+
+def test_several_quotations():
+    assert quoted('“a” b "c d" e「f」') == ["“a”", '"c d"', "「f」"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["References", "REFERENCES:", "## References", "7. Bibliography", "参考文献", "参 考 文 献：",
+     "五、参考文献", "Works Cited", "VI. References"],
+)  # fmt: skip
+def test_headings_of_a_bibliography(heading):
+    text = f"As the references say.\n{heading}\n[1] A book.\n"
+    found = bibliography(text)
+    assert text[found[0] : found[1]].strip() == f"{heading}\n[1] A book."
+
+
+def test_the_last_heading_counts():
+    text = "References\nare below\nReferences\n[1]"
+    assert bibliography(text) == (text.rindex("References"), len(text))
+
+
+def test_an_appendix_ends_the_bibliography():
+    text = "text\n参考文献\n[1] 书\n附录 A\n表"
+    start, end = bibliography(text)
+    assert text[start:end] == "参考文献\n[1] 书\n"
+
+
+def test_many_empty_lines_are_read_once():
+    assert bibliography("\n" * 200_000 + "References\n[1]") == (200_000, 200_014)
+
+
+def test_a_text_without_a_bibliography():
+    assert bibliography("The references are good.\nNo heading.") is None
+    assert bibliography("") is None
