@@ -84,7 +84,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class CheckedPassage:
-    """A sentence or window of the paper; all of them together are the paper but for blanks.
+    """A sentence or window of the paper; none overlap, and what is in none has no letter or digit.
 
     Attributes:
         start: Where it begins.

@@ -1,0 +1,231 @@
+"""Check papers: which of their passages are in stored documents, and where there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import translate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.model import CheckedPaper, CheckOptions, Copy, Document
+from simstore.search import alignment
+from simstore.services.check_index import PassageIndex
+from simstore.services.checked_paper import UnitCopy, judge
+from simstore.services.checked_text import PaperUnits, paper_units
+from simstore.services.copies import CopyFinder, FindOptions, FoundCopy
+from simstore.services.copies_by_place import copies_by_place
+from simstore.text.decoding import encode
+
+KeysOf = Callable[[Sequence[int]], dict[int, bytes]]
+TitlesOf = Callable[[Sequence[int]], dict[int, str | None]]
+
+
+def check_options(options: CheckOptions) -> None:
+    """Raise where options contradict each other.
+
+    Raises:
+        InvalidParameter: They do, or one is out of its range.
+        MissingExtra: rapidfuzz is not installed.
+    """
+    if not 0 < options.moderate <= options.high <= 1:
+        raise InvalidParameter(
+            f"moderate {options.moderate} and high {options.high}: both above 0, at most 1, "
+            "and moderate at most high"
+        )
+    for name in ("min_words", "min_characters"):
+        least = getattr(options, name)
+        if least is not None and least < 1:
+            raise InvalidParameter(f"{name.replace('_', ' ')} {least}: it must be at least 1")
+    if options.by not in ("sentences", "window"):
+        raise InvalidParameter(f"passages by {options.by!r}: choose sentences or window")
+    if options.window < 1:
+        raise InvalidParameter(f"window {options.window}: it must be at least 1 character")
+    for channel in options.channels:
+        if channel not in ("anchors", "simhash"):
+            raise InvalidParameter(f"channel {channel!r}: choose anchors or simhash")
+    alignment.check_installed()
+
+
+class PaperChecker:
+    """Checks papers against a passage index, in one snapshot of a store."""
+
+    def __init__(
+        self, index: PassageIndex, options: CheckOptions, keys_of: KeysOf, titles_of: TitlesOf
+    ) -> None:
+        check_options(options)
+        self._index = index
+        self._options = options
+        self._keys_of = keys_of
+        self._titles_of = titles_of
+        self._patterns = [
+            re.compile(translate(pattern).encode("utf-8", "surrogateescape"), re.DOTALL)
+            for pattern in options.exclude
+        ]
+        self._roles: dict[int, tuple[bytes, bool]] = {}
+
+    def check(self, paper: Document) -> CheckedPaper:
+        """Return what was found in a paper."""
+        options, index = self._options, self._index
+        made = paper_units(paper.text, index.normalization, index.winnowing)
+        asked = FindOptions(
+            options.moderate,
+            self._weights(made),
+            lambda numbers: self._chosen(numbers, paper.key, excluded=True),
+            lambda numbers: self._chosen(numbers, paper.key, excluded=False),
+            options.fast,
+        )
+        if index.text_kept:
+            found = [
+                self._told(made, copy) for copy in _merged(CopyFinder(made, index, asked).find())
+            ]
+        else:
+            found = [self._named(each) for each in copies_by_place(made, index, asked)]
+        titles = self._titles_of(sorted({each.copy.source_document_id for each in found}))
+        judged = judge(paper.text, made.units, found, titles, options)
+        return CheckedPaper(
+            paper.key,
+            paper.title,
+            paper.text,
+            judged.passages,
+            judged.copies,
+            judged.sources,
+            judged.totals,
+            self._method(),
+            self._guarantee(),
+            "text" if index.text_kept else "positions",
+            options.high,
+            options.moderate,
+        )
+
+    def _weights(self, made: PaperUnits) -> NDArray[np.float64]:
+        winnowing, options = self._index.winnowing, self._options
+        words = options.min_words or winnowing.run_words
+        characters = options.min_characters or winnowing.run_characters
+        return np.where(made.units.spaced, 1 / words, 1 / characters)
+
+    def _chosen(
+        self, numbers: NDArray[np.int64], own_key: str, *, excluded: bool
+    ) -> NDArray[np.bool_]:
+        """Return which documents may be sources; excluded ones too where asked."""
+        distinct, inverse = np.unique(numbers, return_inverse=True)
+        unknown = [n for n in distinct.tolist() if n not in self._roles]
+        for number, key in self._keys_of(unknown).items():
+            key = bytes(key)
+            is_excluded = any(pattern.match(key) for pattern in self._patterns)
+            self._roles[number] = key, is_excluded
+        own = None if self._options.include_self or not own_key else encode(own_key)
+        chosen = np.zeros(len(distinct), bool)
+        for place, number in enumerate(distinct.tolist()):
+            if number in self._roles:
+                key, is_excluded = self._roles[number]
+                chosen[place] = key != own and (excluded or not is_excluded)
+        return chosen[inverse.reshape(-1)]
+
+    def _told(self, made: PaperUnits, found: tuple[FoundCopy, float]) -> UnitCopy:
+        copy, similarity = found
+        stretch, source = copy.stretch, copy.source
+        starts, ends = made.units.starts, made.units.ends
+        blocks = np.array(stretch.blocks, np.int64)
+        lasts = blocks[:, :2] + blocks[:, 2:] - 1
+        spans = np.stack(
+            (
+                starts[blocks[:, 0]],
+                ends[lasts[:, 0]],
+                source.starts[blocks[:, 1]] + source.offset,
+                source.ends[lasts[:, 1]] + source.offset,
+            ),
+            axis=1,
+        ).tolist()
+        first, end = spans[0][2], spans[-1][3]
+        key, excluded = self._roles[source.document_id]
+        return UnitCopy(
+            Copy(
+                spans[0][0],
+                spans[-1][1],
+                key.decode("utf-8", "surrogateescape"),
+                source.document_id,
+                first,
+                end,
+                similarity,
+                "text",
+                tuple(map(tuple, spans)),
+                source.text[first - source.offset : end - source.offset],
+            ),
+            stretch.blocks,
+            excluded,
+        )
+
+    def _named(self, found: UnitCopy) -> UnitCopy:
+        """Return a copy with the key of its source."""
+        from dataclasses import replace
+
+        key, excluded = self._roles[found.copy.source_document_id]
+        named = replace(found.copy, source_key=key.decode("utf-8", "surrogateescape"))
+        return replace(found, copy=named, excluded=excluded)
+
+    def _method(self) -> str:
+        winnowing = self._index.winnowing
+        by = (
+            "the texts of all sources found were aligned"
+            if self._index.text_kept
+            else "the store keeps no texts: only the places of common anchors were compared"
+        )
+        return (
+            f"Winnowed anchors of {winnowing.gram_words} words or {winnowing.gram_characters} "
+            f"characters of scripts without blanks; {by}."
+        )
+
+    def _guarantee(self) -> str:
+        winnowing = self._index.winnowing
+        words, characters = winnowing.run_words, winnowing.run_characters
+        if not self._index.text_kept:
+            # Two windows without a gram in common have an anchor each.
+            words = 2 * words - winnowing.gram_words + 1
+            characters = 2 * characters - winnowing.gram_characters + 1
+        return (
+            f"Of every run of at least {words} words, or {characters} characters of scripts "
+            "without blanks, that is the same in a stored document, at least one source is named."
+        )
+
+
+def check_papers(
+    index: PassageIndex,
+    papers: Iterable[Document],
+    options: CheckOptions,
+    keys_of: KeysOf,
+    titles_of: TitlesOf,
+) -> Iterator[CheckedPaper]:
+    """Yield what was found in each paper, in their order."""
+    checker = PaperChecker(index, options, keys_of, titles_of)
+    for paper in papers:
+        yield checker.check(paper)
+
+
+def _merged(found: Sequence[FoundCopy]) -> list[tuple[FoundCopy, float]]:
+    """Merge stretches of one source that adjoin in both texts; the higher similarity is kept."""
+    ordered = sorted(
+        found,
+        key=lambda copy: (
+            copy.source.document_id,
+            copy.stretch.paper_first,
+            copy.stretch.source_first,
+        ),
+    )
+    merged: list[tuple[FoundCopy, float]] = []
+    for copy in ordered:
+        similarity = copy.stretch.similarity
+        if merged:
+            before, best = merged[-1]
+            if (
+                before.source is copy.source
+                and before.stretch.paper_end == copy.stretch.paper_first
+                and before.stretch.source_end == copy.stretch.source_first
+            ):
+                stretch = alignment.Stretch(before.stretch.blocks + copy.stretch.blocks)
+                merged[-1] = FoundCopy(copy.source, stretch), max(best, similarity)
+                continue
+        merged.append((copy, similarity))
+    return merged

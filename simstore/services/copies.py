@@ -1,0 +1,300 @@
+"""Find the copies in a paper: from the anchors that it shares with sources to aligned stretches.
+
+Three steps. First the grams that are not everywhere are looked up, and what they hit is gathered
+into regions. Sources with a region of several hits are aligned in full; of those with single hits,
+only what surrounds a hit is looked at, and only where a run of t units may be. Last come the runs
+of t units that are not explained yet and whose anchor is everywhere: their anchors are read in full
+until a source is found, so the guarantee does not depend on how common an anchor is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.search.alignment import Block, Stretch, chained, exact_runs, stretched
+from simstore.search.chains import Hits, regions
+from simstore.services.anchor_hits import hits_of, parts_around
+from simstore.services.check_index import PassageIndex, Postings
+from simstore.services.checked_text import PaperUnits, SourceUnits, source_units
+from simstore.storage.documents import chunks
+
+# An anchor of more documents is looked up only where nothing else explains a run.
+MOST_POSTINGS = 100
+# Hits of one hash: its places in the paper, times its anchors.
+_MOST_PAIRS = 4096
+# Characters: how far diagonals of one region may lie apart, and its hits in the paper.
+DRIFT, GAP = 48, 320
+# Largest share of a stretch's units that other stretches of its source may explain.
+_OLD_SHARE = 0.8
+_BATCH_SOURCES = 256
+Allowed = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCopy:
+    """A stretch of a source, and where its units are.
+
+    Attributes:
+        source: The source, or a part of it.
+        stretch: In units of the paper and of the source.
+    """
+
+    source: SourceUnits
+    stretch: Stretch
+
+
+@dataclass(frozen=True, slots=True)
+class FindOptions:
+    """How to find copies.
+
+    Attributes:
+        moderate: Least similarity of a copy, but for runs that are the same.
+        weights: What each unit of the paper counts; a copy's common units count 1 together.
+        allowed: Which documents may be sources, of an array of them.
+        explains: Which of them may explain a run; the others are found only beside those.
+        fast: Leave out a source where every stretch of the paper that it has is explained.
+    """
+
+    moderate: float
+    weights: NDArray[np.float64]
+    allowed: Allowed
+    explains: Allowed
+    fast: bool = False
+
+    @property
+    def least(self) -> float:
+        """The similarity below which a stretch is not extended."""
+        return min(max(self.moderate, 0.4), 0.9)
+
+
+class CopyFinder:
+    """Finds the copies in one paper, in a store that keeps the texts."""
+
+    def __init__(self, paper: PaperUnits, index: PassageIndex, options: FindOptions) -> None:
+        self._paper = paper
+        self._index = index
+        self._options = options
+        self._sums = np.r_[0.0, np.cumsum(options.weights)]
+        self._found: list[FoundCopy] = []
+        self._explained = np.zeros(len(paper.units), bool)
+        # By first unit, how far what is the same in a source reaches.
+        self._reach = np.zeros(len(paper.units) + 1, np.int64)
+
+    def find(self) -> list[FoundCopy]:
+        """Return the copies, in no order that means anything."""
+        rare, common = self._looked_up()
+        if len(rare):
+            self._align_regions(rare)
+        self._explain(common)
+        return self._found
+
+    def _looked_up(self) -> tuple[Hits, set[int]]:
+        """Return the hits of the grams that are not everywhere, and the hashes of the others."""
+        grams = self._paper.grams
+        hashes, repeats = np.unique(grams.hashes, return_counts=True)
+        counts = self._index.counts(hashes)
+        is_rare = (counts <= MOST_POSTINGS) & (counts * repeats <= _MOST_PAIRS)
+        common = set(hashes[~is_rare].tolist())
+        postings = self._index.postings(hashes[is_rare & (counts > 0)])
+        allowed = self._options.allowed(postings.documents)
+        return hits_of(self._paper, postings.of(allowed))[0], common
+
+    def _align_regions(self, hits: Hits) -> None:
+        in_characters = Hits(
+            hits.documents,
+            self._paper.units.starts[self._paper.grams.first[hits.papers]].astype(np.int64),
+            hits.sources,
+        )
+        found = regions(in_characters, drift=DRIFT, gap=GAP)
+        several = found.seeds >= 2
+        strong = np.unique(found.documents[several])
+        in_strong = np.isin(hits.documents, strong)
+        single = ~in_strong & np.isin(
+            self._paper.grams.hashes[hits.papers], self._paper.windows.hashes
+        )
+        # The sources of most hits come first: with `fast` they leave little to the others.
+        seeds = np.bincount(np.searchsorted(strong, found.documents[several]), found.seeds[several])
+        ordered = strong[np.argsort(-seeds, kind="stable")].tolist() if len(strong) else []
+        self._align_sources(hits.of(in_strong), ordered)
+        self._align_sources(hits.of(single), self._promising(hits.of(single)))
+
+    def _promising(self, hits: Hits) -> list[int]:
+        """Return the documents in which a single hit is within a run that is long enough."""
+        kept: dict[int, None] = {}
+        for rows, parts in parts_around(self._paper, self._index, hits):
+            for row, part in zip(rows, parts, strict=True):
+                seed = self._seed(hits, row, part)
+                runs = exact_runs(self._paper.symbols, part.symbols, [seed])
+                if any(self._is_enough(runs[n : n + 1]) for n in range(len(runs))):
+                    kept[part.document_id] = None
+        return list(kept)
+
+    def _seed(self, hits: Hits, row: int, part: SourceUnits) -> tuple[int, int]:
+        unit = int(part.unit_at(hits.sources[row : row + 1])[0])
+        return int(self._paper.grams.first[hits.papers[row]]), unit
+
+    def _align_sources(self, hits: Hits, documents: Sequence[int]) -> None:
+        order = np.argsort(hits.documents, kind="stable")
+        sorted_documents = hits.documents[order]
+        for part in chunks(documents, _BATCH_SOURCES):
+            rows_of = {
+                number: order[
+                    np.searchsorted(sorted_documents, number) : np.searchsorted(
+                        sorted_documents, number, side="right"
+                    )
+                ]
+                for number in part
+            }
+            wanted = [n for n in part if not self._is_settled(hits.papers[rows_of[n]])]
+            texts = self._index.texts(wanted)
+            parts = [(number, 0, texts[number]) for number in wanted if number in texts]
+            for source in source_units(parts, self._paper.alphabet, self._index.normalization):
+                rows = rows_of[source.document_id]
+                if self._is_settled(hits.papers[rows]):
+                    continue
+                places = self._paper.grams.first[hits.papers[rows]].tolist()
+                others = source.unit_at(hits.sources[rows]).tolist()
+                self._align(source, list(zip(places, others, strict=True)))
+
+    def _is_settled(self, places: NDArray[np.int64]) -> bool:
+        """Return whether no run of t units with one of these grams needs a source.
+
+        Only where one source is enough.
+        """
+        if not self._options.fast:
+            return False
+        grams, winnowing = self._paper.grams, self._index.winnowing
+        beside = max(
+            winnowing.run_words - winnowing.gram_words,
+            winnowing.run_characters - winnowing.gram_characters,
+        )
+        first = np.maximum(grams.first[places] - beside, 0)
+        end = np.minimum(grams.last[places] + 1 + beside, len(self._explained))
+        done = np.r_[0, np.cumsum(self._explained)]
+        return bool((done[end] - done[first] == end - first).all())
+
+    def _align(self, source: SourceUnits, seeds: Sequence[tuple[int, int]]) -> None:
+        paper, least = self._paper.symbols, self._options.least
+        runs = exact_runs(paper, source.symbols, seeds)
+        stretches: list[Stretch] = []
+        for chain in chained(runs, least):
+            # What a stretch reached from another chain need not be aligned again.
+            if any(_holds(stretch, chain) for stretch in stretches):
+                continue
+            stretch = stretched(paper, source.symbols, chain, least)
+            if stretch.similarity >= self._options.moderate and self._is_enough(stretch.blocks):
+                stretches.append(stretch)
+                continue
+            stretches += [Stretch((run,)) for run in chain if self._is_enough((run,))]
+        stretches = _telling(stretches)
+        # Runs that a chain cut where they overlap in the source are whole again by themselves.
+        stretches += _telling(
+            [
+                Stretch((run,))
+                for run in runs
+                if self._is_enough((run,)) and not any(_spans(each, run) for each in stretches)
+            ]
+        )
+        self._add(FoundCopy(source, stretch) for stretch in stretches)
+
+    def _add(self, copies: Iterator[FoundCopy]) -> None:
+        for copy in copies:
+            self._found.append(copy)
+            if self._options.explains(np.array([copy.source.document_id]))[0]:
+                self._explained[copy.stretch.paper_first : copy.stretch.paper_end] = True
+                for place, _, size in copy.stretch.blocks:
+                    self._reach[place] = max(self._reach[place], place + size)
+
+    def _is_enough(self, blocks: Sequence[Block]) -> bool:
+        """Return whether the units that are the same are as many as are told of."""
+        weight = sum(self._sums[place + size] - self._sums[place] for place, _, size in blocks)
+        return bool(weight > 1 - 1e-9)
+
+    def _explain(self, common: set[int]) -> None:
+        """Find a source of each run of t units that has none yet and whose anchor is everywhere."""
+        windows = self._paper.windows
+        open_windows: dict[int, list[int]] = {}
+        for number, value in enumerate(windows.hashes.tolist()):
+            if value in common:
+                open_windows.setdefault(value, []).append(number)
+        for value, numbers in open_windows.items():
+            waiting = [number for number in numbers if not self._is_explained(number)]
+            if not waiting:
+                continue
+            postings = self._index.postings(np.array([value], np.uint64))
+            postings = postings.of(self._options.explains(postings.documents))
+            self._explain_by(postings, waiting)
+
+    def _is_explained(self, number: int) -> bool:
+        windows = self._paper.windows
+        reach = int(self._reach[: int(windows.first[number]) + 1].max())
+        return reach >= int(windows.end[number])
+
+    def _explain_by(self, postings: Postings, waiting: list[int]) -> None:
+        hits = Hits(postings.documents, np.zeros(len(postings), np.int64), postings.starts)
+        windows = self._paper.windows
+        for _, parts in parts_around(self._paper, self._index, hits):
+            # Units of different parts never stand beside each other: a stranger is between them.
+            joined = "\0".join(part.symbols.text for part in parts)
+            begins = np.cumsum([0, *(len(part.symbols) + 1 for part in parts)])
+            for number in list(waiting):
+                first, end = int(windows.first[number]), int(windows.end[number])
+                if self._is_explained(number):
+                    waiting.remove(number)
+                    continue
+                place = joined.find(self._paper.symbols.text[first:end])
+                if place < 0:
+                    continue
+                row = int(np.searchsorted(begins, place, side="right")) - 1
+                part = parts[row]
+                unit = int(part.starts[place - int(begins[row])]) + part.offset
+                self._align_one(part.document_id, first, unit)
+                waiting.remove(number)
+            if not waiting:
+                return
+
+    def _align_one(self, document_id: int, place: int, character: int) -> None:
+        texts = self._index.texts([document_id])
+        source = source_units(
+            [(document_id, 0, texts[document_id])],
+            self._paper.alphabet,
+            self._index.normalization,
+        )[0]
+        other = int(source.unit_at(np.array([character], np.int64))[0])
+        self._align(source, [(place, other)])
+
+
+def _holds(stretch: Stretch, chain: Sequence[Block]) -> bool:
+    """Return whether a chain lies within a stretch, in both texts."""
+    place, other, _ = chain[0]
+    last, second, size = chain[-1]
+    return (
+        stretch.paper_first <= place
+        and last + size <= stretch.paper_end
+        and stretch.source_first <= other
+        and second + size <= stretch.source_end
+    )
+
+
+def _spans(stretch: Stretch, run: Block) -> bool:
+    return stretch.paper_first <= run[0] and run[0] + run[2] <= stretch.paper_end
+
+
+def _telling(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Leave out stretches of a source that tell little more than others of the same source do.
+
+    What they have in common with the source is, but for a fifth, what others have too.
+    """
+    kept: list[Stretch] = []
+    explained: set[int] = set()
+    for stretch in sorted(stretches, key=lambda s: (-s.matched, s.paper_first)):
+        units = {unit for place, _, size in stretch.blocks for unit in range(place, place + size)}
+        if len(units & explained) > _OLD_SHARE * len(units):
+            continue
+        kept.append(stretch)
+        explained |= units
+    return kept

@@ -1,0 +1,45 @@
+"""A passage index in memory, with plain loops: what a check asks, without a database."""
+
+import numpy as np
+
+from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, anchors
+from simstore.services.check_index import Postings
+from simstore.text.located import located_units
+from simstore.text.normalization import DEFAULT
+
+
+class Shelf:
+    """The anchors of texts, by hash; documents are numbered from 1."""
+
+    def __init__(self, texts, winnowing=DEFAULT_WINNOWING, *, text_kept=True):
+        self.normalization = DEFAULT
+        self.winnowing = winnowing
+        self.text_kept = text_kept
+        self.documents = dict(enumerate(texts, 1))
+        self.rows = {}
+        self.looked_up = []
+        for number, text in self.documents.items():
+            units = located_units(text, DEFAULT)
+            chosen = anchors(units, winnowing)
+            for value, first, last in zip(
+                chosen.hashes.tolist(), chosen.first, chosen.last, strict=True
+            ):
+                start = int(units.starts[first])
+                self.rows.setdefault(value, []).append(
+                    (number, start, int(units.ends[last]) - start)
+                )
+
+    def counts(self, hashes):
+        return np.array([len(self.rows.get(value, ())) for value in hashes.tolist()], np.int64)
+
+    def postings(self, hashes):
+        self.looked_up += hashes.tolist()
+        found = [(value, *row) for value in hashes.tolist() for row in self.rows.get(value, ())]
+        columns = list(zip(*found, strict=True)) or [(), (), (), ()]
+        return Postings(
+            np.array(columns[0], np.uint64),
+            *(np.array(column, np.int64) for column in columns[1:]),
+        )
+
+    def texts(self, document_ids):
+        return {number: self.documents[number] for number in document_ids if self.text_kept}

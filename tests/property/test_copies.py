@@ -1,0 +1,146 @@
+"""Every run of t units that a source has is found, however common its anchors are."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
+
+from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, Winnowing
+from simstore.services import anchor_hits, copies
+from simstore.services.checked_text import paper_units
+from simstore.services.copies import CopyFinder, FindOptions
+from simstore.text.located import located_units
+from simstore.text.normalization import DEFAULT
+from tests.property.shelf import Shelf
+
+WORDS = [f"w{n}" for n in range(12)]
+HAN = "天地玄黄宇宙洪荒日月"
+SMALL = Winnowing(2, 4, 3, 6)
+
+
+def found_in(text, shelf, moderate=0.5, **options):
+    paper = paper_units(text, DEFAULT, shelf.winnowing)
+    spaced = paper.units.spaced
+    weights = np.where(spaced, 1 / shelf.winnowing.run_words, 1 / shelf.winnowing.run_characters)
+    everything = options.pop("allowed", lambda numbers: np.ones(len(numbers), bool))
+    asked = FindOptions(moderate, weights, everything, everything, **options)
+    return paper, CopyFinder(paper, shelf, asked).find()
+
+
+def runs_of(units, winnowing):
+    """Every run of t units of one kind: place and hashes, by a plain loop."""
+    for first in range(len(units)):
+        spaced = bool(units.spaced[first])
+        length = winnowing.run_words if spaced else winnowing.run_characters
+        if first + length <= len(units) and (units.spaced[first : first + length] == spaced).all():
+            yield first, tuple(units.hashes[first : first + length].tolist())
+
+
+def check_recall(text, shelf, moderate=0.5, **options):
+    """Assert that each run of the paper that a source has is in a copy from such a source."""
+    paper, found = found_in(text, shelf, moderate, **options)
+    sources = {}
+    for number, stored in shelf.documents.items():
+        for _, run in runs_of(located_units(stored, DEFAULT), shelf.winnowing):
+            sources.setdefault(run, set()).add(number)
+    covered = np.zeros(len(paper.units), bool)
+    for copy in found:
+        covered[copy.stretch.paper_first : copy.stretch.paper_end] = True
+    runs = 0
+    for first, run in runs_of(paper.units, shelf.winnowing):
+        if run in sources:
+            runs += 1
+            if options.get("fast"):
+                # Each of its units has a source, perhaps not one that has all of the run.
+                assert covered[first : first + len(run)].all()
+                continue
+            assert any(
+                copy.source.document_id in sources[run]
+                and copy.stretch.paper_first <= first
+                and first + len(run) <= copy.stretch.paper_end
+                for copy in found
+            )
+    for copy in found:
+        stored = located_units(shelf.documents[copy.source.document_id], DEFAULT)
+        for place, other, size in copy.stretch.blocks:
+            assert (
+                paper.units.hashes[place : place + size] == stored.hashes[other : other + size]
+            ).all()
+    return runs
+
+
+PIECES = st.lists(
+    st.one_of(
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join),
+        st.text(HAN, min_size=1, max_size=14),
+        st.sampled_from([", ", "。", "\n\n\n", "  —  ", "́", "☃", "the same words again and again"]),
+    ),
+    max_size=8,
+).map(" ".join)
+
+
+@given(PIECES, st.lists(PIECES, max_size=5), st.sampled_from([0.3, 0.5, 0.95, 1.0]), st.data())
+@settings(max_examples=200)
+def test_every_long_enough_run_is_found(text, stored, moderate, data):
+    """Also where every anchor counts as common, and where the paper quotes the sources."""
+    quoted = []
+    for source in stored:
+        if source:
+            start = data.draw(st.integers(0, len(source) - 1))
+            quoted.append(source[start : start + data.draw(st.integers(1, 60))])
+    shelf = Shelf(stored, SMALL)
+    most, pairs, margin = data.draw(st.sampled_from([(100, 4096, 160), (0, 0, 3), (1, 2, 1)]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(copies, "MOST_POSTINGS", most)
+        patch.setattr(copies, "_MOST_PAIRS", pairs)
+        patch.setattr(anchor_hits, "_MARGIN", margin)
+        check_recall(" ".join([text, *quoted]), shelf, moderate)
+        check_recall(" ".join([text, *quoted]), shelf, moderate, fast=True)
+
+
+@pytest.mark.parametrize("kind", ["words", "characters"])
+def test_runs_are_found_behind_anchors_that_are_everywhere(kind):
+    """A phrase that 300 documents have, and a longer run around it that only one has."""
+    rng = random.Random(7)
+    if kind == "words":
+        join, unit, phrase = " ", lambda: f"u{rng.randrange(4000)}", [f"p{n}" for n in range(6)]
+    else:
+        join, unit = "", lambda: chr(0x4E00 + rng.randrange(4000))
+        phrase = [chr(0x6000 + n) for n in range(9)]
+    stored = [
+        [unit() for _ in range(30)] + phrase + [unit() for _ in range(30)] for _ in range(300)
+    ]
+    texts = [join.join(document) for document in stored]
+    shelf = Shelf(texts)
+    around = DEFAULT_WINNOWING.run_words if kind == "words" else DEFAULT_WINNOWING.run_characters
+    more = around - len(phrase)
+    paper = []
+    for number in (3, 150, 299):
+        for before in range(more + 1):
+            first = 30 - before
+            paper += stored[number][first : first + around] + [unit() for _ in range(25)]
+    assert check_recall(join.join(paper), shelf) >= 3 * (more + 1)
+
+
+def test_the_same_units_over_and_over_are_found_with_bounded_work():
+    shelf = Shelf(["na " * 3000, "天" * 3000])
+    assert check_recall("na " * 2000 + "天" * 2000, shelf) > 3900
+
+
+def test_sources_that_are_not_allowed_are_not_found():
+    text = "one two three four five six seven eight nine ten"
+    shelf = Shelf([text, text])
+    _, found = found_in(text, shelf, allowed=lambda numbers: numbers == 2)
+    assert [copy.source.document_id for copy in found] == [2]
+
+
+def test_fast_stops_at_one_source_of_the_same_text():
+    text = "one two three four five six seven eight nine ten"
+    _, found = found_in(text, Shelf([text] * 5), fast=True)
+    assert len(found) == 1
+    _, found = found_in(text, Shelf([text] * 5))
+    assert len(found) == 5
