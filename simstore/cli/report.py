@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import print_table, refuse_store, time_text, write_file
-from simstore.errors import printable
+from simstore.errors import DocumentNotFound, printable
+
+if TYPE_CHECKING:
+    from simstore.model import QueryRun
+    from simstore.reports.html_words import Language
+    from simstore.store import Store
 
 
 @click.command(
@@ -17,25 +24,34 @@ from simstore.errors import printable
         "\b\nExamples:\n"
         "  simstore report                       the last query, to result.txt\n"
         "  simstore report --format csv -o -     as CSV, to standard output\n"
+        "  simstore report --format html         as a page for the browser, to result.html\n"
         "  simstore report --list                the queries that are kept"
     )
 )
 @click.argument("run_id", required=False, type=int, metavar="[RUN]")
-@format_option("simtool", "jsonl", "csv")
+@format_option("simtool", "jsonl", "csv", "html")
 @click.option(
     "-o",
     "--output",
-    default="result.txt",
-    show_default=True,
     metavar="FILE",
-    help="Where to write; - is standard output.",
+    help="Where to write; - is standard output.  [default: result.txt; result.html]",
+)
+@click.option(
+    "--lang",
+    type=click.Choice(("en", "zh")),
+    default="en",
+    show_default=True,
+    help="With --format html: language of its interface.",
 )
 @click.option("--list", "list_runs", is_flag=True, help="List the latest query runs instead.")
 @common_options
-def report(run_id: int | None, output_format: str, output: str, list_runs: bool) -> None:
+def report(
+    run_id: int | None, output_format: str, output: str | None, lang: Language, list_runs: bool
+) -> None:
     """Write a query run, the last one unless another is named, to a file."""
     from simstore.reports.formats import RENDERERS
 
+    output = output or ("result.html" if output_format == "html" else "result.txt")
     with open_store(read_only=True) as store:
         if list_runs:
             print_table(
@@ -54,7 +70,10 @@ def report(run_id: int | None, output_format: str, output: str, list_runs: bool)
             )
             return
         run = store.report(run_id)
-    blocks = RENDERERS[output_format](run.samples)
+        if output_format == "html":
+            blocks = iter((_page(store, run, lang),))
+        else:
+            blocks = RENDERERS[output_format](run.samples)
     if output == "-":
         for block in blocks:
             sys.stdout.buffer.write(block)
@@ -63,3 +82,16 @@ def report(run_id: int | None, output_format: str, output: str, list_runs: bool)
     refuse_store(Path(output))
     write_file(Path(output), b"".join(blocks))
     log.info("%s: run %d, %d samples", printable(output), run.run_id, len(run.samples))
+
+
+def _page(store: Store, run: QueryRun, lang: Language) -> bytes:
+    from simstore.reports.run_html import run_report
+
+    def text_of(key: str) -> str | None:
+        try:
+            return store.show(key, with_text=True).text
+        except DocumentNotFound:
+            # It was removed since.
+            return None
+
+    return run_report(run, text_of, lang=lang, generated_at=int(time.time())).encode()

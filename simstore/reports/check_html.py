@@ -1,0 +1,234 @@
+"""Papers that were checked, as one HTML page: passages, and their sources beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from simstore.errors import InvalidParameter
+from simstore.model.check import CheckedPaper, CheckedPassage, Copy
+from simstore.reports.html_charts import Bar, chart, strip
+from simstore.reports.html_page import (
+    Piece,
+    Section,
+    SourceRow,
+    Tile,
+    percent,
+    render,
+    shown,
+    words_of,
+)
+from simstore.reports.html_words import Language
+from simstore.reports.lines import key_text, rounded
+
+_HAN = re.compile("[\u3400-\u9fff]")
+_LINE = re.compile(r"\n")
+_PARAGRAPH = re.compile(r"\n[^\S\n]*(?=\n)|(?<=\n)\n")
+# A line that another one follows without a blank line between them.
+_WITHIN = re.compile(r"^[^\n]*\S[^\n]*$(?=\n[^\S\n]*\S)", re.MULTILINE)
+_FULL, _WIDEST = 45, 100
+
+
+def html_report(
+    papers: Sequence[CheckedPaper], *, lang: Language = "en", generated_at: int
+) -> str:
+    """Return a page that shows papers with their copied passages.
+
+    Args:
+        papers: What was checked, at least one.
+        lang: Language of the interface.
+        generated_at: When it is made, in seconds since 1970-01-01 UTC.
+
+    Raises:
+        InvalidParameter: There is no paper, or no such language.
+        MissingExtra: Jinja is not installed.
+    """
+    words = words_of(lang)
+    if not papers:
+        raise InvalidParameter("a report needs at least one paper")
+    sections = [_section(paper, words) for paper in papers]
+    title = words["report"]
+    if len(papers) == 1:
+        title = f"{_name(papers[0].title, papers[0].key)} – {title}"
+    return render(sections, form="check", lang=lang, title=title, generated_at=generated_at)
+
+
+def _section(paper: CheckedPaper, words: dict[str, str]) -> Section:
+    numbers = {source.key: number for number, source in enumerate(paper.sources, 1)}
+    totals = paper.totals
+    passages = _in_turn(paper.passages)
+    length = len(paper.text) or 1
+    selected = [passage for passage in passages if passage.copy is not None]
+    title = _name(paper.title, paper.key)
+    return Section(
+        title=title,
+        facts=() if title == key_text(paper.key) else (key_text(paper.key),),
+        share=percent(totals.share),
+        share_width=round(1000 * totals.share),
+        tiles=_tiles(paper, words),
+        chart=chart(
+            [
+                Bar(one.start / length, one.end / length, one.similarity, one.kind)
+                for one in passages
+                if one.excluded is None
+            ]
+        ),
+        sources=_sources(paper),
+        fact_names=(words["copied"], words["stretches"]),
+        blocks=tuple(_blocks(paper, passages, numbers, words)),
+        method=(
+            (words["how_found"], paper.method),
+            (words["guarantee"], paper.guarantee),
+            (words["reading"], words["reading_check"]),
+        ),
+        data={
+            "text": shown(paper.text),
+            "sources": [_name(source.title, source.key) for source in paper.sources],
+            "copies": [_copy_row(copy, numbers) for copy in paper.copies],
+            "passages": [
+                [one.start, one.end, rounded(one.similarity), _kind(one), one.copy]
+                for one in selected
+            ],
+        },
+        flows=_is_wrapped(shown(paper.text)),
+        language="zh" if 3 * len(_HAN.findall(paper.text)) > len(paper.text) else "",
+        high=paper.high,
+        moderate=paper.moderate,
+        notices=(words["positions"],) if paper.verified_by == "positions" else (),
+    )
+
+
+def _tiles(paper: CheckedPaper, words: dict[str, str]) -> tuple[Tile, ...]:
+    totals = paper.totals
+    shares = [
+        (words["without_quotations"], totals.share_without_quotations),
+        (words["without_excluded"], totals.share_without_excluded),
+        (words["largest"], totals.largest_source_share),
+    ]
+    copied = words["characters_copied"].format(f"{totals.copied:,}")
+    return (
+        *(Tile(name, percent(share)) for name, share in shares),
+        Tile(words["characters"], f"{totals.characters:,}", copied),
+    )
+
+
+def _sources(paper: CheckedPaper) -> tuple[SourceRow, ...]:
+    places: dict[str, list[tuple[float, float]]] = {}
+    length = len(paper.text) or 1
+    for copy in paper.copies:
+        span = (copy.start / length, copy.end / length)
+        places.setdefault(copy.source_key, []).append(span)
+    largest = max((source.characters for source in paper.sources), default=0) or 1
+    rows = []
+    for number, source in enumerate(paper.sources, 1):
+        name, key = _name(source.title, source.key), key_text(source.key)
+        rows.append(
+            SourceRow(
+                number,
+                name,
+                "" if name == key else key,
+                percent(source.share),
+                round(1000 * source.characters / largest),
+                (f"{source.characters:,}", f"{source.copies:,}"),
+                strip(places.get(source.key, ())),
+            )
+        )
+    return tuple(rows)
+
+
+def _in_turn(passages: Sequence[CheckedPassage]) -> list[CheckedPassage]:
+    """Return the passages in the order of the text; one that begins in another is left out."""
+    held: list[CheckedPassage] = []
+    for passage in sorted(passages, key=lambda one: (one.start, -one.end)):
+        if not held or passage.start >= held[-1].end:
+            held.append(passage)
+    return held
+
+
+def _blocks(
+    paper: CheckedPaper,
+    passages: Sequence[CheckedPassage],
+    numbers: dict[str, int],
+    words: dict[str, str],
+) -> Iterator[tuple[Piece, ...]]:
+    """Yield the text by paragraphs, a passage of several lines in one; blank ones are left out."""
+    text, block, place, number = shown(paper.text), list[Piece](), 0, 0
+    breaks = _PARAGRAPH if _is_wrapped(text) else _LINE
+    for passage in (*passages, None):
+        until = len(text) if passage is None else passage.start
+        first, *others = breaks.split(text[place:until])
+        if first:
+            block.append(Piece(first))
+        for line in others:
+            if any(piece.text.strip() for piece in block):
+                yield tuple(block)
+            block = [Piece(line)] if line else []
+        if passage is not None:
+            piece = text[passage.start : passage.end]
+            if passage.copy is None:
+                block.append(Piece(piece))
+            else:
+                copy = paper.copies[passage.copy]
+                source = numbers.get(copy.source_key, 0)
+                block.append(_marked(piece, passage, number, copy, source, words))
+                number += 1
+            place = passage.end
+    if any(piece.text.strip() for piece in block):
+        yield tuple(block)
+
+
+def _is_wrapped(text: str) -> bool:
+    """Return whether most lines of paragraphs end where a column of letters was full."""
+    lines = [len(line) for line in _WITHIN.findall(text)]
+    full = sum(_FULL <= length <= _WIDEST for length in lines)
+    return bool(lines) and 10 * full >= 7 * len(lines) and not _HAN.search(text)
+
+
+def _marked(
+    text: str,
+    passage: CheckedPassage,
+    number: int,
+    copy: Copy,
+    source: int,
+    words: dict[str, str],
+) -> Piece:
+    kind = _kind(passage)
+    said = words[passage.excluded or kind]
+    hint = f"{said}: {percent(passage.similarity)} [{source or '–'}] {key_text(copy.source_key)}"
+    return Piece(text, number, kind, source, shown(hint))
+
+
+def _kind(passage: CheckedPassage) -> str:
+    if passage.excluded is not None:
+        return "excluded"
+    return "low" if passage.kind == "none" else passage.kind
+
+
+def _copy_row(copy: Copy, numbers: dict[str, int]) -> list[object]:
+    return [
+        copy.start,
+        copy.end,
+        numbers.get(copy.source_key, 0),
+        copy.source_start,
+        copy.source_end,
+        rounded(copy.similarity),
+        copy.evidence,
+        [place for block in _joined(copy.blocks) for place in block],
+        None if copy.source_text is None else shown(copy.source_text),
+        key_text(copy.source_key),
+    ]
+
+
+def _joined(blocks: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Return the blocks; two that adjoin in both texts are one."""
+    held: list[tuple[int, int, int, int]] = []
+    for block in blocks:
+        if held and held[-1][1] == block[0] and held[-1][3] == block[2]:
+            held[-1] = (held[-1][0], block[1], held[-1][2], block[3])
+        else:
+            held.append(block)
+    return held
+
+
+def _name(title: str | None, key: str) -> str:
+    return shown(title.strip()) if title and title.strip() else key_text(key)

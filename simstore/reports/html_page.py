@@ -1,0 +1,260 @@
+"""One HTML file that needs nothing but itself: parts, template, and what keeps a text a text.
+
+Every string goes through the template's escaping; data for the script are one JSON block in which
+no tag can begin. A policy in the page itself allows its own script and style, by their digests,
+and nothing else: no request, no script of a paper.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from simstore.errors import InvalidParameter, MissingExtra
+from simstore.reports.html_charts import Chart
+from simstore.reports.html_words import WORDS, Language
+from simstore.reports.times import time_text
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+SHOWN_SOURCES = 12
+# What the script says; the rest of the words are in the template.
+_SCRIPT_WORDS = (
+    "high", "moderate", "low", "excluded", "span", "in_paper", "in_source", "same", "different",
+    "no_text", "runs", "simhash", "anchors", "whole", "part", "also", "position", "previous", "next",
+    "close", "panel_empty", "more", "cut", "distance", "resemblance", "containment",
+    "containment_reverse", "found_by", "by_sketch",
+)  # fmt: skip
+COLOURS = 12
+_VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"}
+_VISIBLE |= {0x0C: "\n", 0x0D: " ", 0x7F: 0x2421}
+_VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD) | dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
+_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A figure with its name, and a word about it."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A line of the table of sources.
+
+    Attributes:
+        number: Its number in the report, from 1.
+        title: What it is called: title or key.
+        key: Its key where that is not what it is called.
+        share: Its share, as people read it.
+        width: The same, of the largest, 0 to 1000.
+        facts: Other figures, one a column.
+        where: Path of the strip of its places.
+    """
+
+    number: int
+    title: str
+    key: str
+    share: str
+    width: int
+    facts: tuple[str, ...]
+    where: str
+
+    @property
+    def colour(self) -> int:
+        """Return which of the colours is the source's."""
+        return (self.number - 1) % COLOURS
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a text, or a sample of a run.
+
+    Attributes:
+        text: What it says.
+        number: Its place among what can be selected; None where it cannot.
+        kind: ``high``, ``moderate``, ``low`` or ``excluded``; empty without a source.
+        source: Number of its source.
+        hint: What resting on it tells.
+        note: A word about it.
+    """
+
+    text: str
+    number: int | None = None
+    kind: str = ""
+    source: int = 0
+    hint: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A paper or a run.
+
+    Attributes:
+        title: What it is called.
+        facts: What stands below its title.
+        share: The figure that matters most, as people read it.
+        share_width: The same, 0 to 1000.
+        tiles: The other figures.
+        chart: Its charts.
+        sources: All sources, the largest first.
+        fact_names: Names of the columns of their facts.
+        blocks: Its text, by lines, each in pieces; or a run's samples.
+        method: Paragraphs: what they are about, and what they say.
+        data: What the script needs to know, as JSON values.
+        language: Of the text, where known.
+        high: Least similarity of what is high.
+        moderate: Least similarity of what is moderate.
+        notices: What has to be known before all else.
+        flows: Lines end where the text was wrapped, so they are joined.
+    """
+
+    title: str
+    facts: tuple[str, ...]
+    share: str
+    share_width: int
+    tiles: tuple[Tile, ...]
+    chart: Chart
+    sources: tuple[SourceRow, ...]
+    fact_names: tuple[str, ...]
+    blocks: tuple[tuple[Piece, ...], ...]
+    method: tuple[tuple[str, str], ...]
+    data: dict[str, Any]
+    language: str = ""
+    high: float = 0.8
+    moderate: float = 0.5
+    notices: tuple[str, ...] = ()
+    flows: bool = False
+
+    @property
+    def selectable(self) -> int:
+        """Return how many pieces can be selected."""
+        return sum(piece.number is not None for block in self.blocks for piece in block)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Return the classes that its pieces have."""
+        return frozenset(piece.kind for block in self.blocks for piece in block if piece.kind)
+
+
+def words_of(lang: str, form: str = "check") -> dict[str, str]:
+    """Return what the interface says.
+
+    Args:
+        lang: ``en`` or ``zh``.
+        form: ``check`` of a paper, ``run`` of queries: its own words go before the others.
+
+    Raises:
+        InvalidParameter: There is no such language.
+    """
+    if lang not in WORDS:
+        raise InvalidParameter(f"language {lang!r}: choose one of {', '.join(WORDS)}")
+    words = WORDS[lang]  # type: ignore[index]
+    own = {name.removesuffix("_run"): said for name, said in words.items() if form == "run"
+           and name.endswith("_run")}  # fmt: skip
+    return {**words, **own}
+
+
+def render(
+    sections: Sequence[Section],
+    *,
+    form: str,
+    lang: Language,
+    title: str,
+    generated_at: int,
+) -> str:
+    """Return the page.
+
+    Args:
+        sections: What it tells of, at least one.
+        form: ``check`` or ``run``.
+        lang: Language of its interface.
+        title: Its title.
+        generated_at: When it is made, in seconds since 1970-01-01 UTC.
+
+    Raises:
+        MissingExtra: Jinja is not installed.
+    """
+    from simstore import __version__
+
+    template = _template()
+    words = words_of(lang, form)
+    style, script = _part("report.css"), _part("report.js")
+    return template.render(
+        sections=sections,
+        form=form,
+        lang={"en": "en", "zh": "zh-Hans"}[lang],
+        w=words,
+        title=title,
+        made=words["made"].format(time_text(generated_at)),
+        version=__version__,
+        style=style,
+        script=script,
+        digests={"style": _digest(style), "script": _digest(script)},
+        shown_sources=SHOWN_SOURCES,
+        data=in_script(
+            {
+                "words": {name: words[name] for name in _SCRIPT_WORDS},
+                "form": form,
+                "parts": [part.data for part in sections],
+            }
+        ),
+        percent=percent,
+    )
+
+
+def percent(share: float) -> str:
+    """Return a share, 0 to 1, as ``37.4%``; what is not all is never shown as all."""
+    shown = f"{100 * share:.1f}"
+    if shown == "100.0" and share < 1:
+        shown = "99.9"
+    return f"{shown.removesuffix('.0')}%"
+
+
+def shown(text: str) -> str:
+    """Return a text with a visible sign for each character that is none; none is added or lost."""
+    return text.translate(_VISIBLE)
+
+
+def in_script(value: Any) -> str:
+    """Return JSON that ends no script element and is one line for every reader."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.translate(_IN_SCRIPT)
+
+
+@cache
+def _template() -> Template:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise MissingExtra("an HTML report", "check") from error
+    environment = Environment(
+        loader=PackageLoader("simstore.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html")
+
+
+@cache
+def _part(name: str) -> str:
+    place = resources.files("simstore.reports") / "templates" / name
+    return place.read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from simstore.errors import InvalidParameter
+from simstore.model import CheckedPaper
+from simstore.model.check import CheckedPassage, Copy
+from simstore.reports.html_page import in_script, percent, shown
+from simstore.reports.html_words import CHINESE, ENGLISH
+from tests.checked_papers import checked, chinese_paper, english_paper, long_paper, summed
+
+pytest.importorskip("jinja2", reason="needs simstore[check]")
+
+from simstore.reports.check_html import html_report
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 <!-- \x00\x1b[31m"
+
+
+class Reader(HTMLParser):
+    """What a page consists of: tags, attributes, and the text of the body."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "path", "line", "rect", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts.setdefault(self.open[-1], []).append(data)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+def data_of(page: str) -> dict[str, object]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    data: dict[str, object] = json.loads(found[1])
+    return data
+
+
+def report(*papers: CheckedPaper, lang: str = "en") -> str:
+    return html_report(papers, lang=lang, generated_at=1_780_000_000)  # type: ignore[arg-type]
+
+
+def hostile_paper() -> CheckedPaper:
+    text = f"{HOSTILE}. Plain words follow here."
+    copy = Copy(0, len(HOSTILE), HOSTILE, 1, 0, len(HOSTILE), 1.0, "text",
+                ((0, len(HOSTILE), 0, len(HOSTILE)),), HOSTILE)  # fmt: skip
+    passage = CheckedPassage(0, len(HOSTILE), 1.0, "high", 0)
+    return summed(HOSTILE, HOSTILE, text, (passage,), (copy,), {HOSTILE: HOSTILE})
+
+
+def test_both_languages_say_the_same_things() -> None:
+    assert list(ENGLISH) == list(CHINESE)
+    for name, said in ENGLISH.items():
+        assert said.count("{}") == CHINESE[name].count("{}"), name
+        assert said.strip()
+        assert CHINESE[name].strip()
+
+
+def test_every_word_of_the_interface_is_used() -> None:
+    from importlib import resources
+
+    folder = resources.files("simstore.reports")
+    places = ("check_html.py", "run_html.py", "html_page.py", "templates/report.html",
+              "templates/report.js")  # fmt: skip
+    used = "".join((folder / name).read_text(encoding="utf-8") for name in places)
+    kinds = {"high", "moderate", "low", "none", "excluded", "quotation", "bibliography", "anchors",
+             "simhash", "text"}  # fmt: skip
+    unused = [
+        name
+        for name in ENGLISH
+        if (plain := name.removesuffix("_run")) not in kinds
+        and not re.search(rf"\b(w|words)(\.{plain}\b|\[\"({name}|{plain})\"\])", used)
+    ]
+    assert unused == []
+
+
+def test_an_unknown_language_and_no_paper_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="'fr'"):
+        report(english_paper(), lang="fr")
+    with pytest.raises(InvalidParameter, match="at least one paper"):
+        report()
+
+
+def test_a_page_needs_nothing_but_itself() -> None:
+    page = report(english_paper(), chinese_paper())
+    reader = read(page)
+    for tag, attributes in reader.tags:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "form", "base"), tag
+        assert not {"src", "srcset", "style", "action"} & attributes.keys(), (tag, attributes)
+        assert not any(name.startswith("on") for name in attributes)
+        assert str(attributes.get("href", "#")).startswith("#")
+    assert "http" not in page.replace("http-equiv", "")
+    assert page.count("<script") == 2
+
+
+def test_a_paper_with_script_shows_it_as_text() -> None:
+    page = report(hostile_paper())
+    reader = read(page)
+    assert [tag for tag, _ in reader.tags].count("script") == 2
+    assert "img" not in [tag for tag, _ in reader.tags]
+    said = "".join(reader.texts["span"])
+    assert HOSTILE.replace("\x00", "␀").replace("\x1b", "␛") in said
+    part = data_of(page)["parts"][0]  # type: ignore[index]
+    assert part["copies"][0][8] == shown(HOSTILE)
+
+
+def test_the_text_of_a_paper_stands_in_the_page_once_and_whole() -> None:
+    for paper in (english_paper(), chinese_paper(), long_paper(200, 9)):
+        reader = read(report(paper))
+        said = "".join(reader.texts["p"] + reader.texts["span"])
+        for passage in paper.passages:
+            assert paper.text[passage.start : passage.end] in said or passage.copy is None
+        blocks = re.findall(r'<p dir="auto">(.*?)</p>', report(paper), re.DOTALL)
+        words = re.sub(r"<[^>]*>", "", "\n".join(blocks))
+        from html import unescape
+
+        assert unescape(words).split() == paper.text.split()
+
+
+def test_passages_carry_their_class_source_and_similarity() -> None:
+    paper = english_paper()
+    marks = [given for tag, given in read(report(paper)).tags if given.get("role") == "button"]
+    selected = [one for one in paper.passages if one.copy is not None]
+    keys = [source.key for source in paper.sources]
+    assert len(marks) == len(selected)
+    for given, passage in zip(marks, selected, strict=True):
+        assert passage.copy is not None
+        kind = "excluded" if passage.excluded else passage.kind.replace("none", "low")
+        assert given["class"] == f"p {kind}"
+        assert given["data-n"] == str(keys.index(paper.copies[passage.copy].source_key) + 1)
+        assert percent(passage.similarity) in str(given["title"])
+    assert {"p high", "p moderate", "p excluded"} <= {given["class"] for given in marks}
+
+
+def test_overlapping_passages_do_not_repeat_the_text() -> None:
+    paper = english_paper()
+    doubled = replace(paper, passages=tuple(p for p in paper.passages for _ in range(2)))
+    assert report(doubled) == report(paper)
+
+
+def test_data_give_spans_and_blocks_as_they_are() -> None:
+    paper = english_paper()
+    part = data_of(report(paper))["parts"][0]  # type: ignore[index]
+    assert part["text"] == paper.text
+    for row, copy in zip(part["copies"], paper.copies, strict=True):
+        assert row[:2] + row[3:5] == [copy.start, copy.end, copy.source_start, copy.source_end]
+        assert row[7] == [place for block in copy.blocks for place in block]
+        assert row[8] == copy.source_text
+
+
+def test_adjoining_blocks_are_one() -> None:
+    copy = Copy(0, 9, "s", 1, 5, 14, 1.0, "text", ((0, 4, 5, 9), (4, 9, 9, 14)), "text texts")
+    paper = summed("k", None, "text texts", (CheckedPassage(0, 9, 1.0, "high", 0),), (copy,), {})
+    part = data_of(report(paper))["parts"][0]  # type: ignore[index]
+    assert part["copies"][0][7] == [0, 9, 5, 14]
+
+
+def test_without_text_the_page_says_so() -> None:
+    held = {"one": "The ferry will not sail before Saturday, the office said this morning."}
+    paper = checked("p", None, held["one"], held, {}, with_text=False)
+    page = report(paper)
+    assert f'<p class="notice">{ENGLISH["positions"]}</p>' in page
+    assert data_of(page)["parts"][0]["copies"][0][8] is None  # type: ignore[index]
+    assert data_of(page)["parts"][0]["copies"][0][6] == "anchors"  # type: ignore[index]
+    assert '"notice">The store' not in report(checked("p", None, held["one"], held, {}))
+
+
+def test_a_paper_without_copies_says_that_nothing_was_found() -> None:
+    page = report(checked("p", None, "All of this was written by nobody else.", {}, {}))
+    assert ENGLISH["nothing"] in page
+    assert 'class="panel"' not in page
+
+
+def test_an_empty_paper_has_a_report() -> None:
+    assert "0%" in report(summed("empty", None, "", (), (), {}))
+
+
+def test_many_sources_fold_behind_the_largest() -> None:
+    page = report(long_paper(400, 60))
+    assert ENGLISH["other_sources"].format(long_sources(page) - 12) in page
+
+
+def long_sources(page: str) -> int:
+    return len(data_of(page)["parts"][0]["sources"])  # type: ignore[index]
+
+
+def test_a_chinese_page_names_its_language() -> None:
+    page = report(chinese_paper(), lang="zh")
+    assert '<html lang="zh-Hans">' in page
+    assert CHINESE["found"] in page
+    assert re.search(r'class="text"[^>]* lang="zh"', page)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0%"), (1, "100%"), (0.9999, "99.9%"), (0.374, "37.4%"), (0.5, "50%"), (0.0004, "0%")],
+)
+def test_percent_never_rounds_up_to_all(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+def test_shown_keeps_every_place() -> None:
+    text = "".join(map(chr, range(0x300))) + "\ud800\udfff😀"
+    assert len(shown(text)) == len(text)
+    assert shown("tab\tline\n") == "tab\tline\n"
+    shown(text).encode()
+
+
+def test_in_script_can_end_no_element() -> None:
+    text = in_script({"a": "</script><!--&\u2028"})
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"a": "</script><!--&\u2028"}

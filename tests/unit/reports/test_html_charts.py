@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstore.reports.html_charts import KINDS, MOST_BARS, Bar, chart, strip
+
+
+def boxes(path: str) -> list[tuple[float, float, float, float]]:
+    """Left, right, top and bottom of each box of a path."""
+    found = re.findall(r"M([\d.]+) ([\d.]+)V([\d.]+)H([\d.]+)V([\d.]+)z", path)
+    assert "".join("M{} {}V{}H{}V{}z".format(*one) for one in found) == path
+    return [(float(a), float(d), float(c), float(b)) for a, b, c, d, _ in found]
+
+
+def bars(count: int) -> list[Bar]:
+    kinds = [("high", 0.9), ("moderate", 0.6), ("none", 0.2), ("none", 0.0)]
+    return [
+        Bar(n / count, (n + 1) / count, kinds[n % 4][1], kinds[n % 4][0])  # type: ignore[arg-type]
+        for n in range(count)
+    ]
+
+
+def test_each_passage_is_a_bar_as_high_as_its_similarity() -> None:
+    drawn = chart(bars(8))
+    assert not drawn.binned
+    along = dict(drawn.along)
+    assert boxes(along["high"]) == [(0, 125, 10, 100), (500, 625, 10, 100)]
+    assert boxes(along["moderate"])[0] == (125, 250, 40, 100)
+    assert len(boxes(along["none"])) == 2
+
+
+def test_thousands_of_passages_are_few_bars_and_the_highest_stay() -> None:
+    held = [Bar(n / 5000, (n + 1) / 5000, 0.3, "none") for n in range(5000)]
+    held[1234] = Bar(1234 / 5000, 1235 / 5000, 0.95, "high")
+    drawn = chart(held)
+    assert drawn.binned
+    assert sum(len(boxes(path)) for _, path in drawn.along) <= MOST_BARS
+    ((left, right, top, _),) = boxes(dict(drawn.along)["high"])
+    assert left <= 246.9 <= right
+    assert top == 5
+
+
+def test_the_histogram_counts_every_similar_passage_once() -> None:
+    drawn = chart(bars(40))
+    assert [bin.count for bin in drawn.bins] == [0, 0, 10, 0, 0, 0, 10, 0, 0, 10]
+    assert drawn.left_out == 10
+    assert dict(drawn.counts) == {"high": 10, "moderate": 10, "none": 20}
+
+
+def test_exact_tenths_fall_in_the_bin_that_they_begin() -> None:
+    held = [Bar(0, 1, tenth / 10, "none") for tenth in range(1, 11)]
+    assert [bin.count for bin in chart(held).bins] == [0, 1, 1, 1, 1, 1, 1, 1, 1, 2]
+
+
+def test_the_composition_fills_its_bar() -> None:
+    ends = [boxes(path)[0][:2] for _, path in chart(bars(8)).composition]
+    assert ends == [(0, 250), (250, 500), (500, 1000)]
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    drawn = chart([])
+    assert not any(path for _, path in (*drawn.along, *drawn.composition))
+    assert [kind for kind, _ in drawn.along] == list(KINDS)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda s: (min(s), max(s)))))
+def test_a_strip_covers_its_spans_and_never_overlaps(spans: list[tuple[float, float]]) -> None:
+    drawn = boxes(strip(spans))
+    for start, end in spans:
+        middle = 1000 * (start + end) / 2
+        assert any(left - 4 <= middle <= right + 4 for left, right, _, _ in drawn)
+    for before, after in zip(drawn, drawn[1:], strict=False):
+        assert before[1] < after[0]
+    assert bool(drawn) == bool(spans)
