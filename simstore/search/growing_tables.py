@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.simhash import word_count
 from simstore.search.scan import scan_many
 from simstore.search.sorted_tables import SortedTables
 
@@ -34,7 +33,7 @@ class GrowingTables:
     def __init__(self, bits: int) -> None:
         self._bits = bits
         self._levels: tuple[_Level, ...] = ()
-        self._buffer = np.empty((0, word_count(bits)), np.uint64)
+        self._buffer = np.empty((0, -(-bits // 64)), np.uint64)
 
     def __len__(self) -> int:
         return len(self._buffer) + sum(len(words) for words, _ in self._levels)
