@@ -13,7 +13,6 @@ from simstore.cli.imports import uncollected
 from simstore.cli.output import fail, write_file
 from simstore.errors import SimstoreError
 
-
 # Of the GNU C library's malloc.h; mallopt(3).
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _KEPT_BYTES = 1 << 30

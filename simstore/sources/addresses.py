@@ -49,6 +49,10 @@ def joiner(base: str | None) -> Callable[[str | None], str | None]:
     origin, folders = found[1], found[2].split("/")
 
     def joined(target: str | None) -> str | None:
+        if target and target[0] == "/" and len(target) <= half:
+            path = target.partition("#")[0]
+            if _PATH.fullmatch(path):
+                return origin + path
         match = _RELATIVE.fullmatch(target.partition("#")[0]) if target else None
         if match is None or match[0][:1] in ("", "?") or len(match[0]) > half:
             return joined_address(base, target)

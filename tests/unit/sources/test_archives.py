@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import bz2
+import gc
 import gzip
 import io
 import lzma
 import sys
 import tarfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -267,3 +269,26 @@ def test_members_of_an_archive_with_other_content_are_other_sources(tmp_path: Pa
     assert states() == [first, second]
     pack(tmp_path, "a.zip", {"a.txt": b"a", "b.txt": b"c"})
     assert not {first, second} & set(states())
+
+
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+def test_members_are_not_held_while_an_archive_is_read(tmp_path: Path, kind: str) -> None:
+    path, count = tmp_path / f"a.{kind}", 200
+    if kind == "tar":
+        with tarfile.open(path, "w") as tar:
+            for number in range(count):
+                info = tarfile.TarInfo(f"{number}.txt")
+                tar.addfile(info)
+    else:
+        with zipfile.ZipFile(path, "w") as package:
+            for number in range(count):
+                package.writestr(f"{number}.txt", b"")
+    most: Counter[str] = Counter()
+    for number, _ in enumerate(FileSource(str(path), ReadOptions()).records(), start=1):
+        if number in (count // 2, count):
+            gc.collect()
+            alive = Counter(type(one).__name__ for one in gc.get_objects())
+            # The directory of a zip archive, of ZipInfo, is read as a whole; tar has none.
+            most |= Counter({name: alive[name] for name in ("MemberSource", "_StrictTarInfo")})
+    assert number == count
+    assert max(most.values()) <= 4
