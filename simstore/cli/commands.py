@@ -10,6 +10,7 @@ import click
 
 from simstore import __version__, compiled
 from simstore.cli import (
+    check,
     clusters,
     compare,
     completion,
@@ -20,6 +21,7 @@ from simstore.cli import (
     export,
     fingerprints,
     ingest,
+    passages,
     query,
     rejects,
     report,
@@ -83,11 +85,13 @@ def main() -> None:
 for _command in (
     ingest.ingest,
     query.query,
+    check.check,
     report.report,
     store.init,
     compare.compare,
     clusters.clusters,
     evaluate.evaluate,
+    passages.passages,
     fingerprints.fingerprints,
     documents.list_documents,
     documents.show,

@@ -11,6 +11,7 @@ import click
 
 from simstore.cli.ingesting import PASSED_OVER, ingest_observed, report, stop_on_signal
 from simstore.cli.options import common_options, log, open_store, store_place
+from simstore.cli.output import progress
 from simstore.cli.reading import history_options, reading_options, take_read_options
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.errors import StoreNotFound, printable
@@ -83,6 +84,11 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="With flag or skip: least resemblance of a duplicate.  [default: 0.8]",
 )
+@click.option(
+    "--passages",
+    is_flag=True,
+    help="Index the passages of all documents, for `simstore check`; every later ingest goes on.",
+)
 @scheme_options
 @common_options
 def ingest(
@@ -98,6 +104,7 @@ def ingest(
     on_duplicate: str,
     min_resemblance: float | None,
     from_start: bool,
+    passages: bool,
     **given: Any,
 ) -> None:
     """Remember the documents of files, folders, patterns, or standard input (-).
@@ -137,6 +144,9 @@ def ingest(
                 return store.ingest_query(database, sql, **how)  # type: ignore[arg-type]
             return store.ingest(sources, **how)  # type: ignore[arg-type]
 
+        if passages:
+            with progress("passages", at_once=False) as show:
+                store.build_passages(on_progress=show)
         summary = ingest_observed(run, stopping)
     report(summary, stopping)
 

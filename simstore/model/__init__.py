@@ -63,6 +63,7 @@ from simstore.model.looking import (
 )
 from simstore.model.upkeep import (
     Finding,
+    PassageStatus,
     StoreStatistics,
     VocabularyStatus,
     VocabularyTerm,
@@ -94,6 +95,7 @@ __all__ = [
     "Measurement",
     "OnDuplicate",
     "Outcome",
+    "PassageStatus",
     "PassedOver",
     "Policy",
     "QueryOptions",

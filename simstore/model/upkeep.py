@@ -56,6 +56,41 @@ class VocabularyStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class PassageStatus:
+    """What a passage index holds.
+
+    Attributes:
+        cut: ``sentences`` or ``window``.
+        window: Characters of a window; None for sentences.
+        least_words: A copied run of so many words is certain to be found.
+        least_characters: The same of a script without blanks between words.
+        complete: Every document has its entry; else the index is being built.
+        waiting_count: Documents that have none yet.
+        document_count: Documents that have theirs.
+        passage_count: Their passages.
+        anchor_count: Their anchors.
+        stale_count: Stored anchors of texts that are gone; the next merge leaves them out.
+        unpacked_count: Anchors that are in no page yet.
+        segment_count: Segments that a look-up asks.
+        stored_bytes: Bytes of all that, without the tables' own.
+    """
+
+    cut: str
+    window: int | None
+    least_words: int
+    least_characters: int
+    complete: bool
+    waiting_count: int
+    document_count: int
+    passage_count: int
+    anchor_count: int
+    stale_count: int
+    unpacked_count: int
+    segment_count: int
+    stored_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoreStatistics:
     """A store in numbers.
 
@@ -66,6 +101,9 @@ class StoreStatistics:
         sketch_bytes: Bytes of the sketches and of their pages.
         unpacked_sketches: Sketches that are in no page yet.
         bands: How sketches are cut, bands x values; empty without sketches.
+        passage_count: Passages of the passage index; 0 where there is none.
+        anchor_count: Its anchors.
+        passage_bytes: Bytes of the passage index, without the tables' own.
     """
 
     path: str
@@ -96,6 +134,9 @@ class StoreStatistics:
     fresh: bool
     first_seen: int | None
     last_seen: int | None
+    passage_count: int = 0
+    anchor_count: int = 0
+    passage_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

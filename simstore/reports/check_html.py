@@ -16,9 +16,8 @@ from simstore.reports.html_page import (
     percent,
     render,
     shown,
-    words_of,
 )
-from simstore.reports.html_words import Language
+from simstore.reports.html_words import Language, words_of
 from simstore.reports.lines import key_text, rounded
 
 _HAN = re.compile("[\u3400-\u9fff]")
@@ -29,9 +28,7 @@ _WITHIN = re.compile(r"^[^\n]*\S[^\n]*$(?=\n[^\S\n]*\S)", re.MULTILINE)
 _FULL, _WIDEST = 45, 100
 
 
-def html_report(
-    papers: Sequence[CheckedPaper], *, lang: Language = "en", generated_at: int
-) -> str:
+def html_report(papers: Sequence[CheckedPaper], *, lang: Language = "en", generated_at: int) -> str:
     """Return a page that shows papers with their copied passages.
 
     Args:

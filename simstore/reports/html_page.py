@@ -16,9 +16,9 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from simstore.errors import InvalidParameter, MissingExtra
+from simstore.errors import MissingExtra
 from simstore.reports.html_charts import Chart
-from simstore.reports.html_words import WORDS, Language
+from simstore.reports.html_words import Language, words_of
 from simstore.reports.times import time_text
 
 if TYPE_CHECKING:
@@ -28,14 +28,15 @@ SHOWN_SOURCES = 12
 # What the script says; the rest of the words are in the template.
 _SCRIPT_WORDS = (
     "high", "moderate", "low", "excluded", "span", "in_paper", "in_source", "same", "different",
-    "no_text", "runs", "simhash", "anchors", "whole", "part", "also", "position", "previous", "next",
-    "close", "panel_empty", "more", "cut", "distance", "resemblance", "containment",
+    "no_text", "runs", "simhash", "anchors", "whole", "part", "also", "position", "previous",
+    "next", "close", "panel_empty", "more", "cut", "distance", "resemblance", "containment",
     "containment_reverse", "found_by", "by_sketch",
 )  # fmt: skip
 COLOURS = 12
-_VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"}
-_VISIBLE |= {0x0C: "\n", 0x0D: " ", 0x7F: 0x2421}
-_VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD) | dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
+_VISIBLE = {code: chr(0x2400 + code) for code in range(32)}
+_VISIBLE |= {0x09: "\t", 0x0A: "\n", 0x0C: "\n", 0x0D: " ", 0x7F: chr(0x2421)}
+# Controls of Latin-1 and halves of characters.
+_VISIBLE |= dict.fromkeys([*range(0x80, 0xA0), *range(0xD800, 0xE000)], "\ufffd")
 _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
@@ -146,24 +147,6 @@ class Section:
     def kinds(self) -> frozenset[str]:
         """Return the classes that its pieces have."""
         return frozenset(piece.kind for block in self.blocks for piece in block if piece.kind)
-
-
-def words_of(lang: str, form: str = "check") -> dict[str, str]:
-    """Return what the interface says.
-
-    Args:
-        lang: ``en`` or ``zh``.
-        form: ``check`` of a paper, ``run`` of queries: its own words go before the others.
-
-    Raises:
-        InvalidParameter: There is no such language.
-    """
-    if lang not in WORDS:
-        raise InvalidParameter(f"language {lang!r}: choose one of {', '.join(WORDS)}")
-    words = WORDS[lang]  # type: ignore[index]
-    own = {name.removesuffix("_run"): said for name, said in words.items() if form == "run"
-           and name.endswith("_run")}  # fmt: skip
-    return {**words, **own}
 
 
 def render(

@@ -15,9 +15,8 @@ from simstore.reports.html_page import (
     percent,
     render,
     shown,
-    words_of,
 )
-from simstore.reports.html_words import Language
+from simstore.reports.html_words import Language, words_of
 from simstore.reports.lines import key_text, rounded
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from simstore.search.symbols import Symbols
 Block = tuple[int, int, int]
 
 # Longest gap between two runs of one stretch, in units of either text.
-LONGEST_GAP = 16
+LONGEST_GAP = 20
 # Units beyond an end that are looked at together.
 _REACH = 24
 _FIRST_COMPARED = 32

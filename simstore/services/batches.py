@@ -21,7 +21,15 @@ from simstore.services.opened import OpenStore, State
 from simstore.services.prepare import PreparedBatch
 from simstore.services.remove import remove_rows
 from simstore.services.screen import CheckOptions, Screen
-from simstore.storage import deltas, documents, fingerprints, generations, runs, sketches
+from simstore.storage import (
+    deltas,
+    documents,
+    fingerprints,
+    generations,
+    passages,
+    runs,
+    sketches,
+)
 from simstore.storage.engine import Connection
 from simstore.storage.history import put_times
 
@@ -238,6 +246,10 @@ def _replace_features(
     if batch.sketches:
         made = [(number, *batch.sketches[place]) for number, place in places.items()]
         sketches.put_many(connection, state.scheme_id, made)
+    if batch.passages:
+        passages.drop_many(connection, replaced)
+        indexed = [(number, batch.passages[place]) for number, place in places.items()]
+        passages.put_many(connection, indexed)
     if state.generation is None:
         return
     if batch.words is not None:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fnmatch import translate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.model import CheckedPaper, CheckOptions, Copy, Document
+from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
-from simstore.services.check_index import PassageIndex
+from simstore.services.check_index import PassageIndex, StoredPassages
 from simstore.services.checked_paper import UnitCopy, judge
 from simstore.services.checked_text import PaperUnits, paper_units
 from simstore.services.copies import CopyFinder, FindOptions, FoundCopy
 from simstore.services.copies_by_place import copies_by_place
+from simstore.services.opened import OpenStore
 from simstore.text.decoding import encode
-
-KeysOf = Callable[[Sequence[int]], dict[int, bytes]]
-TitlesOf = Callable[[Sequence[int]], dict[int, str | None]]
 
 
 def check_options(options: CheckOptions) -> None:
@@ -52,14 +51,10 @@ def check_options(options: CheckOptions) -> None:
 class PaperChecker:
     """Checks papers against a passage index, in one snapshot of a store."""
 
-    def __init__(
-        self, index: PassageIndex, options: CheckOptions, keys_of: KeysOf, titles_of: TitlesOf
-    ) -> None:
+    def __init__(self, index: PassageIndex, options: CheckOptions) -> None:
         check_options(options)
         self._index = index
         self._options = options
-        self._keys_of = keys_of
-        self._titles_of = titles_of
         self._patterns = [
             re.compile(translate(pattern).encode("utf-8", "surrogateescape"), re.DOTALL)
             for pattern in options.exclude
@@ -83,7 +78,7 @@ class PaperChecker:
             ]
         else:
             found = [self._named(each) for each in copies_by_place(made, index, asked)]
-        titles = self._titles_of(sorted({each.copy.source_document_id for each in found}))
+        titles = index.titles(sorted({each.copy.source_document_id for each in found}))
         judged = judge(paper.text, made.units, found, titles, options)
         return CheckedPaper(
             paper.key,
@@ -112,7 +107,7 @@ class PaperChecker:
         """Return which documents may be sources; excluded ones too where asked."""
         distinct, inverse = np.unique(numbers, return_inverse=True)
         unknown = [n for n in distinct.tolist() if n not in self._roles]
-        for number, key in self._keys_of(unknown).items():
+        for number, key in self._index.keys(unknown).items():
             key = bytes(key)
             is_excluded = any(pattern.match(key) for pattern in self._patterns)
             self._roles[number] = key, is_excluded
@@ -160,8 +155,6 @@ class PaperChecker:
 
     def _named(self, found: UnitCopy) -> UnitCopy:
         """Return a copy with the key of its source."""
-        from dataclasses import replace
-
         key, excluded = self._roles[found.copy.source_document_id]
         named = replace(found.copy, source_key=key.decode("utf-8", "surrogateescape"))
         return replace(found, copy=named, excluded=excluded)
@@ -182,9 +175,9 @@ class PaperChecker:
         winnowing = self._index.winnowing
         words, characters = winnowing.run_words, winnowing.run_characters
         if not self._index.text_kept:
-            # Two windows without a gram in common have an anchor each.
-            words = 2 * words - winnowing.gram_words + 1
-            characters = 2 * characters - winnowing.gram_characters + 1
+            # The first and the last anchor of a run may leave out w - 1 = t - k units at its ends.
+            words += 2 * (words - winnowing.gram_words)
+            characters += 2 * (characters - winnowing.gram_characters)
         return (
             f"Of every run of at least {words} words, or {characters} characters of scripts "
             "without blanks, that is the same in a stored document, at least one source is named."
@@ -192,16 +185,25 @@ class PaperChecker:
 
 
 def check_papers(
-    index: PassageIndex,
-    papers: Iterable[Document],
+    opened: OpenStore,
+    papers: Iterable[Document | Rejection],
     options: CheckOptions,
-    keys_of: KeysOf,
-    titles_of: TitlesOf,
-) -> Iterator[CheckedPaper]:
-    """Yield what was found in each paper, in their order."""
-    checker = PaperChecker(index, options, keys_of, titles_of)
-    for paper in papers:
-        yield checker.check(paper)
+) -> Iterator[CheckedPaper | Rejection]:
+    """Yield what was found in each paper, in their order; what could not be read passes through.
+
+    All papers are checked in one snapshot.
+
+    Raises:
+        InvalidParameter: The options contradict each other.
+        MissingExtra: rapidfuzz is not installed.
+        NotFound: The store has no passage index.
+    """
+    check_options(options)
+    with opened.database.read() as connection:
+        index = StoredPassages(opened, connection, opened.state(connection))
+        checker = PaperChecker(index, options)
+        for paper in papers:
+            yield paper if isinstance(paper, Rejection) else checker.check(paper)
 
 
 def _merged(found: Sequence[FoundCopy]) -> list[tuple[FoundCopy, float]]:

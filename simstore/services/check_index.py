@@ -9,7 +9,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.errors import NotFound
 from simstore.fingerprint.winnowing import Winnowing
+from simstore.services.counting import stored_texts
+from simstore.services.opened import OpenStore, State
+from simstore.storage import documents, passages
+from simstore.storage.engine import Connection
 from simstore.text.normalization import Normalization
 
 
@@ -57,11 +62,61 @@ class PassageIndex(Protocol):
     def text_kept(self) -> bool:
         """Whether the store has the texts."""
 
-    def counts(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return how many anchors each of these hashes has; they are distinct and ascending."""
-
-    def postings(self, hashes: NDArray[np.uint64]) -> Postings:
-        """Return the anchors with these hashes, all of them."""
+    def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> Postings:
+        """Return the anchors with these hashes; those with more than ``most`` are left out."""
 
     def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
         """Return the texts of documents, those that are kept."""
+
+    def keys(self, document_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the keys of documents."""
+
+    def titles(self, document_ids: Sequence[int]) -> dict[int, str | None]:
+        """Return the titles of documents that have one."""
+
+
+class StoredPassages:
+    """The passage index of a store, in one snapshot.
+
+    Raises:
+        NotFound: The store has no passage index, or it is not finished.
+    """
+
+    def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:
+        if state.passages is None:
+            raise NotFound("this store has no passage index; `simstore passages build` makes it")
+        if not state.settings.passages_complete:
+            raise NotFound(
+                "the passage index of this store is not finished; `simstore passages build` goes on"
+            )
+        self._opened = opened
+        self._connection = connection
+        self.normalization = state.passages.normalization
+        self.winnowing = state.passages.winnowing
+        self.text_kept = state.settings.text_kept
+
+    def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> Postings:
+        """Return the anchors with these hashes; those with more than ``most`` are left out."""
+        found = passages.postings(self._connection, hashes, most)
+        return Postings(
+            found.hashes,
+            found.document_ids,
+            found.starts.astype(np.int64),
+            found.lengths.astype(np.int64),
+        )
+
+    def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
+        """Return the texts of documents, those that are kept.
+
+        Raises:
+            CorruptStore: A kept text is damaged.
+        """
+        return stored_texts(self._opened, self._connection, document_ids)
+
+    def keys(self, document_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the keys of documents."""
+        return documents.keys_of(self._connection, document_ids)
+
+    def titles(self, document_ids: Sequence[int]) -> dict[int, str | None]:
+        """Return the titles of documents that have one."""
+        return documents.titles_of(self._connection, document_ids)

@@ -9,7 +9,7 @@ until a source is found, so the guarantee does not depend on how common an ancho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from simstore.search.alignment import Block, Stretch, chained, exact_runs, stretched
 from simstore.search.chains import Hits, regions
+from simstore.search.known_units import KnownUnits
 from simstore.services.anchor_hits import hits_of, parts_around
 from simstore.services.check_index import PassageIndex, Postings
 from simstore.services.checked_text import PaperUnits, SourceUnits, source_units
@@ -28,9 +29,9 @@ MOST_POSTINGS = 100
 _MOST_PAIRS = 4096
 # Characters: how far diagonals of one region may lie apart, and its hits in the paper.
 DRIFT, GAP = 48, 320
-# Largest share of a stretch's units that other stretches of its source may explain.
-_OLD_SHARE = 0.8
 _BATCH_SOURCES = 256
+# Anchors that are read in full together.
+_BATCH_COMMON = 1024
 Allowed = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 
 
@@ -80,28 +81,31 @@ class CopyFinder:
         self._options = options
         self._sums = np.r_[0.0, np.cumsum(options.weights)]
         self._found: list[FoundCopy] = []
+        self._known: dict[int, KnownUnits] = {}
         self._explained = np.zeros(len(paper.units), bool)
         # By first unit, how far what is the same in a source reaches.
         self._reach = np.zeros(len(paper.units) + 1, np.int64)
 
     def find(self) -> list[FoundCopy]:
         """Return the copies, in no order that means anything."""
-        rare, common = self._looked_up()
+        rare, read = self._looked_up()
         if len(rare):
             self._align_regions(rare)
-        self._explain(common)
+        self._explain(read)
         return self._found
 
-    def _looked_up(self) -> tuple[Hits, set[int]]:
-        """Return the hits of the grams that are not everywhere, and the hashes of the others."""
-        grams = self._paper.grams
-        hashes, repeats = np.unique(grams.hashes, return_counts=True)
-        counts = self._index.counts(hashes)
-        is_rare = (counts <= MOST_POSTINGS) & (counts * repeats <= _MOST_PAIRS)
-        common = set(hashes[~is_rare].tolist())
-        postings = self._index.postings(hashes[is_rare & (counts > 0)])
-        allowed = self._options.allowed(postings.documents)
-        return hits_of(self._paper, postings.of(allowed))[0], common
+    def _looked_up(self) -> tuple[Hits, NDArray[np.uint64]]:
+        """Return the hits of the grams that are not everywhere, and their hashes, ascending.
+
+        A gram that no source has is not among those.
+        """
+        hashes, repeats = np.unique(self._paper.grams.hashes, return_counts=True)
+        postings = self._index.postings(hashes, MOST_POSTINGS)
+        numbers = np.searchsorted(hashes, postings.hashes)
+        pairs = np.bincount(numbers, minlength=len(hashes)) * repeats
+        postings = postings.of(pairs[numbers] <= _MOST_PAIRS)
+        read = np.unique(postings.hashes)
+        return hits_of(self._paper, postings.of(self._options.allowed(postings.documents)))[0], read
 
     def _align_regions(self, hits: Hits) -> None:
         in_characters = Hits(
@@ -190,22 +194,21 @@ class CopyFinder:
                 stretches.append(stretch)
                 continue
             stretches += [Stretch((run,)) for run in chain if self._is_enough((run,))]
-        stretches = _telling(stretches)
+        known = self._known.setdefault(source.document_id, KnownUnits(set(), set()))
+        self._add(FoundCopy(source, stretch) for stretch in known.new(stretches))
         # Runs that a chain cut where they overlap in the source are whole again by themselves.
-        stretches += _telling(
-            [
-                Stretch((run,))
-                for run in runs
-                if self._is_enough((run,)) and not any(_spans(each, run) for each in stretches)
-            ]
-        )
-        self._add(FoundCopy(source, stretch) for stretch in stretches)
+        for run in runs:
+            if self._is_enough((run,)) and not known.covers(run):
+                self._add(FoundCopy(source, stretch) for stretch in known.whole(run))
 
-    def _add(self, copies: Iterator[FoundCopy]) -> None:
+    def _add(self, copies: Iterable[FoundCopy]) -> None:
         for copy in copies:
+            first, end = copy.stretch.paper_first, copy.stretch.paper_end
+            if self._options.fast and self._explained[first:end].all():
+                continue
             self._found.append(copy)
             if self._options.explains(np.array([copy.source.document_id]))[0]:
-                self._explained[copy.stretch.paper_first : copy.stretch.paper_end] = True
+                self._explained[first:end] = True
                 for place, _, size in copy.stretch.blocks:
                     self._reach[place] = max(self._reach[place], place + size)
 
@@ -214,20 +217,18 @@ class CopyFinder:
         weight = sum(self._sums[place + size] - self._sums[place] for place, _, size in blocks)
         return bool(weight > 1 - 1e-9)
 
-    def _explain(self, common: set[int]) -> None:
-        """Find a source of each run of t units that has none yet and whose anchor is everywhere."""
+    def _explain(self, read: NDArray[np.uint64]) -> None:
+        """Find a source of each run of t units that has none and whose anchor was not read."""
         windows = self._paper.windows
-        open_windows: dict[int, list[int]] = {}
-        for number, value in enumerate(windows.hashes.tolist()):
-            if value in common:
-                open_windows.setdefault(value, []).append(number)
-        for value, numbers in open_windows.items():
-            waiting = [number for number in numbers if not self._is_explained(number)]
-            if not waiting:
-                continue
-            postings = self._index.postings(np.array([value], np.uint64))
+        waiting: dict[int, list[int]] = {}
+        for number in np.flatnonzero(~np.isin(windows.hashes, read)).tolist():
+            if not self._is_explained(number):
+                waiting.setdefault(int(windows.hashes[number]), []).append(number)
+        for values in chunks(list(waiting), _BATCH_COMMON):
+            postings = self._index.postings(np.array(values, np.uint64))
             postings = postings.of(self._options.explains(postings.documents))
-            self._explain_by(postings, waiting)
+            for value in np.unique(postings.hashes).tolist():
+                self._explain_by(postings.of(postings.hashes == value), waiting[value])
 
     def _is_explained(self, number: int) -> bool:
         windows = self._paper.windows
@@ -278,23 +279,3 @@ def _holds(stretch: Stretch, chain: Sequence[Block]) -> bool:
         and stretch.source_first <= other
         and second + size <= stretch.source_end
     )
-
-
-def _spans(stretch: Stretch, run: Block) -> bool:
-    return stretch.paper_first <= run[0] and run[0] + run[2] <= stretch.paper_end
-
-
-def _telling(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Leave out stretches of a source that tell little more than others of the same source do.
-
-    What they have in common with the source is, but for a fifth, what others have too.
-    """
-    kept: list[Stretch] = []
-    explained: set[int] = set()
-    for stretch in sorted(stretches, key=lambda s: (-s.matched, s.paper_first)):
-        units = {unit for place, _, size in stretch.blocks for unit in range(place, place + size)}
-        if len(units & explained) > _OLD_SHARE * len(units):
-            continue
-        kept.append(stretch)
-        explained |= units
-    return kept

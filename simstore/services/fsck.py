@@ -18,6 +18,7 @@ from simstore.services.fsck_clusters import cluster_findings
 from simstore.services.fsck_duplicates import duplicate_problems
 from simstore.services.fsck_history import check_history
 from simstore.services.fsck_pages import check_pages
+from simstore.services.fsck_passages import check_passages
 from simstore.services.fsck_sketches import check_bands, check_sketches
 from simstore.services.fsck_vocabulary import named_problems, numbered_problems
 from simstore.services.given import is_fingerprints_only
@@ -56,8 +57,9 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
     the sum of the documents; ranks against the order rule; each document's fingerprint against a
     computation anew; segment columns and pages against fingerprints; no fingerprint without a
     document, no document without a fingerprint; sketches against the texts, and packed bands
-    against the sketches; kept clusters against their documents, and the edges of their members;
-    times, visits and earlier versions of documents; duplicates against the documents.
+    against the sketches; the passage index against the texts; kept clusters against their
+    documents, and the edges of their members; times, visits and earlier versions of documents;
+    duplicates against the documents.
     """
     with opened.database.read() as connection:
         findings = [
@@ -84,6 +86,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             _check_documents,
             _check_fingerprints,
             _check_sketches,
+            _check_passages,
             _check_vocabulary,
             _check_ranks,
             _check_clusters,
@@ -265,6 +268,13 @@ def _check_sketches(check: _Check) -> Iterator[Finding]:
     batches = ((batch, check.texts(batch)) for batch in check.batches())
     yield from check_sketches(check.connection, check.state, batches)
     yield from check_bands(check.connection, check.state)
+
+
+def _check_passages(check: _Check) -> Iterator[Finding]:
+    """Each document's entry in the passage index is that of its text."""
+    if check.state.passages is not None:
+        batches = ((batch, check.texts(batch)) for batch in check.batches())
+        yield from check_passages(check.connection, check.state, batches)
 
 
 def _check_vocabulary(check: _Check) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from simstore.fingerprint.channels import Channels, Sketching
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Policy
-from simstore.services import pack_fingerprints
+from simstore.services import pack_fingerprints, passage_index
 from simstore.services.opened import OpenStore, State, missing_channel, now
 from simstore.services.pack import pack_tail
 from simstore.services.refresh import Progress, drop_retired, freeze
@@ -177,6 +177,7 @@ def compact(
     if not pack_tail(opened, layout, on_progress) and layout is not None:
         raise Conflict("another process packs the sketches, or reindexes; try again when it has")
     drop_retired(opened)
+    passage_index.compact(opened)
     with opened.write() as connection:
         state = opened.state(connection)
         deltas.merge(connection, state.scheme_id)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore, InvalidParameter, MissingExtra
+from simstore.errors import CorruptStore, InvalidParameter, MissingExtra, SchemeMismatch
 from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.storage import frequencies, generations, vocabularies
+from simstore.storage import frequencies, generations, passage_indexes, vocabularies
 from simstore.storage.engine import Connection, Database
 from simstore.storage.frequencies import Frequencies
 from simstore.storage.generations import GenerationRow, Settings
@@ -38,6 +39,7 @@ class State:
     Attributes:
         generation: The standing generation; None before the first, and without fingerprints.
         channels: By which the store finds documents.
+        passages: How the passage index cuts texts; None: there is none.
     """
 
     settings: Settings
@@ -45,6 +47,7 @@ class State:
     scheme: Scheme
     generation: GenerationRow | None
     channels: Channels
+    passages: PassageRecipe | None = None
 
     @property
     def records_vocabulary(self) -> bool:
@@ -99,6 +102,8 @@ class OpenStore:
         # What stood when it was last asked; it may have changed since.
         self.last_state: State | None = None
         self._schemes: dict[int, tuple[Scheme, Channels]] = {}
+        # By the number of the index.
+        self._passages: dict[int, PassageRecipe] = {}
         self._terms: dict[bytes, int] = {}
         self._terms_scheme = 0
         self.kept_tail: KeptTail | None = None
@@ -151,8 +156,26 @@ class OpenStore:
                 raise CorruptStore(
                     self.database.label, f"its scheme {record.label} is damaged ({error})"
                 ) from error
-        self.last_state = State(settings, scheme_id, known[0], generation, known[1])
+        recipe = None
+        if settings.passage_index_id is not None:
+            recipe = self._passage_recipe(connection, settings.passage_index_id)
+        self.last_state = State(settings, scheme_id, known[0], generation, known[1], recipe)
         return self.last_state
+
+    def _passage_recipe(self, connection: Connection, index_id: int) -> PassageRecipe:
+        known = self._passages.get(index_id)
+        if known is None:
+            row = passage_indexes.index(connection)
+            try:
+                known = PassageRecipe.from_record(row.recipe if row else {})
+            except (SchemeMismatch, MissingExtra):
+                raise
+            except (ValueError, KeyError, TypeError) as error:
+                raise CorruptStore(
+                    self.database.label, f"the recipe of its passages is damaged ({error})"
+                ) from error
+            self._passages[index_id] = known
+        return known
 
     def feature_ids(
         self, connection: Connection, scheme_id: int, terms: Sequence[bytes]

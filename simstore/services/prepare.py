@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter, printable
 from simstore.fingerprint.channels import sketch_texts
 from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.model import Document
 from simstore.services.counting import pack_change
 from simstore.services.opened import State
@@ -40,6 +41,7 @@ class PreparedBatch:
             features have numbers.
         words: Their fingerprints, where these depend on the document alone.
         sketches: Size of the shingle set and packed sketch; empty where the store keeps none.
+        passages: What the passage index keeps of them; empty where there is none.
     """
 
     documents: tuple[Document, ...]
@@ -52,6 +54,7 @@ class PreparedBatch:
     change: bytes | None
     words: NDArray[np.uint64] | None
     sketches: tuple[tuple[int, bytes], ...]
+    passages: tuple[IndexedText, ...] = ()
 
     def part(self, start: int, end: int) -> PreparedBatch:
         """Return the documents ``start <= place < end``."""
@@ -74,6 +77,7 @@ class PreparedBatch:
             None,
             None if self.words is None else self.words[start:end],
             self.sketches[start:end],
+            self.passages[start:end],
         )
 
 
@@ -112,14 +116,15 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
         pack_change(counts) if pack_counts and counts is not None else None,
         words,
         tuple(sketch_texts(channels.sketching, texts, scanned)) if channels.minhash else (),
+        tuple(map(state.passages.index, texts)) if state.passages is not None else (),
     )
 
 
 def is_prepared_for(prepared_with: State, state: State) -> bool:
     """Return whether what was prepared with one state of a store serves another."""
     one, other = prepared_with, state
-    return (one.scheme_id, one.channels, one.settings.text_kept) == (
-        other.scheme_id, other.channels, other.settings.text_kept,
+    return (one.scheme_id, one.channels, one.settings.text_kept, one.passages) == (
+        other.scheme_id, other.channels, other.settings.text_kept, other.passages,
     ) and one.settings.vocabulary_recorded == other.settings.vocabulary_recorded  # fmt: skip
 
 

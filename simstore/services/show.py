@@ -15,6 +15,7 @@ from simstore.storage import (
     fingerprints,
     generations,
     migrate,
+    passage_indexes,
     queries,
     runs,
     sketches,
@@ -129,6 +130,7 @@ def statistics(opened: OpenStore) -> StoreStatistics:
         waiting = count - linked if state.channels.simhash else 0
         packed = sketches.layout(connection, state.scheme_id)
         sketched = state.channels.minhash
+        held = None if state.passages is None else passage_indexes.size(connection)
         return StoreStatistics(
             database.label,
             migrate.revision(connection) or "",
@@ -158,6 +160,7 @@ def statistics(opened: OpenStore) -> StoreStatistics:
             state.is_fresh and not waiting,
             first_seen,
             last_seen,
+            *((held.passage_count, held.anchor_count, held.stored_bytes) if held else ()),
         )
 
 

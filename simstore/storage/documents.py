@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from simstore.storage.history import Times
-from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
 from simstore.storage.schema import document, document_text, reindexed_count, source
 
 # Below every database's limit of parameters in a statement.
@@ -84,6 +84,14 @@ def keys_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, by
     return {row[0]: row[1] for row in select_in(connection, statement, document_ids)}
 
 
+def titles_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, str | None]:
+    """Return the titles of documents that have one."""
+    statement = (
+        "SELECT document_id, title FROM document WHERE title IS NOT NULL AND document_id IN ({})"
+    )
+    return {row[0]: row[1] for row in select_in(connection, statement, document_ids)}
+
+
 def sizes_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, tuple[bytes, int]]:
     """Return the digests of documents and how many features occur in them."""
     statement = "SELECT document_id, digest, token_count FROM document WHERE document_id IN ({})"
@@ -114,7 +122,7 @@ def by_digests(
 
 def insert_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[int]:
     """Insert documents in order, each with all of :data:`COLUMNS`; return their numbers."""
-    numbers = _next_numbers(connection, len(rows))
+    numbers = next_numbers(connection, "document", "document_id", len(rows))
     made = []
     for number, row in zip(numbers, rows, strict=True):
         values = [row[name] for name in COLUMNS]
@@ -123,17 +131,6 @@ def insert_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> li
         made.append((number, *values))
     insert_rows(connection, document, ("document_id", *COLUMNS), made)
     return numbers
-
-
-def _next_numbers(connection: Connection, count: int) -> list[int]:
-    """Return numbers that no document has had, ascending, for a writer."""
-    if connection.dialect.name == "postgresql":
-        asked = "SELECT nextval(pg_get_serial_sequence('document', 'document_id')) "
-        rows = fetch(connection, asked + "FROM generate_series(1, ?)", count)
-        return sorted(row[0] for row in rows)
-    found = fetch(connection, "SELECT seq FROM sqlite_sequence WHERE name = 'document'")
-    first = (found[0][0] if found else 0) + 1
-    return list(range(first, first + count))
 
 
 def update_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:

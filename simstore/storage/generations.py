@@ -17,12 +17,19 @@ from simstore.storage.schema import generation, scheme, store
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What was chosen when the store was made, and its count of changes."""
+    """What was chosen when the store was made, and its count of changes.
+
+    Attributes:
+        passage_index_id: Its passage index; None: it has none.
+        passages_complete: Every document has its entry in it.
+    """
 
     policy: Policy
     text_kept: bool
     vocabulary_recorded: bool
     changes: int
+    passage_index_id: int | None = None
+    passages_complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +52,18 @@ class GenerationRow:
     edition: int = 0
 
 
-_SETTINGS = "SELECT policy, text_kept, vocabulary_recorded, changes FROM store"
+# There is one passage index at most.
+_SETTINGS_COLUMNS = """policy, text_kept, vocabulary_recorded, changes,
+    (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index)"""
+_SETTINGS = f"SELECT {_SETTINGS_COLUMNS} FROM store"  # noqa: S608 - our own words
 # Asked at the start of every transaction.
-_STANDING = """
-SELECT policy, text_kept, vocabulary_recorded, changes,
+_STANDING = f"""
+SELECT {_SETTINGS_COLUMNS},
     (SELECT max(scheme_id) FROM scheme WHERE status = 'standing'),
     generation_id, scheme_id, basis, fingerprint_count, packed_count, edition
 FROM store LEFT JOIN generation ON generation.status = 'standing'
 ORDER BY generation_id DESC LIMIT 1
-"""
+"""  # noqa: S608 - our own words
 
 
 def create_settings(
@@ -82,12 +92,13 @@ def settings(connection: Connection) -> Settings:
 def standing(connection: Connection) -> tuple[Settings, int | None, GenerationRow | None]:
     """Return the settings, the number of the standing scheme, and the standing generation."""
     (row,) = fetch(connection, _STANDING)
-    found = None if row[5] is None else GenerationRow(row[5], row[6], "standing", *row[7:])
-    return _settings(row), row[4], found
+    found = None if row[7] is None else GenerationRow(row[7], row[8], "standing", *row[9:])
+    return _settings(row), row[6], found
 
 
 def _settings(row: tuple[Any, ...]) -> Settings:
-    return Settings(cast(Policy, row[0]), bool(row[1]), bool(row[2]), row[3])
+    complete = row[5] == "standing"
+    return Settings(cast(Policy, row[0]), bool(row[1]), bool(row[2]), row[3], row[4], complete)
 
 
 def set_policy(connection: Connection, policy: Policy) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Table
 
@@ -18,6 +19,8 @@ from sqlalchemy import Connection, Table
 _PARAMETERS = 4_096
 # Values of a look-up in one statement; few sizes, so that statements are prepared once.
 _LOOKED_UP = (512, 64, 8, 1)
+# SQLAlchemy takes longer to tell the driver's connection than a small statement takes.
+_drivers: WeakKeyDictionary[Connection, Any] = WeakKeyDictionary()
 
 
 def fetch(connection: Connection, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -36,10 +39,12 @@ def execute(connection: Connection, statement: str, *parameters: Any) -> int:
 
 
 def _run(connection: Connection, statement: str, parameters: tuple[Any, ...]) -> Any:
-    if connection.dialect.name == "sqlite":
-        driver: Any = connection.connection.driver_connection
-        return driver.execute(statement, parameters)
-    return connection.exec_driver_sql(_for_server(statement), parameters)
+    driver: Any = _drivers.get(connection)
+    if driver is None:
+        if connection.dialect.name != "sqlite":
+            return connection.exec_driver_sql(_for_server(statement), parameters)
+        driver = _drivers[connection] = connection.connection.driver_connection
+    return driver.execute(statement, parameters)
 
 
 def insert_rows(
@@ -112,6 +117,24 @@ def _parts(values: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
         size = min(size for size in _LOOKED_UP if size >= len(part))
         # A value that is given again takes less than another statement, and meets no row twice.
         yield _marks(size), part + (part[0],) * (size - len(part))
+
+
+def next_numbers(connection: Connection, table: str, column: str, count: int) -> list[int]:
+    """Return numbers that no row of a table has had, ascending, for a writer.
+
+    Args:
+        connection: A writer.
+        table: One whose numbers are never given out again.
+        column: The column that numbers its rows.
+        count: How many.
+    """
+    if connection.dialect.name == "postgresql":
+        asked = f"SELECT nextval(pg_get_serial_sequence('{table}', '{column}')) "
+        rows = fetch(connection, asked + "FROM generate_series(1, ?)", count)
+        return sorted(row[0] for row in rows)
+    found = fetch(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+    first = (found[0][0] if found else 0) + 1
+    return list(range(first, first + count))
 
 
 @lru_cache(256)

@@ -32,6 +32,13 @@ from simstore.storage.tables.fingerprints import (
     fingerprint_tables,
 )
 from simstore.storage.tables.history import document_link, duplicate, snapshot
+from simstore.storage.tables.passages import (
+    anchor_page,
+    anchor_segment,
+    anchor_tail,
+    passage_entry,
+    passage_index,
+)
 from simstore.storage.tables.queries import query_match, query_run, query_sample
 from simstore.storage.tables.sketches import band_layout, band_page, sketch
 from simstore.storage.tables.store import generation, scheme, store
@@ -45,6 +52,9 @@ from simstore.storage.tables.vocabulary import (
 __all__ = [
     "FAMILIES",
     "FingerprintTables",
+    "anchor_page",
+    "anchor_segment",
+    "anchor_tail",
     "band_layout",
     "band_page",
     "cluster",
@@ -65,6 +75,8 @@ __all__ = [
     "generation_rank",
     "ingest_run",
     "metadata",
+    "passage_entry",
+    "passage_index",
     "query_match",
     "query_run",
     "query_sample",

@@ -17,9 +17,11 @@ from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
 from simstore.store.arriving import Arriving
 from simstore.store.asking import Asking
+from simstore.store.checking import Checking
 from simstore.store.grouping import Grouping
 from simstore.store.leaving import Leaving
 from simstore.store.looking import Looking
+from simstore.store.passages import Passages
 from simstore.store.upkeep import Upkeep
 from simstore.store.values import ByValue
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from simstore.services.choose import SchemeChoice
 
 
-class Store(Arriving, Leaving, ByValue, Asking, Grouping, Looking, Upkeep):
+class Store(Arriving, Leaving, ByValue, Asking, Checking, Grouping, Looking, Passages, Upkeep):
     """A near-duplicate store.
 
     Open one with :meth:`open`; close it with :meth:`close` or a ``with`` statement. Threads may

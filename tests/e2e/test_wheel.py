@@ -93,6 +93,9 @@ def test_wheel_holds_the_package_and_the_migrations(archives: tuple[Path, Path])
     scripts = {f"simstore/{path}" for path in migration_files()}
     assert scripts < names
     assert {"simstore/py.typed", "simstore/cli/__init__.py"} < names
+    templates = {f"simstore/{path}" for path in template_files()}
+    assert len(templates) >= 5
+    assert templates < names
     assert {name.partition("/")[0] for name in names} == {
         "simstore",
         f"simstore-{__version__}.dist-info",
@@ -103,6 +106,7 @@ def test_source_archive_holds_what_the_tests_need(archives: tuple[Path, Path]) -
     with tarfile.open(archives[0]) as source:
         names = {name.partition("/")[2] for name in source.getnames()}
     assert migration_files() < names
+    assert template_files() < {name.removeprefix("simstore/") for name in names}
     assert {"README.md", "LICENSE", "pyproject.toml", "cli.py", "examples/article.txt"} < names
     assert {"tests/conftest.py", "tests/data/course/hashvalue.txt"} < names
 
@@ -110,6 +114,12 @@ def test_source_archive_holds_what_the_tests_need(archives: tuple[Path, Path]) -
 def migration_files() -> set[str]:
     files = [*REPOSITORY.glob("migrations/*.py*"), *REPOSITORY.glob("migrations/versions/*.py")]
     return {str(path.relative_to(REPOSITORY)) for path in files}
+
+
+def template_files() -> set[str]:
+    package = REPOSITORY / "simstore"
+    files = [path for path in package.rglob("templates/*") if path.is_file()]
+    return {str(path.relative_to(package)) for path in files}
 
 
 def test_installed_wheel_does_a_day_of_work(scripts: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from .test_commands import PAGES, SAMPLE
 # Every command that needs a store, in a use that is right but for the store.
 NEEDS_STORE = [
     ["query", "sample.txt"],
+    ["check", "sample.txt"],
     ["report"],
     ["report", "--list"],
     ["compare", "key:harbour", "key:bread"],

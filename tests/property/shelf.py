@@ -29,12 +29,14 @@ class Shelf:
                     (number, start, int(units.ends[last]) - start)
                 )
 
-    def counts(self, hashes):
-        return np.array([len(self.rows.get(value, ())) for value in hashes.tolist()], np.int64)
-
-    def postings(self, hashes):
+    def postings(self, hashes, most=None):
         self.looked_up += hashes.tolist()
-        found = [(value, *row) for value in hashes.tolist() for row in self.rows.get(value, ())]
+        found = [
+            (value, *row)
+            for value in hashes.tolist()
+            for row in self.rows.get(value, ())
+            if most is None or len(self.rows[value]) <= most
+        ]
         columns = list(zip(*found, strict=True)) or [(), (), (), ()]
         return Postings(
             np.array(columns[0], np.uint64),
@@ -43,3 +45,9 @@ class Shelf:
 
     def texts(self, document_ids):
         return {number: self.documents[number] for number in document_ids if self.text_kept}
+
+    def keys(self, document_ids):
+        return {number: f"d{number}".encode() for number in document_ids}
+
+    def titles(self, document_ids):
+        return {number: f"Document {number}" for number in document_ids}

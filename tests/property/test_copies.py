@@ -47,9 +47,12 @@ def check_recall(text, shelf, moderate=0.5, **options):
     for number, stored in shelf.documents.items():
         for _, run in runs_of(located_units(stored, DEFAULT), shelf.winnowing):
             sources.setdefault(run, set()).add(number)
+    units = {}
     covered = np.zeros(len(paper.units), bool)
     for copy in found:
-        covered[copy.stretch.paper_first : copy.stretch.paper_end] = True
+        first, end = copy.stretch.paper_first, copy.stretch.paper_end
+        covered[first:end] = True
+        units.setdefault(copy.source.document_id, set()).update(range(first, end))
     runs = 0
     for first, run in runs_of(paper.units, shelf.winnowing):
         if run in sources:
@@ -58,11 +61,10 @@ def check_recall(text, shelf, moderate=0.5, **options):
                 # Each of its units has a source, perhaps not one that has all of the run.
                 assert covered[first : first + len(run)].all()
                 continue
+            # All of it is in copies of one source that has it.
             assert any(
-                copy.source.document_id in sources[run]
-                and copy.stretch.paper_first <= first
-                and first + len(run) <= copy.stretch.paper_end
-                for copy in found
+                set(range(first, first + len(run))) <= units.get(number, set())
+                for number in sources[run]
             )
     for copy in found:
         stored = located_units(shelf.documents[copy.source.document_id], DEFAULT)

@@ -14,7 +14,7 @@ import pytest
 import simstore
 from simstore.cli.imports import uncollected
 
-HEAVY = ("sqlalchemy", "alembic", "numpy", "numba", "rich", "xxhash", "matplotlib")
+HEAVY = ("sqlalchemy", "alembic", "numpy", "numba", "rich", "xxhash", "matplotlib", "jinja2")
 PROGRAMS = {
     "import simstore": "import simstore; dir(simstore); simstore.__version__",
     "simstore --help": (

@@ -55,10 +55,10 @@
     const found = stretches(copy, from, to), paper = pointsOf(part);
     const [, , , sourceStart, sourceEnd, , evidence] = copy;
     const place = (start, end) => made("span", filled(words.span, start + 1, end));
-    const side = (name, start, end, text) => made("div", made("h4", name, place(start, end)), text);
+    const side = (name, start, end, text) => made("div", made("p.side", name, place(start, end)), text);
     const low = found.length ? found[0].b0 : sourceStart;
     const high = found.length ? found[found.length - 1].b1 : sourceEnd;
-    const left = made("p"), right = made("p");
+    const left = made("p.words"), right = made("p.words");
     left.dir = right.dir = "auto";
     const source = copy[8] === null ? null : Array.from(copy[8]);
     found.forEach((stretch, number) => {
@@ -259,8 +259,8 @@
     details.querySelector(".more")?.remove();
     const held = rows.querySelectorAll(".row").length;
     for (const one of all.slice(held, held + count)) {
-      const head = form === "run" ? made("h4", made("bdi", one[0]), percent(one[1]))
-        : made("h4", badge(one[2]), made("bdi", part.sources[one[2] - 1] ?? one[9]), percent(one[5]));
+      const head = form === "run" ? made("p.head", made("bdi", one[0]), percent(one[1]))
+        : made("p.head", badge(one[2]), made("bdi", part.sources[one[2] - 1] ?? one[9]), percent(one[5]));
       const body = form === "run" ? one[3].slice(0, AT_ONCE).map((row) => aboutMatch(part, row))
         : pair(part, one, one[0], one[1]).filter(Boolean);
       rows.append(made("div.row", head, ...body));

@@ -131,14 +131,16 @@ def _set_times(path: Path) -> None:
         "scheme": ["created_at"],
         "generation": ["created_at", "switched_at"],
         "ingest_run": ["started_at", "finished_at"],
-        "document": ["first_seen", "last_seen"],
+        "document": ["first_seen", "last_seen", "version_seen"],
+        "snapshot": ["first_seen", "last_seen"],
         "reject": ["rejected_at"],
         "query_run": ["started_at"],
     }
     with closing(sqlite3.connect(path)) as connection:
         for table, names in columns.items():
             for name in names:
-                connection.execute(f"UPDATE {table} SET {name} = {MADE_AT}")  # noqa: S608
+                given = f"WHERE {name} IS NOT NULL"
+                connection.execute(f"UPDATE {table} SET {name} = {MADE_AT} {given}")  # noqa: S608
         connection.commit()
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -11,14 +11,17 @@ from simstore.errors import InvalidParameter
 from simstore.model import CheckedPaper
 from simstore.model.check import CheckedPassage, Copy
 from simstore.reports.html_page import in_script, percent, shown
-from simstore.reports.html_words import CHINESE, ENGLISH
+from simstore.reports.html_words import all_words
 from tests.checked_papers import checked, chinese_paper, english_paper, long_paper, summed
 
 pytest.importorskip("jinja2", reason="needs simstore[check]")
 
 from simstore.reports.check_html import html_report
 
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 <!-- \x00\x1b[31m"
+ENGLISH, CHINESE = all_words("en"), all_words("zh")
+HOSTILE = (
+    "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 <!-- \x00\x1b[31m"
+)
 
 
 class Reader(HTMLParser):

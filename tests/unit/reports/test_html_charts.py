@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,14 +46,14 @@ def test_thousands_of_passages_are_few_bars_and_the_highest_stay() -> None:
 
 def test_the_histogram_counts_every_similar_passage_once() -> None:
     drawn = chart(bars(40))
-    assert [bin.count for bin in drawn.bins] == [0, 0, 10, 0, 0, 0, 10, 0, 0, 10]
+    assert [one.count for one in drawn.bins] == [0, 0, 10, 0, 0, 0, 10, 0, 0, 10]
     assert drawn.left_out == 10
     assert dict(drawn.counts) == {"high": 10, "moderate": 10, "none": 20}
 
 
 def test_exact_tenths_fall_in_the_bin_that_they_begin() -> None:
     held = [Bar(0, 1, tenth / 10, "none") for tenth in range(1, 11)]
-    assert [bin.count for bin in chart(held).bins] == [0, 1, 1, 1, 1, 1, 1, 1, 1, 2]
+    assert [one.count for one in chart(held).bins] == [0, 1, 1, 1, 1, 1, 1, 1, 1, 2]
 
 
 def test_the_composition_fills_its_bar() -> None:
@@ -72,6 +73,6 @@ def test_a_strip_covers_its_spans_and_never_overlaps(spans: list[tuple[float, fl
     for start, end in spans:
         middle = 1000 * (start + end) / 2
         assert any(left - 4 <= middle <= right + 4 for left, right, _, _ in drawn)
-    for before, after in zip(drawn, drawn[1:], strict=False):
+    for before, after in pairwise(drawn):
         assert before[1] < after[0]
     assert bool(drawn) == bool(spans)

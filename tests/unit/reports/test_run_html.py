@@ -90,7 +90,7 @@ def test_report_writes_a_page_of_the_last_run(
         done = CliRunner().invoke(main, [*line.split(), str(EXAMPLES / name)])
         assert done.exit_code == 0, done.output
     with Store.open("simstore.db") as store:
-        store.remove(["news-en-001"])
+        store.remove("news-en-001")
         matched = [one.key for sample in store.report().samples for one in sample.matches]
     done = CliRunner().invoke(main, ["report", "--format", "html", "--lang", "zh"])
     assert done.exit_code == 0, done.output

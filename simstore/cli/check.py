@@ -1,0 +1,214 @@
+"""``simstore check``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.output import print_facts, print_table, progress, refuse_store, write_file
+from simstore.cli.reading import reading_options, take_read_options
+from simstore.errors import printable
+
+if TYPE_CHECKING:
+    from simstore.model import CheckedPaper, Rejection
+    from simstore.reports.html_words import Language
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore check paper.txt                    totals, sources, passages\n"
+        "  simstore check paper.docx -o report.html    a report for the browser\n"
+        "  simstore check --format jsonl papers/       for a program, a line a paper\n"
+        "  simstore check --exclude 'my-own-*' --exclude-quotations paper.txt\n\n"
+        "The store needs a passage index: `simstore ingest --passages`, or `simstore passages "
+        "build`. Of every run of 8 words (Chinese and the like: 13 characters) that a stored "
+        "document has too, at least one source is named."
+    )
+)
+@click.argument("papers", nargs=-1, required=True, metavar="PAPER...")
+@click.option(
+    "--high",
+    type=float,
+    default=0.8,
+    show_default=True,
+    metavar="SHARE",
+    help="Least similarity of a highly similar passage.",
+)
+@click.option(
+    "--moderate",
+    type=float,
+    default=0.5,
+    show_default=True,
+    metavar="SHARE",
+    help="Least similarity of a moderately similar passage.",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="KEY|GLOB",
+    help="A document that is no source, such as the author's own; *, ? and [...] match keys.",
+)
+@click.option(
+    "--exclude-quotations", is_flag=True, help="Passages in quotation marks are in no class."
+)
+@click.option(
+    "--exclude-bibliography", is_flag=True, help="The list of references at the end is in no class."
+)
+@click.option(
+    "--include-self", is_flag=True, help="A stored document with the paper's key is a source too."
+)
+@click.option(
+    "--fast", is_flag=True, help="Stop at the first source of each passage, not the best one."
+)
+@click.option(
+    "--by",
+    type=click.Choice(["sentences", "window"]),
+    default="sentences",
+    show_default=True,
+    help="What a passage of the paper is.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    default=30,
+    show_default=True,
+    metavar="N",
+    help="With --by window: its characters.",
+)
+@click.option(
+    "--min-words",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Least words that a copy has in common with its source.  [default: those of the index, 8]",
+)
+@click.option(
+    "--min-characters",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The same for scripts without blanks.  [default: those of the index, 13]",
+)
+@format_option("table", "jsonl", "pan", "html")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Where to write; a name that ends in .html, .jsonl or .xml says the format too.  "
+    "[default: standard output; with --format html: report.html]",
+)
+@click.option(
+    "--lang",
+    type=click.Choice(("en", "zh")),
+    default="en",
+    show_default=True,
+    help="With HTML: language of its interface.",
+)
+@reading_options
+@common_options
+def check(
+    papers: tuple[str, ...],
+    output_format: str,
+    output: str | None,
+    lang: Language,
+    **options: Any,
+) -> None:
+    """Tell which passages of papers are in stored documents, and in which; nothing is inserted."""
+    from simstore.model import CheckOptions
+
+    read = take_read_options(options)
+    asked = CheckOptions(**options)
+    chosen = _format(output_format, output)
+    if chosen == "html":
+        output = output or "report.html"
+    if output not in (None, "-"):
+        refuse_store(Path(str(output)))
+    rejections: list[Rejection] = []
+    with open_store(read_only=True) as store, progress("check", in_bytes=True) as show:
+        found = store.check_sources(papers, asked, read=read, on_progress=show)
+        blocks = _rendered(_kept(found, rejections), chosen, lang)
+        if output not in (None, "-"):
+            write_file(Path(str(output)), b"".join(blocks))
+            log.info("%s: written", printable(str(output)))
+        elif chosen == "table":
+            told = list(_kept(found, rejections))
+        else:
+            for block in blocks:
+                sys.stdout.buffer.write(block)
+            sys.stdout.buffer.flush()
+    if chosen == "table" and output in (None, "-"):
+        for number, paper in enumerate(told):
+            if number:
+                click.echo()
+            _print(paper)
+    for rejection in rejections:
+        log.warning(
+            "rejected: %s, record %d: %s",
+            printable(rejection.source),
+            rejection.position,
+            rejection.reason,
+        )
+    if rejections:
+        raise SystemExit(5)
+
+
+def _format(output_format: str, output: str | None) -> str:
+    """Return the format that is asked for, or the one that the output's name says."""
+    source = click.get_current_context().get_parameter_source("output_format")
+    if output is None or source is not click.core.ParameterSource.DEFAULT:
+        if output_format == "table" and output not in (None, "-"):
+            raise click.UsageError("a table goes to standard output; give --format jsonl or html")
+        return output_format
+    by_name = {".html": "html", ".htm": "html", ".jsonl": "jsonl", ".json": "jsonl", ".xml": "pan"}
+    suffix = Path(output).suffix.lower()
+    if suffix not in by_name:
+        if output == "-":
+            return output_format
+        raise click.UsageError(f"{output}: name it .html, .jsonl or .xml, or give --format")
+    return by_name[suffix]
+
+
+def _kept(
+    found: Iterable[CheckedPaper | Rejection], rejections: list[Rejection]
+) -> Iterator[CheckedPaper]:
+    """Yield the papers; put aside what could not be read."""
+    from simstore.model import CheckedPaper
+
+    for one in found:
+        if isinstance(one, CheckedPaper):
+            yield one
+        else:
+            rejections.append(one)
+
+
+def _rendered(papers: Iterator[CheckedPaper], chosen: str, lang: Language) -> Iterator[bytes]:
+    from simstore.reports import check_lines
+
+    if chosen == "jsonl":
+        yield from check_lines.render_jsonl(papers)
+    elif chosen == "pan":
+        yield from check_lines.render_pan(papers)
+    elif chosen == "html":
+        from simstore.reports.check_html import html_report
+
+        held = list(papers)
+        if held:
+            yield html_report(held, lang=lang, generated_at=int(time.time())).encode()
+
+
+def _print(paper: CheckedPaper) -> None:
+    from simstore.reports.check_lines import passage_rows, source_rows, total_facts
+
+    print_facts(total_facts(paper))
+    if paper.sources:
+        click.echo()
+        print_table(("share", "characters", "copies", "source"), source_rows(paper))
+    rows = passage_rows(paper)
+    if rows:
+        click.echo()
+        print_table(("start", "end", "class", "similarity", "source", "passage"), rows)

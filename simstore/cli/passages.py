@@ -1,0 +1,82 @@
+"""``simstore passages``: the index by which copied passages are found."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.output import print_facts, progress
+from simstore.errors import NotFound
+from simstore.reports.lines import to_json
+
+
+@click.group()
+def passages() -> None:
+    """Make, drop and show the index by which `simstore check` finds copied passages."""
+
+
+@passages.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore passages build                     sentences, from the kept texts\n"
+        "  simstore passages build --by window         windows of about 30 characters\n"
+        "  simstore passages build --by window --window 13\n\n"
+        "An interrupted build goes on with the same command. From then on every ingest keeps the "
+        "index up."
+    )
+)
+@click.option(
+    "--by",
+    "cut",
+    type=click.Choice(["sentences", "window"]),
+    help="What a passage is.  [default: sentences]",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Characters of a window, about.  [default: 30]",
+)
+@common_options
+def build(cut: str | None, window: int | None) -> None:
+    """Make the passage index of the stored documents."""
+    if window is not None and cut == "sentences":
+        raise click.UsageError("--window is for --by window")
+    with open_store() as store, progress("passages", at_once=False) as show:
+        found = store.build_passages(cut=cut, window=window, on_progress=show)  # type: ignore[arg-type]
+    click.echo(
+        f"{found.document_count:,} documents, {found.passage_count:,} passages, "
+        f"{found.anchor_count:,} anchors, {found.stored_bytes:,} bytes"
+    )
+
+
+@passages.command(epilog="\b\nExample:\n  simstore passages drop && simstore compact")
+@common_options
+def drop() -> None:
+    """Delete the passage index."""
+    with open_store() as store:
+        if not store.drop_passages():
+            raise _missing()
+    log.info("`simstore compact` gives its space back to the disk")
+
+
+@passages.command(epilog="\b\nExample:\n  simstore passages status --format json")
+@format_option("table", "json")
+@common_options
+def status(output_format: str) -> None:
+    """Show what the passage index holds."""
+    with open_store(read_only=True) as store:
+        found = store.passage_status()
+    if found is None:
+        raise _missing()
+    record = asdict(found)
+    if output_format == "json":
+        click.echo(to_json(record, indent=2))
+    else:
+        print_facts((name.replace("_", " "), value) for name, value in record.items())
+
+
+def _missing() -> NotFound:
+    return NotFound("this store has no passage index; `simstore passages build` makes one")

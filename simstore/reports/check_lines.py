@@ -1,0 +1,163 @@
+"""Checked papers as a table, as JSON Lines, and as PAN writes detections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from simstore.errors import printable
+from simstore.model import CheckedPaper, CheckedPassage, Copy
+from simstore.reports.lines import key_bytes, key_text, rounded, to_json
+
+_SHOWN = 60
+_XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
+
+
+def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
+    """Yield one JSON object a paper; places are [start, end) in characters of the texts.
+
+    A passage that is told of names its best copy by its place among the copies, from 0 on.
+    """
+    for paper in papers:
+        totals = paper.totals
+        record = {
+            "paper": key_text(paper.key),
+            **key_bytes("paper", paper.key),
+            "title": paper.title,
+            "totals": {
+                "characters": totals.characters,
+                "copied": totals.copied,
+                "share": rounded(totals.share),
+                "share_without_quotations": rounded(totals.share_without_quotations),
+                "share_without_excluded": rounded(totals.share_without_excluded),
+                "largest_source_share": rounded(totals.largest_source_share),
+                "high": totals.high,
+                "moderate": totals.moderate,
+                "none": totals.none,
+            },
+            "high": paper.high,
+            "moderate": paper.moderate,
+            "verified_by": paper.verified_by,
+            "method": paper.method,
+            "guarantee": paper.guarantee,
+            "sources": [
+                {
+                    "key": key_text(source.key),
+                    **key_bytes("key", source.key),
+                    "title": source.title,
+                    "document_id": source.document_id,
+                    "characters": source.characters,
+                    "share": rounded(source.share),
+                    "copies": source.copies,
+                }
+                for source in paper.sources
+            ],
+            "copies": [_copy(copy) for copy in paper.copies],
+            "passages": [
+                {
+                    "start": passage.start,
+                    "end": passage.end,
+                    "similarity": rounded(passage.similarity),
+                    "kind": passage.kind,
+                    "copy": passage.copy,
+                    "excluded": passage.excluded,
+                }
+                for passage in paper.passages
+            ],
+        }
+        yield to_json(record).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def render_pan(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
+    """Yield the copies as the PAN evaluations of plagiarism detection take them, in XML.
+
+    One paper is one document. Several are documents within an element of their own.
+    """
+    several = False
+    waiting: CheckedPaper | None = None
+    for paper in papers:
+        if waiting is not None:
+            if not several:
+                yield _XML + b"<documents>\n"
+                several = True
+            yield _document(waiting)
+        waiting = paper
+    if waiting is None:
+        yield _XML + b"<documents/>\n"
+    elif several:
+        yield _document(waiting) + b"</documents>\n"
+    else:
+        yield _XML + _document(waiting)
+
+
+def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
+    """Return the totals of a paper by name, for people."""
+    totals = paper.totals
+    return [
+        ("paper", printable(paper.key)),
+        ("copied", f"{totals.share:.1%} ({totals.copied:,} of {totals.characters:,} characters)"),
+        ("without quotations", f"{totals.share_without_quotations:.1%}"),
+        ("without what is excluded", f"{totals.share_without_excluded:.1%}"),
+        ("largest source", f"{totals.largest_source_share:.1%}"),
+        (
+            "passages",
+            f"{totals.high:,} high (>= {paper.high:g}), {totals.moderate:,} moderate "
+            f"(>= {paper.moderate:g}), {totals.none:,} neither",
+        ),
+        (
+            "compared by",
+            "the texts" if paper.verified_by == "text" else "places: the store keeps no texts",
+        ),
+    ]
+
+
+def source_rows(paper: CheckedPaper) -> list[tuple[str, int, int, str]]:
+    """Return a row a source: share, characters, copies, key."""
+    return [
+        (f"{source.share:.1%}", source.characters, source.copies, source.key)
+        for source in paper.sources
+    ]
+
+
+def passage_rows(paper: CheckedPaper) -> list[tuple[int, int, str, str, str, str]]:
+    """Return a row a passage that is like a source: place, class, similarity, source, text."""
+    return [_passage_row(paper, passage) for passage in paper.passages if passage.kind != "none"]
+
+
+def _passage_row(
+    paper: CheckedPaper, passage: CheckedPassage
+) -> tuple[int, int, str, str, str, str]:
+    text = " ".join(paper.text[passage.start : passage.end].split())
+    source = "" if passage.copy is None else paper.copies[passage.copy].source_key
+    kind = passage.kind if passage.excluded is None else f"{passage.kind} ({passage.excluded})"
+    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return passage.start, passage.end, kind, f"{passage.similarity:.3f}", source, shown
+
+
+def _copy(copy: Copy) -> dict[str, Any]:
+    return {
+        "start": copy.start,
+        "end": copy.end,
+        "source": key_text(copy.source_key),
+        **key_bytes("source", copy.source_key),
+        "source_document_id": copy.source_document_id,
+        "source_start": copy.source_start,
+        "source_end": copy.source_end,
+        "similarity": rounded(copy.similarity),
+        "evidence": copy.evidence,
+        "source_text": copy.source_text,
+    }
+
+
+def _document(paper: CheckedPaper) -> bytes:
+    lines = [f"<document reference={quoteattr(printable(paper.key))}>"]
+    lines += [
+        f'<feature name="detected-plagiarism" this_offset="{copy.start}" '
+        f'this_length="{copy.end - copy.start}" '
+        f"source_reference={quoteattr(printable(copy.source_key))} "
+        f'source_offset="{copy.source_start}" '
+        f'source_length="{copy.source_end - copy.source_start}"/>'
+        for copy in paper.copies
+    ]
+    return ("\n".join([*lines, "</document>"]) + "\n").encode()

@@ -1,0 +1,228 @@
+"""Postings of anchors, packed: of one document, and of many in pages by their hashes.
+
+A posting says that an anchor is at a place of an entry; an entry is one version of a document's
+text. Numbers take as few bytes as the largest of a blob or a segment needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+HASH_BITS = 40
+# A page's number: the first hash that belongs to it, and whether it is the page of that hash alone.
+PAGE_BITS = HASH_BITS + 1
+# Postings a page has on average, from this to twice as many.
+_PAGE_POSTINGS = 32
+# Postings of one hash in one segment from which on they have a page of their own.
+CROWDED = 256
+# Low bits of a hash that a posting holds; the page holds the others.
+_MOST_LOW_BITS = 32
+_LOW_MASK = np.uint64((1 << _MOST_LOW_BITS) - 1)
+_WIDTHS = (1, 2, 4, 8)
+
+Posting = np.dtype([("hash", "<u8"), ("entry", "<i8"), ("start", "<i4"), ("length", "<i4")])
+Postings = NDArray[np.void]
+
+
+@dataclass(frozen=True, slots=True)
+class PageLayout:
+    """How the pages of a segment are cut, and how many bytes a number takes in them.
+
+    Attributes:
+        key_bits: Leading bits of a hash that name its page, 8 to 40.
+        entry_bytes: Bytes of an entry's number.
+        start_bytes: Bytes of a place.
+        length_bytes: Bytes of a length.
+    """
+
+    key_bits: int
+    entry_bytes: int
+    start_bytes: int
+    length_bytes: int
+
+    @property
+    def record(self) -> np.dtype[np.void]:
+        """Return the type of a packed posting."""
+        return np.dtype(
+            [
+                ("low", "<u4"),
+                ("entry", f"<u{self.entry_bytes}"),
+                ("start", f"<u{self.start_bytes}"),
+                ("length", f"<u{self.length_bytes}"),
+            ]
+        )
+
+    def pages_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the number of the page that each hash belongs to."""
+        shift = np.uint64(HASH_BITS - self.key_bits)
+        return ((hashes >> shift << shift) << np.uint64(1)).astype(np.int64)
+
+
+def own_pages(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the number of the page that each hash has to itself where it is crowded."""
+    return (hashes << np.uint64(1) | np.uint64(1)).astype(np.int64)
+
+
+def layout_for(count: int, most_entry: int, most_start: int, most_length: int) -> PageLayout:
+    """Return the layout of a segment.
+
+    Args:
+        count: Its postings.
+        most_entry: The largest number of an entry.
+        most_start: The largest place.
+        most_length: The largest length.
+    """
+    bits = max(count // _PAGE_POSTINGS, 1).bit_length() - 1
+    key_bits = min(max(bits, HASH_BITS - _MOST_LOW_BITS), HASH_BITS)
+    return PageLayout(key_bits, *map(_width, (most_entry, most_start, most_length)))
+
+
+def _width(most: int) -> int:
+    return next(width for width in _WIDTHS if most < 1 << 8 * width)
+
+
+def in_order(postings: Postings) -> Postings:
+    """Return postings by hash, entry and place."""
+    return postings[np.lexsort((postings["start"], postings["entry"], postings["hash"]))]
+
+
+def pack(postings: Postings, layout: PageLayout) -> Iterator[tuple[int, bytes]]:
+    """Yield the pages of postings: (number, postings), ascending.
+
+    A crowded hash has a page to itself, and a posting of length 0 in the page it belongs to.
+
+    Args:
+        postings: By hash, entry and place; all those of each page.
+        layout: The segment's.
+    """
+    if not len(postings):
+        return
+    hashes = postings["hash"]
+    firsts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
+    counts = np.diff(np.append(firsts, len(hashes)))
+    crowded = counts > CROWDED
+    of_crowded = np.repeat(crowded, counts)
+    packed = np.empty(len(postings), layout.record)
+    packed["low"] = hashes & _LOW_MASK
+    for name in ("entry", "start", "length"):
+        packed[name] = postings[name]
+    marks = np.zeros(int(crowded.sum()), layout.record)
+    marked = hashes[firsts[crowded]]
+    marks["low"] = marked & _LOW_MASK
+    own = {
+        int(number): packed[first : first + count].tobytes()
+        for number, first, count in zip(
+            own_pages(marked), firsts[crowded], counts[crowded], strict=True
+        )
+    }
+    shared = np.concatenate((packed[~of_crowded], marks))
+    numbers = layout.pages_of(np.concatenate((hashes[~of_crowded], marked)))
+    order = np.argsort(numbers, kind="stable")
+    numbers, data = numbers[order], shared[order].tobytes()
+    cuts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1], [True])))
+    size = layout.record.itemsize
+    pages = {
+        int(numbers[start]): data[size * start : size * end]
+        for start, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+    }
+    yield from sorted((pages | own).items())
+
+
+def unpack(
+    numbers: Sequence[int], blobs: Sequence[bytes], layout: PageLayout
+) -> tuple[Postings, NDArray[np.uint64]]:
+    """Return the postings of pages, and the hashes that have a page of their own elsewhere.
+
+    Args:
+        numbers: Number of each page.
+        blobs: Its postings.
+        layout: The segment's.
+
+    Raises:
+        ValueError: A page is damaged.
+    """
+    record = layout.record
+    sizes = np.fromiter(map(len, blobs), np.int64, len(blobs))
+    if (sizes % record.itemsize).any():
+        raise ValueError("a page of anchors is damaged")
+    packed = np.frombuffer(b"".join(blobs), record)
+    shift = np.uint64(HASH_BITS - layout.key_bits)
+    bases = np.array(numbers, np.int64).astype(np.uint64) >> np.uint64(1) >> shift << shift
+    low = packed["low"].astype(np.uint64) & ((np.uint64(1) << shift) - np.uint64(1))
+    found = np.empty(len(packed), Posting)
+    found["hash"] = np.repeat(bases, sizes // record.itemsize) | low
+    for name in ("entry", "start", "length"):
+        found[name] = packed[name]
+    is_mark = found["length"] == 0
+    if not is_mark.any():
+        return found, np.empty(0, np.uint64)
+    return found[~is_mark], found["hash"][is_mark]
+
+
+def pack_document(postings: Postings) -> bytes:
+    """Return the postings of one document, without the number of its entry."""
+    most_start = int(postings["start"].max(initial=0))
+    most_length = int(postings["length"].max(initial=0))
+    widths = _width(most_start), _width(most_length)
+    packed = np.empty(len(postings), _tail_record(*widths))
+    packed["low"] = postings["hash"] & _LOW_MASK
+    packed["high"] = postings["hash"] >> np.uint64(_MOST_LOW_BITS)
+    packed["start"], packed["length"] = postings["start"], postings["length"]
+    return bytes(widths) + packed.tobytes()
+
+
+def unpack_document(entry: int, blob: bytes) -> Postings:
+    """Return the postings of one document; the inverse of :func:`pack_document`.
+
+    Raises:
+        ValueError: The blob is damaged.
+    """
+    if len(blob) < 2 or blob[0] not in _WIDTHS or blob[1] not in _WIDTHS:
+        raise ValueError("the anchors of a document are damaged")
+    packed = np.frombuffer(blob, _tail_record(blob[0], blob[1]), offset=2)
+    found = np.empty(len(packed), Posting)
+    high = packed["high"].astype(np.uint64) << np.uint64(_MOST_LOW_BITS)
+    found["hash"] = packed["low"] | high
+    found["entry"] = entry
+    found["start"], found["length"] = packed["start"], packed["length"]
+    return found
+
+
+def _tail_record(start_bytes: int, length_bytes: int) -> np.dtype[np.void]:
+    return np.dtype(
+        [
+            ("low", "<u4"),
+            ("high", "u1"),
+            ("start", f"<u{start_bytes}"),
+            ("length", f"<u{length_bytes}"),
+        ]
+    )
+
+
+def pack_spans(spans: NDArray[np.int32]) -> bytes:
+    """Return spans packed: what lies between each and the one before it, and its length.
+
+    Args:
+        spans: Ascending, not overlapping, shape (n, 2).
+    """
+    ends = np.concatenate(([0], spans[:-1, 1]))
+    both = np.stack((spans[:, 0] - ends, spans[:, 1] - spans[:, 0]))
+    width = _width(int(both.max(initial=0)))
+    return bytes([width]) + both.astype(f"<u{width}").tobytes()
+
+
+def unpack_spans(blob: bytes) -> NDArray[np.int32]:
+    """Return spans, shape (n, 2); the inverse of :func:`pack_spans`.
+
+    Raises:
+        ValueError: The blob is damaged.
+    """
+    if not blob or blob[0] not in _WIDTHS or (len(blob) - 1) % (2 * blob[0]):
+        raise ValueError("the passages of a document are damaged")
+    gaps, lengths = np.frombuffer(blob, f"<u{blob[0]}", offset=1).reshape(2, -1).astype(np.int64)
+    ends = np.cumsum(gaps + lengths)
+    return np.stack((ends - lengths, ends), axis=1).astype(np.int32)

@@ -1,0 +1,153 @@
+"""The passage index: made from the kept texts, dropped, brought into one segment, told of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from simstore.errors import Conflict, InvalidParameter
+from simstore.fingerprint.passage_recipe import Cut, PassageRecipe
+from simstore.model import PassageStatus
+from simstore.services import counting
+from simstore.services.opened import OpenStore, now
+from simstore.storage import documents, generations, passage_indexes, passages
+from simstore.text.passages import DEFAULT_WINDOW
+
+# Documents a transaction: a kill costs no more than these.
+BATCH_DOCUMENTS = 2_000
+_THREADS = 2
+
+Progress = Callable[[int, int], None]
+
+
+def begin(opened: OpenStore, *, cut: Cut | None = None, window: int | None = None) -> PassageRecipe:
+    """Make an index where there is none; documents that come get their entries from now on.
+
+    Documents that are there get theirs by :func:`build`.
+
+    Args:
+        opened: The store.
+        cut: ``sentences`` or ``window``; None: what the index has, else sentences.
+        window: Characters of a window; None: what the index has, else 30.
+
+    Returns:
+        The recipe of the index.
+
+    Raises:
+        Conflict: There is an index with other passages.
+        InvalidParameter: The store has documents and keeps no texts, or keeps fingerprints alone.
+        ReindexInProgress: The store is between two schemes.
+    """
+    with opened.write() as connection:
+        state = opened.state(connection)
+        generations.refuse_during_reindex(connection)
+        if state.passages is not None:
+            held = state.passages
+            wanted = replace(held, cut=cut or held.cut, window=window or held.window)
+            if wanted.record() != held.record():
+                raise Conflict(
+                    f"the passage index has {described(held)}; drop it first: "
+                    "`simstore passages drop`"
+                )
+            return held
+        if not state.settings.text_kept and documents.count(connection):
+            raise InvalidParameter(
+                "this store keeps no texts (--no-text) to make passages of; "
+                "ingest the sources into a new store, with --passages"
+            )
+        recipe = PassageRecipe(
+            cut or ("sentences" if window is None else "window"),
+            window or DEFAULT_WINDOW,
+            normalization=state.scheme.normalization,
+        )
+        passage_indexes.begin(connection, recipe.record(), now())
+        if not documents.count(connection):
+            passage_indexes.complete(connection)
+        return recipe
+
+
+def build(opened: OpenStore, on_progress: Progress | None = None) -> int:
+    """Give every document its entry in the index, in batches; return how many had none.
+
+    A process that is killed has built whole batches; the next one goes on.
+
+    Args:
+        opened: The store; it has an index, see :func:`begin`.
+        on_progress: Called with documents done and in all.
+
+    Raises:
+        Conflict: Another process dropped the index.
+        CorruptStore: A text is missing or damaged.
+    """
+    made = after = 0
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="passages") as pool:
+        while True:
+            with opened.write() as connection:
+                state = opened.state(connection)
+                if state.passages is None:
+                    raise Conflict("the passage index was dropped by another process")
+                if state.settings.passages_complete:
+                    return made
+                batch = passages.without_entry(connection, after, BATCH_DOCUMENTS)
+                if not batch:
+                    passage_indexes.complete(connection)
+                    return made
+                texts = counting.whole_texts(opened, connection, batch)
+                indexed = pool.map(state.passages.index, texts.values(), chunksize=64)
+                passages.put_many(connection, list(zip(texts, indexed, strict=True)))
+                total = documents.count(connection) if on_progress is not None else 0
+                done = documents.count_up_to(connection, batch[-1]) if on_progress else 0
+            made += len(batch)
+            after = batch[-1]
+            if on_progress is not None:
+                on_progress(done, total)
+
+
+def drop(opened: OpenStore) -> bool:
+    """Delete the index; return whether there was one."""
+    with opened.write() as connection:
+        if passage_indexes.index(connection) is None:
+            return False
+        passage_indexes.drop(connection)
+        return True
+
+
+def compact(opened: OpenStore) -> None:
+    """Put all postings into one segment, without those of texts that are gone."""
+    with opened.write() as connection:
+        if opened.state(connection).passages is not None:
+            passages.merge_all(connection)
+
+
+def status(opened: OpenStore) -> PassageStatus | None:
+    """Return what the index holds; None where there is none."""
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        recipe = state.passages
+        if recipe is None:
+            return None
+        held = passage_indexes.size(connection)
+        winnowing = recipe.winnowing
+        return PassageStatus(
+            recipe.cut,
+            recipe.window if recipe.cut == "window" else None,
+            winnowing.run_words,
+            winnowing.run_characters,
+            state.settings.passages_complete,
+            documents.count(connection) - held.entry_count,
+            held.entry_count,
+            held.passage_count,
+            held.anchor_count,
+            held.stored_count - held.anchor_count,
+            held.unpacked_count,
+            held.segment_count,
+            held.stored_bytes,
+        )
+
+
+def described(recipe: PassageRecipe) -> str:
+    """Return in words how a recipe cuts."""
+    if recipe.cut == "sentences":
+        return "sentences"
+    return f"windows of {recipe.window} characters"

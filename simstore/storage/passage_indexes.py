@@ -1,0 +1,116 @@
+"""The row of the passage index, and what the index holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert
+
+from simstore.storage import anchor_segments
+from simstore.storage.rows import execute, fetch
+from simstore.storage.schema import (
+    anchor_page,
+    anchor_segment,
+    anchor_tail,
+    passage_entry,
+    passage_index,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRow:
+    """The passage index.
+
+    Attributes:
+        complete: Every document has its entry; else it is being built.
+        recipe: ``PassageRecipe.record()``.
+    """
+
+    index_id: int
+    complete: bool
+    recipe: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSize:
+    """What an index holds.
+
+    Attributes:
+        entry_count: Documents that have an entry.
+        passage_count: Their passages.
+        anchor_count: Their anchors.
+        stored_count: Postings that are stored, those of texts that are gone too.
+        unpacked_count: Postings that are in no page.
+        segment_count: Segments that a look-up asks.
+        stored_bytes: Bytes of spans, tail and pages, without the tables' own.
+    """
+
+    entry_count: int
+    passage_count: int
+    anchor_count: int
+    stored_count: int
+    unpacked_count: int
+    segment_count: int
+    stored_bytes: int
+
+
+def index(connection: Connection) -> IndexRow | None:
+    """Return the index; None where there is none."""
+    for row in fetch(connection, "SELECT index_id, status, recipe FROM passage_index"):
+        recipe = json.loads(row[2]) if isinstance(row[2], str) else row[2]
+        return IndexRow(row[0], row[1] == "standing", recipe)
+    return None
+
+
+def begin(connection: Connection, recipe: Mapping[str, Any], created_at: int) -> None:
+    """Write the row of an index that is to be built."""
+    connection.execute(
+        insert(passage_index),
+        {
+            "status": "building",
+            "recipe": dict(recipe),
+            "tail_count": 0,
+            "created_at": created_at,
+        },
+    )
+
+
+def complete(connection: Connection) -> None:
+    """Say that every document has its entry."""
+    execute(connection, "UPDATE passage_index SET status = 'standing'")
+
+
+def drop(connection: Connection) -> None:
+    """Delete the index with all that is in it."""
+    for table in (anchor_page, anchor_segment, anchor_tail, passage_entry, passage_index):
+        connection.execute(delete(table))
+
+
+def size(connection: Connection) -> IndexSize:
+    """Return what the index holds."""
+    packed = anchor_segments.segments(connection)
+    unpacked = count_of(
+        connection,
+        "sum(posting_count)",
+        "passage_entry WHERE entry_id IN (SELECT entry_id FROM anchor_tail)",
+    )
+    return IndexSize(
+        count_of(connection, "count(*)", "passage_entry"),
+        count_of(connection, "sum(passage_count)", "passage_entry"),
+        count_of(connection, "sum(posting_count)", "passage_entry"),
+        unpacked + sum(one.posting_count for one in packed),
+        unpacked,
+        len(packed),
+        count_of(connection, "sum(length(spans))", "passage_entry")
+        + count_of(connection, "sum(length(postings))", "anchor_tail")
+        + anchor_segments.page_bytes(connection),
+    )
+
+
+def count_of(connection: Connection, what: str, where: str) -> int:
+    """Return a sum or count of ours over rows of ours, 0 where there are none."""
+    asked = f"SELECT coalesce({what}, 0) FROM {where}"  # noqa: S608 - our own words
+    return int(fetch(connection, asked)[0][0])

@@ -1,0 +1,259 @@
+"""The entries of documents in the passage index, and look-ups of anchors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, delete
+
+from simstore.errors import CorruptStore
+from simstore.fingerprint.passage_recipe import IndexedText
+from simstore.search.anchor_pages import (
+    Posting,
+    Postings,
+    pack_document,
+    pack_spans,
+    unpack_document,
+    unpack_spans,
+)
+from simstore.storage import anchor_segments
+from simstore.storage.passage_indexes import count_of
+from simstore.storage.rows import (
+    change_in,
+    execute,
+    fetch,
+    insert_rows,
+    next_numbers,
+    select_in,
+)
+from simstore.storage.schema import anchor_tail, passage_entry
+
+# Postings from which on the tail becomes a segment. It is read whole by each look-up.
+TAIL_POSTINGS = 1 << 17
+_TAIL = "SELECT entry_id, postings FROM anchor_tail"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAnchors:
+    """Anchors that were looked up, by hash, document and place; shape (found,).
+
+    Attributes:
+        hashes: Hash of each; uint64.
+        document_ids: Where it is; int64.
+        starts: First code point; int32.
+        lengths: Code points, 65,535 where there are more; int32.
+    """
+
+    hashes: NDArray[np.uint64]
+    document_ids: NDArray[np.int64]
+    starts: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+
+def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -> None:
+    """Give documents that have none their entries: (document, what the index keeps of its text)."""
+    if not texts:
+        return
+    numbers = next_numbers(connection, "passage_entry", "entry_id", len(texts))
+    insert_rows(
+        connection,
+        passage_entry,
+        ("entry_id", "document_id", "passage_count", "posting_count", "spans"),
+        [
+            (number, document_id, len(text.spans), len(text.hashes), pack_spans(text.spans))
+            for number, (document_id, text) in zip(numbers, texts, strict=True)
+        ],
+    )
+    made = [
+        _postings(number, text)
+        for number, (_, text) in zip(numbers, texts, strict=True)
+        if len(text.hashes)
+    ]
+    added = sum(map(len, made))
+    ((tail_count,),) = fetch(connection, "SELECT tail_count FROM passage_index")
+    if tail_count + added >= TAIL_POSTINGS:
+        pack_tail(connection, made)
+        return
+    insert_rows(
+        connection,
+        anchor_tail,
+        ("entry_id", "postings"),
+        [(int(one["entry"][0]), pack_document(one)) for one in made],
+    )
+    execute(connection, "UPDATE passage_index SET tail_count = tail_count + ?", added)
+
+
+def pack_tail(connection: Connection, more: Sequence[Postings] = ()) -> None:
+    """Put the postings of the tail, and more, into a segment."""
+    anchor_segments.add(connection, np.concatenate([*tail(connection), *more, _NONE]))
+    connection.execute(delete(anchor_tail))
+    execute(connection, "UPDATE passage_index SET tail_count = 0")
+
+
+def merge_all(connection: Connection) -> None:
+    """Put all postings into one segment, without those of texts that are gone."""
+    pack_tail(connection)
+    found = anchor_segments.segments(connection)
+    stored = sum(one.posting_count for one in found)
+    if len(found) > 1 or stored != count_of(connection, "sum(posting_count)", "passage_entry"):
+        level = max(one.level for one in found)
+        anchor_segments.merge(connection, found, level)
+
+
+def drop_many(connection: Connection, document_ids: Sequence[int]) -> None:
+    """Delete the entries of documents; their postings in pages are of no account any more."""
+    statement = "DELETE FROM passage_entry WHERE document_id IN ({})"
+    change_in(connection, statement, document_ids)
+
+
+def without_entry(connection: Connection, after: int, limit: int) -> list[int]:
+    """Return documents above a number that have no entry, ascending, at most ``limit``."""
+    rows = fetch(
+        connection,
+        "SELECT document_id FROM document WHERE document_id > ? AND NOT EXISTS (SELECT 1 FROM "
+        "passage_entry WHERE passage_entry.document_id = document.document_id) "
+        "ORDER BY document_id LIMIT ?",
+        after,
+        limit,
+    )
+    return [row[0] for row in rows]
+
+
+def postings(
+    connection: Connection, hashes: NDArray[np.uint64], most: int | None = None
+) -> FoundAnchors:
+    """Return where anchors are.
+
+    Args:
+        connection: A snapshot.
+        hashes: Their hashes, in any order.
+        most: Hashes with more postings are left out; None: none are.
+
+    Raises:
+        CorruptStore: A page is damaged.
+    """
+    wanted = np.unique(hashes)
+    parts = [_tail_among(connection, wanted)]
+    crowded: list[tuple[anchor_segments.Segment, NDArray[np.uint64]]] = []
+    for segment in anchor_segments.segments(connection):
+        found, own = anchor_segments.look_up(connection, segment, wanted)
+        parts.append(found)
+        crowded.append((segment, own))
+    if most is not None:
+        wanted = wanted[_counts(connection, wanted, parts, crowded) <= most]
+        parts = [part[anchor_segments.among(part["hash"], wanted)] for part in parts]
+    for segment, own in crowded:
+        asked = np.intersect1d(own, wanted)
+        if len(asked):
+            parts.append(anchor_segments.crowded_postings(connection, segment, asked))
+    both = np.concatenate(parts)
+    document_ids = anchor_segments.documents_of(connection, both["entry"])
+    both, document_ids = both[document_ids >= 0], document_ids[document_ids >= 0]
+    order = np.lexsort((both["start"], document_ids, both["hash"]))
+    both = both[order]
+    return FoundAnchors(
+        both["hash"].copy(), document_ids[order], both["start"].copy(), both["length"].copy()
+    )
+
+
+def counts(connection: Connection, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return how many postings each hash has, those of texts that are gone too.
+
+    Args:
+        connection: A snapshot.
+        hashes: In any order; shape (n,).
+
+    Returns:
+        Shape (n,).
+    """
+    wanted, places = np.unique(hashes, return_inverse=True)
+    parts = [_tail_among(connection, wanted)]
+    crowded = []
+    for segment in anchor_segments.segments(connection):
+        found, own = anchor_segments.look_up(connection, segment, wanted)
+        parts.append(found)
+        crowded.append((segment, own))
+    return _counts(connection, wanted, parts, crowded)[places]
+
+
+def spans_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+    """Return the passages of documents that have an entry, each of shape (n, 2).
+
+    Raises:
+        CorruptStore: They are damaged.
+    """
+    statement = "SELECT document_id, spans FROM passage_entry WHERE document_id IN ({})"
+    try:
+        return {
+            number: unpack_spans(blob)
+            for number, blob in select_in(connection, statement, list(document_ids))
+        }
+    except ValueError as error:
+        raise CorruptStore(_label(connection), str(error)) from error
+
+
+def entries_of(
+    connection: Connection, document_ids: Sequence[int]
+) -> dict[int, tuple[int, int, int]]:
+    """Return entry, passages and anchors of documents that have an entry."""
+    statement = (
+        "SELECT document_id, entry_id, passage_count, posting_count FROM passage_entry "
+        "WHERE document_id IN ({})"
+    )
+    return {row[0]: row[1:] for row in select_in(connection, statement, document_ids)}
+
+
+def tail(connection: Connection) -> Iterator[Postings]:
+    """Yield the postings of each entry in the tail.
+
+    Raises:
+        CorruptStore: They are damaged.
+    """
+    for entry_id, blob in fetch(connection, _TAIL):
+        try:
+            yield unpack_document(entry_id, blob)
+        except ValueError as error:
+            raise CorruptStore(_label(connection), str(error)) from error
+
+
+_NONE = np.empty(0, Posting)
+
+
+def _tail_among(connection: Connection, wanted: NDArray[np.uint64]) -> Postings:
+    found = np.concatenate([*tail(connection), _NONE])
+    return found[anchor_segments.among(found["hash"], wanted)]
+
+
+def _counts(
+    connection: Connection,
+    wanted: NDArray[np.uint64],
+    parts: Sequence[Postings],
+    crowded: Sequence[tuple[anchor_segments.Segment, NDArray[np.uint64]]],
+) -> NDArray[np.int64]:
+    """Return the postings of each wanted hash: those that were read, and those in own pages."""
+    found = np.zeros(len(wanted), np.int64)
+    for part in parts:
+        found += np.bincount(np.searchsorted(wanted, part["hash"]), minlength=len(wanted))
+    for segment, own in crowded:
+        if len(own):
+            more = anchor_segments.crowded_counts(connection, segment, own)
+            found[np.searchsorted(wanted, own)] += more
+    return found
+
+
+def _postings(entry: int, text: IndexedText) -> Postings:
+    made = np.empty(len(text.hashes), Posting)
+    made["hash"], made["entry"] = text.hashes, entry
+    made["start"], made["length"] = text.starts, text.lengths
+    return made
+
+
+def _label(connection: Connection) -> str:
+    url = connection.engine.url
+    return url.database or str(url)

@@ -1,0 +1,85 @@
+"""Papers against the store: which of their passages were taken, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from simstore.model import CheckedPaper, CheckOptions, PassedOver, Rejection
+from simstore.services.accept import Addable, accept
+from simstore.sources.files import open_sources
+from simstore.sources.reader import ReadOptions
+from simstore.store.opened import Opened
+
+if TYPE_CHECKING:
+    from simstore.sources.source import Source
+
+
+class Checking(Opened):
+    """Checks papers passage by passage; the store needs a passage index."""
+
+    def check_text(
+        self, text: str, options: CheckOptions | None = None, *, key: str = ""
+    ) -> CheckedPaper:
+        """Check a paper.
+
+        Args:
+            text: The paper.
+            options: How to check it.
+            key: Its key; a stored document with the same key is no source.
+
+        Raises:
+            InvalidParameter: The options contradict each other.
+            MissingExtra: rapidfuzz is not installed.
+            NotFound: The store has no passage index.
+        """
+        return next(self.check([(key, text)], options))
+
+    def check(
+        self, papers: Iterable[Addable], options: CheckOptions | None = None
+    ) -> Iterator[CheckedPaper]:
+        """Yield what was found in each paper, in their order; as :meth:`check_text`."""
+        from simstore.services.check import check_papers
+
+        for found in check_papers(self._opened, map(accept, papers), options or CheckOptions()):
+            if isinstance(found, CheckedPaper):
+                yield found
+
+    def check_sources(
+        self,
+        names: Sequence[str],
+        options: CheckOptions | None = None,
+        *,
+        read: ReadOptions | None = None,
+        on_progress: Callable[[int, int | None], None] | None = None,
+    ) -> Iterator[CheckedPaper | Rejection]:
+        """Check the documents of files, folders, patterns, or standard input.
+
+        Args:
+            names: As for :meth:`ingest`.
+            options: How to check them.
+            read: How to read the sources.
+            on_progress: Called with bytes read, and bytes in all where that is known.
+
+        Yields:
+            What was found in each, or why it could not be read, in their order.
+        """
+        from simstore.services.check import check_papers
+
+        sources, _ = open_sources(names, self._read_options(read))
+        papers = (
+            record
+            for source in sources
+            for record in source.records()
+            if not isinstance(record, PassedOver)
+        )
+        for found in check_papers(self._opened, papers, options or CheckOptions()):
+            if on_progress is not None:
+                on_progress(*_read_so_far(sources))
+            yield found
+
+
+def _read_so_far(sources: Sequence[Source]) -> tuple[int, int | None]:
+    sizes = [source.total_bytes for source in sources]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    return sum(source.bytes_read for source in sources), total

@@ -1,0 +1,60 @@
+"""The passage index of a store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simstore.model import PassageStatus
+from simstore.store.opened import Opened
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.passage_recipe import Cut
+    from simstore.services.refresh import Progress
+
+
+class Passages(Opened):
+    """Passages of documents, and anchors by which copies of them are found."""
+
+    def build_passages(
+        self,
+        *,
+        cut: Cut | None = None,
+        window: int | None = None,
+        on_progress: Progress | None = None,
+    ) -> PassageStatus:
+        """Make the passage index, or go on making it; every ingest keeps it up from then on.
+
+        Args:
+            cut: ``sentences`` or ``window``; None: as the index has it, else sentences (windows
+                where ``window`` is given).
+            window: Characters of a window, by default 30.
+            on_progress: Called with documents done and in all.
+
+        Raises:
+            Conflict: There is an index with other passages.
+            InvalidParameter: The store has documents and keeps no texts.
+            ReindexInProgress: The store is between two schemes.
+        """
+        self._check_takes_documents()
+        from simstore.services import passage_index
+
+        passage_index.begin(self._opened, cut=cut, window=window)
+        passage_index.build(self._opened, on_progress)
+        found = passage_index.status(self._opened)
+        if found is None:
+            from simstore.errors import Conflict
+
+            raise Conflict("the passage index was dropped by another process")
+        return found
+
+    def drop_passages(self) -> bool:
+        """Delete the passage index; return whether there was one."""
+        from simstore.services import passage_index
+
+        return passage_index.drop(self._opened)
+
+    def passage_status(self) -> PassageStatus | None:
+        """Return what the passage index holds; None where there is none."""
+        from simstore.services import passage_index
+
+        return passage_index.status(self._opened)

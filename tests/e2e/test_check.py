@@ -1,0 +1,129 @@
+"""``simstore check`` as a command: formats, where it writes, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from . import corpora
+from .processes import Nursery
+from .test_commands import Shell
+from .test_wrong_use import assert_refused
+
+pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
+
+RIVER = (
+    "The river rises in the hills behind the old quarry and falls slowly to the sea. "
+    "Every spring the ferrymen paint their boats before the first of the travellers arrive.\n"
+)
+BREAD = "Mix flour, water and salt; let the dough rest for a whole night; then bake it very hot.\n"
+OWN = "Nobody else wrote these words before the author of this paper sat down.\n"
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    """A folder with a paper, and a store of two documents with a passage index."""
+    shell = Shell(nursery, tmp_path)
+    corpora.article_file(tmp_path / "pages.txt", [("river", RIVER), ("bread", BREAD)])
+    shell("ingest", "--passages", "--as", "articles", "pages.txt")
+    (tmp_path / "paper.txt").write_text(OWN + RIVER)
+    return shell
+
+
+def test_a_table_tells_totals_sources_and_passages(shell: Shell) -> None:
+    done = shell("check", "paper.txt")
+    assert done.errors == ""
+    facts, sources, passages = done.text.split("\n\n")
+    assert "passages                  2 high (>= 0.8), 0 moderate (>= 0.5), 1 neither" in facts
+    assert sources.splitlines()[1].split()[-1] == "river"
+    rows = passages.splitlines()[1:]
+    assert [row.split()[2:5] for row in rows] == [["high", "1.000", "river"]] * 2
+
+
+def test_jsonl_has_a_line_a_paper(shell: Shell) -> None:
+    (shell.folder / "other.txt").write_text(OWN)
+    done = shell("check", "--format", "jsonl", "paper.txt", "other.txt")
+    first, second = map(json.loads, done.text.splitlines())
+    assert first["paper"] == "paper.txt"
+    assert {copy["source"] for copy in first["copies"]} == {"river"}
+    (copy,) = first["copies"]
+    text = OWN + RIVER
+    assert text[copy["start"] : copy["end"]] == copy["source_text"]
+    assert second["copies"] == []
+    assert second["totals"]["share"] == 0
+
+
+def test_pan_offsets(shell: Shell) -> None:
+    done = shell("check", "--format", "pan", "paper.txt")
+    (feature,) = ElementTree.fromstring(done.text)  # noqa: S314 - our own output
+    start = int(feature.attrib["this_offset"])
+    length = int(feature.attrib["this_length"])
+    assert (OWN + RIVER)[start : start + length] == RIVER[:-2]
+
+
+def test_a_report_for_the_browser(shell: Shell) -> None:
+    pytest.importorskip("jinja2", reason="needs jinja2 (the extra check)")
+    done = shell("check", "paper.txt", "-o", "report.html")
+    assert done.text == ""
+    page = (shell.folder / "report.html").read_text()
+    assert page.startswith(("<!DOCTYPE html>", "<!doctype html>"))
+    assert "ferrymen" in page
+    shell("check", "paper.txt", "--format", "html", "--lang", "zh")
+    assert 'lang="zh' in (shell.folder / "report.html").read_text()
+
+
+def test_the_name_of_the_output_says_the_format(shell: Shell) -> None:
+    shell("check", "paper.txt", "-o", "found.jsonl")
+    assert json.loads((shell.folder / "found.jsonl").read_text())["paper"] == "paper.txt"
+    shell("check", "paper.txt", "-o", "found.xml")
+    assert ElementTree.parse(shell.folder / "found.xml").getroot().tag == "document"  # noqa: S314
+
+
+def test_standard_input_and_options(shell: Shell) -> None:
+    done = shell(
+        "check", "-", "--format", "jsonl", "--exclude", "riv*", "--by", "window", "--window", "20",
+        stdin=(OWN + RIVER + BREAD).encode(),
+    )  # fmt: skip
+    found = json.loads(done.text)
+    assert [source["key"] for source in found["sources"]] == ["bread"]
+    assert found["totals"]["share"] > found["totals"]["share_without_excluded"] > 0
+    assert len(found["passages"]) > 6
+
+
+def test_a_check_inserts_nothing(shell: Shell) -> None:
+    before = shell("list").text
+    shell("check", "paper.txt")
+    assert shell("list").text == before
+    assert shell("runs").text.count("paper.txt") == 0
+
+
+def test_records_that_cannot_be_read_end_with_5(shell: Shell) -> None:
+    (shell.folder / "p.jsonl").write_text('{"id": "a", "text": "x"}\n{"id": 1\n')
+    done = shell("check", "p.jsonl", code=5)
+    assert "p.jsonl, record 1" in done.errors
+    assert "paper" in done.text
+
+
+def test_a_store_without_a_passage_index_is_refused(nursery: Nursery, tmp_path: Path) -> None:
+    shell = Shell(nursery, tmp_path)
+    (tmp_path / "paper.txt").write_text(RIVER)
+    shell("ingest", "--as", "text", "paper.txt")
+    assert_refused(shell("check", "paper.txt", code=3), 3, "simstore passages build")
+
+
+def test_wrong_options_are_refused(shell: Shell) -> None:
+    assert_refused(shell("check", "paper.txt", "--high", "0.2", code=2), 2, "moderate 0.5")
+    assert "name it .html" in shell("check", "paper.txt", "-o", "x.pdf", code=2).errors
+    assert (
+        "standard output"
+        in shell("check", "paper.txt", "--format", "table", "-o", "x.txt", code=2).errors
+    )
+    assert_refused(shell("check", "nowhere.txt", "--format", "pan", code=3), 3, "nowhere.txt")
+    assert_refused(
+        shell("check", "paper.txt", "-o", "simstore.db", "--format", "jsonl", code=2),
+        2,
+        "belongs to the store",
+    )

@@ -1,0 +1,64 @@
+import json
+from dataclasses import replace
+from xml.etree import ElementTree
+
+from simstore.model import Copy
+from simstore.reports.check_lines import passage_rows, render_jsonl, render_pan, total_facts
+from tests.checked_papers import english_paper
+
+
+def test_jsonl_has_a_line_a_paper_with_totals_sources_copies_and_passages():
+    paper = english_paper()
+    (line,) = b"".join(render_jsonl([paper])).splitlines()
+    record = json.loads(line)
+    assert record["totals"]["copied"] == paper.totals.copied
+    assert [source["key"] for source in record["sources"]] == [s.key for s in paper.sources]
+    assert [(c["start"], c["end"]) for c in record["copies"]] == [
+        (copy.start, copy.end) for copy in paper.copies
+    ]
+    assert [p["kind"] for p in record["passages"]] == [p.kind for p in paper.passages]
+    assert all(p["copy"] is None or p["copy"] < len(paper.copies) for p in record["passages"])
+
+
+def test_pan_has_a_feature_a_copy():
+    paper = english_paper()
+    root = ElementTree.fromstring(b"".join(render_pan([paper])))  # noqa: S314 - our own output
+    assert root.tag == "document"
+    assert root.attrib == {"reference": paper.key}
+    features = [feature.attrib for feature in root]
+    assert [int(f["this_offset"]) for f in features] == [copy.start for copy in paper.copies]
+    assert [int(f["source_offset"]) + int(f["source_length"]) for f in features] == [
+        copy.source_end for copy in paper.copies
+    ]
+
+
+def test_pan_of_several_papers_and_of_none_is_one_document():
+    paper = english_paper()
+    root = ElementTree.fromstring(b"".join(render_pan([paper] * 3)))  # noqa: S314
+    assert [child.tag for child in root] == ["document"] * 3
+    assert not len(ElementTree.fromstring(b"".join(render_pan([]))))  # noqa: S314
+
+
+def test_keys_of_any_bytes_are_written_as_text():
+    paper = english_paper()
+    hostile = '\udcff<"&\x01'
+    odd = replace(
+        paper,
+        key=hostile,
+        copies=(Copy(0, 1, hostile, 1, 0, 1, 1.0, "text", (), "\udcff\ud800"),),
+        passages=(),
+    )
+    root = ElementTree.fromstring(b"".join(render_pan([odd])))  # noqa: S314
+    assert root[0].attrib["source_reference"] == '\\xff<"&\\x01'
+    record = json.loads(b"".join(render_jsonl([odd])))
+    assert record["paper"] == '\\xff<"&\x01'
+    assert record["paper_base64"]
+
+
+def test_the_table_tells_totals_and_passages_that_are_like_a_source():
+    paper = english_paper()
+    facts = dict(total_facts(paper))
+    assert facts["copied"].startswith(f"{paper.totals.share:.1%}")
+    rows = passage_rows(paper)
+    assert len(rows) == sum(passage.kind != "none" for passage in paper.passages)
+    assert all("\n" not in row[-1] and len(row[-1]) <= 60 for row in rows)

@@ -1,0 +1,294 @@
+import random
+
+import pytest
+
+pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
+
+from simstore import Store
+from simstore.errors import InvalidParameter, MissingExtra, NotFound
+from simstore.model import CheckedPaper, CheckOptions, Rejection
+from simstore.search import alignment
+
+RIVER = (
+    "The river rises in the hills behind the old quarry and falls slowly to the sea. "
+    "Every spring the ferrymen paint their boats before the first of the travellers arrive. "
+    "Nobody remembers who built the stone bridge that crosses it below the mill."
+)
+HARBOUR = (
+    "Ships from the islands unload their salt at the western quay before the market opens. "
+    "The harbour master writes every name into a ledger that is older than the town hall. "
+    "In winter the ledger is closed and the quay belongs to the gulls and to the children."
+)
+CHINESE = (
+    "小镇的清晨从河边的茶馆开始，老人们带着鸟笼慢慢走来。"
+    "桥上的石板被几百年的脚步磨得发亮，下雨时像一面镜子。"
+    "傍晚渔船回来，孩子们在码头上数着篮子里的鱼。"
+)
+OWN = "These words are mine and were written by nobody else before this very morning. "
+
+
+def words(count, seed):
+    rng = random.Random(seed)
+    return " ".join(
+        "".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(3, 9)))
+        for _ in range(count)
+    )
+
+
+@pytest.fixture
+def shelf(tmp_path):
+    with Store.create(tmp_path / "s.db") as store:
+        store.build_passages()
+        store.add_many([("river", RIVER), ("harbour", HARBOUR), ("chinese", CHINESE)])
+        yield store
+
+
+def text_of(paper, copy):
+    return paper.text[copy.start : copy.end]
+
+
+def test_a_verbatim_sentence_is_found_with_its_place(shelf):
+    start = RIVER.index("Every spring")
+    sentence = RIVER[start : RIVER.index(" Nobody")]
+    paper = shelf.check_text(OWN + sentence + " " + OWN)
+    (copy,) = paper.copies
+    assert text_of(paper, copy) == sentence[:-1]
+    assert (copy.source_key, copy.source_start, copy.source_end) == (
+        "river",
+        start,
+        start + len(sentence) - 1,
+    )
+    assert copy.similarity == 1.0
+    assert copy.evidence == "text"
+    assert copy.source_text == sentence[:-1]
+    assert copy.blocks == ((copy.start, copy.end, copy.source_start, copy.source_end),)
+    assert [passage.kind for passage in paper.passages] == ["none", "high", "none"]
+    assert paper.verified_by == "text"
+
+
+def test_chinese_passages_are_found_by_characters(shelf):
+    paper = shelf.check_text(f"这是我自己写的。{CHINESE[26:52]}别的都是我的。")
+    (copy,) = paper.copies
+    assert copy.source_key == "chinese"
+    assert CHINESE[copy.source_start : copy.source_end] in CHINESE[26:52]
+    assert [passage.kind for passage in paper.passages] == ["none", "high", "none"]
+
+
+def test_other_width_case_and_blanks_are_the_same_words(shelf):
+    sentence = RIVER[: RIVER.index(" Every")]
+    changed = sentence.upper().replace(" ", "\n   ").replace("RIVER", "ＲＩＶＥＲ")
+    paper = shelf.check_text(f"{OWN}\n\n{changed}")
+    assert [copy.similarity for copy in paper.copies] == [1.0]
+    assert text_of(paper, paper.copies[0]) == changed[:-1]
+
+
+def test_replaced_words_lower_the_similarity(shelf):
+    paper = shelf.check_text(
+        "The river rises in the mountains behind the old quarry and falls quickly to the ocean."
+    )
+    (copy,) = paper.copies
+    assert 0.7 < copy.similarity < 0.95
+    assert [passage.kind for passage in paper.passages] in (["high"], ["moderate"])
+
+
+def test_shuffled_sentences_are_copies_of_their_own(shelf):
+    first, second, third = RIVER.split(". ")
+    paper = shelf.check_text(f"{third} {second}. {first}.")
+    assert {copy.source_start for copy in paper.copies} == {
+        0,
+        RIVER.index(second),
+        RIVER.index(third),
+    }
+
+
+def test_totals_count_each_character_once(tmp_path):
+    with Store.create(tmp_path / "s.db") as store:
+        store.build_passages()
+        store.add_many([("one", RIVER), ("two", RIVER + " " + HARBOUR)])
+        paper = store.check_text(RIVER)
+        totals = paper.totals
+    ink = len("".join(RIVER.split()))
+    assert totals.characters == ink
+    assert totals.copied == ink - 1
+    assert totals.share == totals.largest_source_share == pytest.approx((ink - 1) / ink)
+    assert [source.characters for source in paper.sources] == [ink - 1, ink - 1]
+    assert (totals.high, totals.moderate, totals.none) == (3, 0, 0)
+
+
+def test_excluded_sources_count_only_in_the_overall_share(shelf):
+    text = f"{RIVER}\n\n{HARBOUR}"
+    paper = shelf.check_text(text, CheckOptions(exclude=("riv*",)))
+    assert {copy.source_key for copy in paper.copies} == {"harbour"}
+    assert {source.key for source in paper.sources} == {"harbour"}
+    assert paper.totals.share > 0.98
+    assert paper.totals.share_without_excluded == pytest.approx(0.5, abs=0.05)
+    assert paper.totals.largest_source_share == pytest.approx(0.5, abs=0.05)
+    assert [passage.kind for passage in paper.passages] == ["none"] * 3 + ["high"] * 3
+
+
+def test_the_paper_itself_is_no_source_unless_asked(shelf):
+    assert shelf.check_text(RIVER, key="river").copies == ()
+    found = shelf.check_text(RIVER, CheckOptions(include_self=True), key="river")
+    assert [copy.source_key for copy in found.copies] == ["river"]
+
+
+def test_quotations_can_be_excluded(shelf):
+    quoted = RIVER[: RIVER.index(" Every")]
+    text = f"{OWN}\n\n“{quoted}”\n\n{HARBOUR}"
+    paper = shelf.check_text(text)
+    assert paper.totals.share_without_quotations < paper.totals.share
+    assert paper.totals.share_without_excluded == paper.totals.share
+    assert paper.totals.high == 4
+    paper = shelf.check_text(text, CheckOptions(exclude_quotations=True))
+    assert paper.totals.share_without_excluded == paper.totals.share_without_quotations
+    assert paper.totals.high == 3
+    assert [passage.excluded for passage in paper.passages] == [None, "quotation", None, None, None]
+
+
+def test_the_bibliography_can_be_excluded(shelf):
+    text = f"{OWN}\n\nReferences\n\n{HARBOUR}"
+    assert shelf.check_text(text).totals.high == 3
+    paper = shelf.check_text(text, CheckOptions(exclude_bibliography=True))
+    assert paper.totals.high == 0
+    assert paper.totals.share_without_excluded == 0
+    assert {passage.excluded for passage in paper.passages} == {None, "bibliography"}
+
+
+def test_windows_instead_of_sentences(shelf):
+    paper = shelf.check_text(OWN + RIVER, CheckOptions(by="window", window=40))
+    kinds = [passage.kind for passage in paper.passages]
+    assert len(kinds) > 6
+    assert kinds[0] == "none"
+    assert kinds[-2] == "high"
+    assert max(passage.end - passage.start for passage in paper.passages) <= 60
+
+
+def test_limits_decide_the_classes(shelf):
+    text = "The river rises in the mountains behind the old quarry and falls quickly to the ocean."
+    assert shelf.check_text(text, CheckOptions(high=0.99)).totals.moderate == 1
+    assert shelf.check_text(text, CheckOptions(high=0.99, moderate=0.95)).copies == ()
+    assert shelf.check_text(text, CheckOptions(high=0.7)).totals.high == 1
+
+
+def test_fast_names_one_source_of_each_passage(tmp_path):
+    with Store.create(tmp_path / "s.db") as store:
+        store.build_passages()
+        store.add_many(
+            [(f"copy {n}", f"{words(20, n)}. {RIVER} {words(20, n + 50)}") for n in range(9)]
+        )
+        text = f"{OWN}\n\n{RIVER}\n\n{OWN}"
+        fast = store.check_text(text, CheckOptions(fast=True))
+        full = store.check_text(text)
+    assert len(full.sources) == 9
+    assert len(fast.sources) == 1
+    assert fast.passages[1].kind == full.passages[1].kind == "high"
+    assert fast.totals == full.totals
+
+
+def test_a_shorter_copy_is_told_of_only_where_asked(shelf):
+    text = f"{words(10, 1)} unload their salt at the western quay today {words(10, 2)}"
+    assert shelf.check_text(text).copies == ()
+    (copy,) = shelf.check_text(text, CheckOptions(min_words=6)).copies
+    assert copy.source_key == "harbour"
+    assert shelf.check_text(HARBOUR, CheckOptions(min_words=200)).copies == ()
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "…", "☃", "word", "字", "\udc80", "\x00"])
+def test_texts_with_nothing_to_check(shelf, text):
+    paper = shelf.check_text(text)
+    assert paper.copies == ()
+    assert paper.totals.share == 0
+
+
+def test_removed_and_changed_documents_are_no_sources(shelf):
+    shelf.remove("river")
+    shelf.add("harbour", CHINESE)
+    assert shelf.check_text(f"{RIVER} {HARBOUR}").copies == ()
+
+
+def test_a_store_without_texts_tells_places(tmp_path):
+    text = words(60, 3)
+    long = words(40, 4)
+    with Store.create(tmp_path / "s.db", text=False) as store:
+        store.build_passages()
+        store.add_many([("one", f"{words(50, 5)} {long} {words(50, 6)}"), ("two", words(100, 7))])
+        paper = store.check_text(f"{text} {long} {text}")
+    (copy,) = paper.copies
+    assert paper.verified_by == "positions"
+    assert copy.evidence == "anchors"
+    assert copy.source_text is None
+    assert copy.source_key == "one"
+    assert "no texts" in paper.method
+    told = text_of(paper, copy)
+    assert told in long
+    assert len(told) > 0.6 * len(long)
+    assert copy.end - copy.start == copy.source_end - copy.source_start
+    assert paper.totals.high == 1 or paper.totals.moderate == 1
+
+
+def test_without_texts_longer_runs_are_found(tmp_path):
+    with Store.create(tmp_path / "s.db", text=False) as store:
+        store.build_passages()
+        stored = [words(60, seed) for seed in range(40)]
+        store.add_many([(str(n), text) for n, text in enumerate(stored)])
+        for n, text in enumerate(stored):
+            run = " ".join(text.split()[20:36])
+            paper = store.check_text(f"{words(30, n + 100)} {run} {words(30, n + 200)}")
+            assert [copy.source_key for copy in paper.copies] == [str(n)]
+            assert "16 words" in paper.guarantee
+
+
+def test_a_store_without_index_is_refused(tmp_path):
+    with Store.create(tmp_path / "s.db") as store:
+        with pytest.raises(NotFound, match="simstore passages build"):
+            store.check_text(RIVER)
+        store.add("river", RIVER)
+        store.build_passages()
+        assert store.check_text(RIVER).copies
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"high": 0.4},
+        {"moderate": 0},
+        {"high": 1.1},
+        {"min_words": 0},
+        {"min_characters": -1},
+        {"by": "pages"},
+        {"window": 0},
+        {"channels": ("ears",)},
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(shelf, options):
+    with pytest.raises(InvalidParameter):
+        shelf.check_text(RIVER, CheckOptions(**options))
+
+
+def test_a_missing_package_is_named(shelf, monkeypatch):
+    def missing():
+        raise MissingExtra("checking papers", "check")
+
+    monkeypatch.setattr(alignment, "check_installed", missing)
+    with pytest.raises(MissingExtra, match=r"simstore\[check\]"):
+        shelf.check_text(RIVER)
+
+
+def test_papers_of_sources_are_checked_in_their_order(shelf, tmp_path):
+    place = tmp_path / "papers.jsonl"
+    place.write_text(
+        '{"id": "a", "text": "' + RIVER + '", "title": "A"}\nnot json\n{"id": "b", "text": "x"}\n'
+    )
+    found = list(shelf.check_sources([str(place)]))
+    assert [type(one) for one in found] == [CheckedPaper, Rejection, CheckedPaper]
+    assert [one.key for one in found if isinstance(one, CheckedPaper)] == ["a", "b"]
+    assert found[0].title == "A"
+
+
+def test_keys_and_texts_of_other_bytes(tmp_path):
+    with Store.create(tmp_path / "s.db") as store:
+        store.build_passages()
+        store.add("\udcff key", RIVER + "\udcfe")
+        paper = store.check_text(RIVER, key="\udcff")
+        assert paper.copies[0].source_key == "\udcff key"
+        assert store.check_text(RIVER, CheckOptions(exclude=("\udcff*",))).copies == ()
