@@ -89,6 +89,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Index the passages of all documents, for `simstore check`; every later ingest goes on.",
 )
+@click.option(
+    "--passage-simhash",
+    is_flag=True,
+    help="With --passages: a fingerprint of each passage besides.",
+)
 @scheme_options
 @common_options
 def ingest(
@@ -105,6 +110,7 @@ def ingest(
     min_resemblance: float | None,
     from_start: bool,
     passages: bool,
+    passage_simhash: bool,
     **given: Any,
 ) -> None:
     """Remember the documents of files, folders, patterns, or standard input (-).
@@ -123,6 +129,8 @@ def ingest(
     _, passed_over = open_sources(sources, read)
     for name in passed_over:
         log.info(PASSED_OVER, printable(name), "its type is not known (--as says how to read it)")
+    if passage_simhash and not passages:
+        raise click.UsageError("--passage-simhash goes with --passages")
     if on_duplicate == "keep" and min_resemblance is not None:
         raise click.UsageError(
             "--min-resemblance says what a duplicate is: give --on-duplicate flag or skip too"
@@ -146,7 +154,7 @@ def ingest(
 
         if passages:
             with progress("passages", at_once=False) as show:
-                store.build_passages(on_progress=show)
+                store.build_passages(fingerprints=passage_simhash or None, on_progress=show)
         summary = ingest_observed(run, stopping)
     report(summary, stopping)
 

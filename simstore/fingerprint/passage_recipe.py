@@ -16,6 +16,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, SchemeMismatch
+from simstore.fingerprint.passage_words import SEGMENTS, passage_fingerprints, segment_hashes
 from simstore.fingerprint.scheme import KNOWN_TEXTS
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, Winnowing, anchors
 from simstore.text.located import located_units
@@ -34,15 +35,18 @@ class IndexedText:
 
     Attributes:
         spans: First code point of each passage, and the one after its last; int32, shape (n, 2).
-        hashes: Hash of each anchor, 40 bits; uint64, shape (anchors,).
-        starts: Its first code point, not descending; int32.
+        hashes: Hash of each anchor, 40 bits, then of each segment of the fingerprints, passage by
+            passage; uint64, shape (postings,).
+        starts: The first code point of the anchor, or of the passage; int32.
         lengths: Its code points, at most 65,535; int32.
+        words: Fingerprint of each passage; uint64, shape (n,), or (0,) where there are none.
     """
 
     spans: NDArray[np.int32]
     hashes: NDArray[np.uint64]
     starts: NDArray[np.int32]
     lengths: NDArray[np.int32]
+    words: NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class PassageRecipe:
         window: Characters of a window; of no account for sentences.
         winnowing: How long anchors are, and the runs that are certain to be found by them.
         normalization: The form in which units are compared.
+        fingerprints: Whether each passage has a fingerprint of 64 bits besides.
 
     Raises:
         InvalidParameter: Another cut, or a window of less than one character.
@@ -63,6 +68,7 @@ class PassageRecipe:
     window: int = DEFAULT_WINDOW
     winnowing: Winnowing = DEFAULT_WINNOWING
     normalization: Normalization = DEFAULT
+    fingerprints: bool = False
 
     def __post_init__(self) -> None:
         if self.cut not in get_args(Cut):
@@ -76,7 +82,16 @@ class PassageRecipe:
         chosen = anchors(units, self.winnowing)
         starts = units.starts[chosen.first]
         lengths = np.minimum(units.ends[chosen.last] - starts, MOST_LENGTH)
-        return IndexedText(self.spans(text), chosen.hashes, starts, lengths)
+        spans = self.spans(text)
+        hashes = chosen.hashes
+        words = np.empty(0, np.uint64)
+        if self.fingerprints:
+            words = passage_fingerprints(units, spans)
+            hashes = np.concatenate((hashes, segment_hashes(words).ravel()))
+            starts = np.concatenate((starts, np.repeat(spans[:, 0], SEGMENTS)))
+            sizes = np.minimum(spans[:, 1] - spans[:, 0], MOST_LENGTH)
+            lengths = np.concatenate((lengths, np.repeat(sizes, SEGMENTS)))
+        return IndexedText(spans, hashes, starts, lengths, words)
 
     def spans(self, text: str) -> NDArray[np.int32]:
         """Return the passages of a text, shape (n, 2)."""
@@ -91,6 +106,7 @@ class PassageRecipe:
             "window": self.window,
             "winnowing": asdict(self.winnowing),
             "normalization": self.normalization.parameters(),
+            "fingerprints": self.fingerprints,
             "known_answer": _known_answer(self),
         }
 
@@ -107,6 +123,7 @@ class PassageRecipe:
             record["window"],
             Winnowing(**record["winnowing"]),
             Normalization.from_parameters(record["normalization"]),
+            record["fingerprints"],
         )
         if recipe.record() != dict(record):
             raise SchemeMismatch("passages", "its anchors come out otherwise here")
@@ -119,6 +136,6 @@ def _known_answer(recipe: PassageRecipe) -> str:
     digest = xxhash.xxh3_64()
     for text in KNOWN_TEXTS:
         made = recipe.index(text)
-        for array in (made.spans, made.hashes, made.starts, made.lengths):
-            digest.update(array.astype("<i8").tobytes())
+        for array in (made.spans, made.hashes, made.starts, made.lengths, made.words):
+            digest.update(array.astype("<u8").tobytes())
     return digest.hexdigest()

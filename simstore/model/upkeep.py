@@ -69,10 +69,11 @@ class PassageStatus:
         document_count: Documents that have theirs.
         passage_count: Their passages.
         anchor_count: Their anchors.
-        stale_count: Stored anchors of texts that are gone; the next merge leaves them out.
-        unpacked_count: Anchors that are in no page yet.
+        stale_count: Stored postings of texts that are gone; the next merge leaves them out.
+        unpacked_count: Postings that are in no page yet.
         segment_count: Segments that a look-up asks.
         stored_bytes: Bytes of all that, without the tables' own.
+        fingerprints: Whether each passage has a fingerprint besides.
     """
 
     cut: str
@@ -88,6 +89,7 @@ class PassageStatus:
     unpacked_count: int
     segment_count: int
     stored_bytes: int
+    fingerprints: bool
 
 
 @dataclass(frozen=True, slots=True)

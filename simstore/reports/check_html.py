@@ -17,7 +17,7 @@ from simstore.reports.html_page import (
     render,
     shown,
 )
-from simstore.reports.html_words import Language, words_of
+from simstore.reports.html_words import Language, sentence_in, words_of
 from simstore.reports.lines import key_text, rounded
 
 _HAN = re.compile("[\u3400-\u9fff]")
@@ -43,14 +43,14 @@ def html_report(papers: Sequence[CheckedPaper], *, lang: Language = "en", genera
     words = words_of(lang)
     if not papers:
         raise InvalidParameter("a report needs at least one paper")
-    sections = [_section(paper, words) for paper in papers]
+    sections = [_section(paper, words, lang) for paper in papers]
     title = words["report"]
     if len(papers) == 1:
         title = f"{_name(papers[0].title, papers[0].key)} – {title}"
     return render(sections, form="check", lang=lang, title=title, generated_at=generated_at)
 
 
-def _section(paper: CheckedPaper, words: dict[str, str]) -> Section:
+def _section(paper: CheckedPaper, words: dict[str, str], lang: Language) -> Section:
     numbers = {source.key: number for number, source in enumerate(paper.sources, 1)}
     totals = paper.totals
     passages = _in_turn(paper.passages)
@@ -74,8 +74,8 @@ def _section(paper: CheckedPaper, words: dict[str, str]) -> Section:
         fact_names=(words["copied"], words["stretches"]),
         blocks=tuple(_blocks(paper, passages, numbers, words)),
         method=(
-            (words["how_found"], paper.method),
-            (words["guarantee"], paper.guarantee),
+            (words["how_found"], sentence_in(lang, paper.method)),
+            (words["guarantee"], sentence_in(lang, paper.guarantee)),
             (words["reading"], words["reading_check"]),
         ),
         data={

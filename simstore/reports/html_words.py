@@ -1,11 +1,14 @@
 """What the HTML report says, in the languages of its interface: ``templates/LANGUAGE.json``.
 
-A name that ends in ``_run`` is said of query runs in the place of the name without it.
+A name that ends in ``_run`` is said of query runs in the place of the name without it. Sentences
+that come with a paper are English; ``templates/sentences.LANGUAGE.json`` has them in others, clause
+by clause, with ``{}`` for numbers.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib import resources
 from typing import Literal
@@ -15,6 +18,7 @@ from simstore.errors import InvalidParameter
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _RUN = "_run"
+_NUMBER = re.compile(r"\d[\d,]*")
 
 
 @cache
@@ -42,3 +46,25 @@ def all_words(lang: str) -> dict[str, str]:
     place = resources.files("simstore.reports") / "templates" / f"{lang}.json"
     words: dict[str, str] = json.loads(place.read_text(encoding="utf-8"))
     return words
+
+
+def sentence_in(lang: str, sentence: str) -> str:
+    """Return a sentence in a language; as it is where any of its clauses is not known there."""
+    if lang == "en":
+        return sentence
+    clauses = sentence.removesuffix(".").split("; ") if "; " in sentence else [sentence]
+    known = _sentences(lang)
+    said = []
+    for clause in clauses:
+        told = known.get(_NUMBER.sub("{}", clause))
+        if told is None:
+            return sentence
+        said.append(told.format(*_NUMBER.findall(clause)))
+    return said[0] if len(said) == 1 else "，".join(said) + "。"
+
+
+@cache
+def _sentences(lang: str) -> dict[str, str]:
+    place = resources.files("simstore.reports") / "templates" / f"sentences.{lang}.json"
+    sentences: dict[str, str] = json.loads(place.read_text(encoding="utf-8"))
+    return sentences

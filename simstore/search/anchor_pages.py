@@ -23,6 +23,8 @@ CROWDED = 256
 _MOST_LOW_BITS = 32
 _LOW_MASK = np.uint64((1 << _MOST_LOW_BITS) - 1)
 _WIDTHS = (1, 2, 4, 8)
+_HAS_WORDS = 0x80
+_NO_WORDS = np.empty(0, np.uint64)
 
 Posting = np.dtype([("hash", "<u8"), ("entry", "<i8"), ("start", "<i4"), ("length", "<i4")])
 Postings = NDArray[np.void]
@@ -203,16 +205,18 @@ def _tail_record(start_bytes: int, length_bytes: int) -> np.dtype[np.void]:
     )
 
 
-def pack_spans(spans: NDArray[np.int32]) -> bytes:
+def pack_spans(spans: NDArray[np.int32], words: NDArray[np.uint64] = _NO_WORDS) -> bytes:
     """Return spans packed: what lies between each and the one before it, and its length.
 
     Args:
         spans: Ascending, not overlapping, shape (n, 2).
+        words: Their fingerprints, shape (n,) or (0,).
     """
     ends = np.concatenate(([0], spans[:-1, 1]))
     both = np.stack((spans[:, 0] - ends, spans[:, 1] - spans[:, 0]))
     width = _width(int(both.max(initial=0)))
-    return bytes([width]) + both.astype(f"<u{width}").tobytes()
+    head = width | (_HAS_WORDS if len(words) else 0)
+    return bytes([head]) + both.astype(f"<u{width}").tobytes() + words.astype("<u8").tobytes()
 
 
 def unpack_spans(blob: bytes) -> NDArray[np.int32]:
@@ -221,8 +225,30 @@ def unpack_spans(blob: bytes) -> NDArray[np.int32]:
     Raises:
         ValueError: The blob is damaged.
     """
-    if not blob or blob[0] not in _WIDTHS or (len(blob) - 1) % (2 * blob[0]):
-        raise ValueError("the passages of a document are damaged")
-    gaps, lengths = np.frombuffer(blob, f"<u{blob[0]}", offset=1).reshape(2, -1).astype(np.int64)
+    width, count = _head(blob)
+    both = np.frombuffer(blob, f"<u{width}", offset=1, count=2 * count)
+    gaps, lengths = both.reshape(2, -1).astype(np.int64)
     ends = np.cumsum(gaps + lengths)
     return np.stack((ends - lengths, ends), axis=1).astype(np.int32)
+
+
+def unpack_words(blob: bytes) -> NDArray[np.uint64]:
+    """Return the fingerprints of passages, shape (n,), or (0,) where there are none.
+
+    Raises:
+        ValueError: The blob is damaged.
+    """
+    width, count = _head(blob)
+    if not blob[0] & _HAS_WORDS:
+        return _NO_WORDS
+    return np.frombuffer(blob, "<u8", offset=1 + 2 * width * count).astype(np.uint64)
+
+
+def _head(blob: bytes) -> tuple[int, int]:
+    """Return the bytes of a number of packed spans, and how many spans there are."""
+    width = blob[0] & ~_HAS_WORDS if blob else 0
+    if width in _WIDTHS:
+        size = 2 * width + (8 if blob[0] & _HAS_WORDS else 0)
+        if (len(blob) - 1) % size == 0:
+            return width, (len(blob) - 1) // size
+    raise ValueError("the passages of a document are damaged")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,11 @@ class Symbols:
 
     codes: NDArray[np.uint32]
     text: str
+
+    @classmethod
+    def of(cls, codes: NDArray[np.uint32]) -> Self:
+        """Return the symbols with these codes."""
+        return cls(codes, codes.astype("<u4").tobytes().decode("utf-32-le"))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -61,4 +67,4 @@ class Alphabet:
             codes = np.where(self._known[places] == hashes, places + 1, 0).astype(np.uint32)
             # A lone surrogate is no character that can be decoded.
             codes[codes >= _SURROGATES] += np.uint32(_SURROGATE_COUNT)
-        return Symbols(codes, codes.astype("<u4").tobytes().decode("utf-32-le"))
+        return Symbols.of(codes)

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.search.chains import Hits
+from simstore.search.symbols import Symbols
 from simstore.services.check_index import PassageIndex, Postings
-from simstore.services.checked_text import PaperUnits, SourceUnits, source_units
+from simstore.services.checked_text import BETWEEN, PaperUnits
 from simstore.storage.documents import chunks
+from simstore.text.located import located_units
 
-_BATCH_PARTS = 2048
-# Characters before and after a hit that are looked at.
-_MARGIN = 160
+# Hits whose surroundings are cut into units together.
+_TOGETHER = 16_384
+# Characters before and after a hit that are looked at, beyond a run of t units as long as the
+# paper's are.
+_MARGIN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What surrounds hits in their sources, one part after another, with a stranger between.
+
+    Attributes:
+        rows: The hit of each part; int64, shape (parts,).
+        symbols: The units of all parts.
+        begins: First unit of each part; int64, ascending.
+        places: The unit at which the hit begins.
+        starts: First character of each unit in its source; -1 between parts; int64.
+    """
+
+    rows: NDArray[np.int64]
+    symbols: Symbols
+    begins: NDArray[np.int64]
+    places: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    def row_at(self, unit: int) -> int:
+        """Return the hit whose part has a unit."""
+        return int(self.rows[np.searchsorted(self.begins, unit, side="right") - 1])
 
 
 def hits_of(paper: PaperUnits, postings: Postings) -> tuple[Hits, NDArray[np.int64]]:
@@ -40,46 +68,75 @@ def hits_of(paper: PaperUnits, postings: Postings) -> tuple[Hits, NDArray[np.int
     return found, postings.lengths[rows]
 
 
-def parts_around(
-    paper: PaperUnits, index: PassageIndex, hits: Hits
-) -> Iterator[tuple[Sequence[int], list[SourceUnits]]]:
-    """Yield the rows of hits, by source, with the part of the source around each.
+def surroundings(paper: PaperUnits, index: PassageIndex, hits: Hits) -> Iterator[Surroundings]:
+    """Yield what surrounds hits, by source.
 
-    A part holds every run of t units that has the hit's place in it.
+    Each part holds every run of t units that has the hit's place in it.
+
+    Args:
+        paper: The paper.
+        index: The index; it has the texts.
+        hits: Documents and characters count.
     """
-    order = np.argsort(hits.documents, kind="stable")
-    for rows in chunks(order.tolist(), _BATCH_PARTS):
-        texts = index.texts(np.unique(hits.documents[rows]).tolist())
-        kept = [row for row in rows if int(hits.documents[row]) in texts]
-        cut = [_cut(hits, row, texts) for row in kept]
-        parts = source_units(cut, paper.alphabet, index.normalization)
-        narrow = [
-            number
-            for number, row in enumerate(kept)
-            if not _is_wide_enough(
-                index, parts[number], int(hits.sources[row]), len(texts[cut[number][0]])
-            )
-        ]
-        wide = [(cut[n][0], 0, texts[cut[n][0]]) for n in narrow]
-        for number, part in zip(
-            narrow, source_units(wide, paper.alphabet, index.normalization), strict=True
-        ):
-            parts[number] = part
-        yield kept, parts
-
-
-def _cut(hits: Hits, row: int, texts: dict[int, str]) -> tuple[int, int, str]:
-    document_id, start = int(hits.documents[row]), int(hits.sources[row])
-    first = max(0, start - _MARGIN)
-    return document_id, first, texts[document_id][first : start + 2 * _MARGIN]
-
-
-def _is_wide_enough(index: PassageIndex, part: SourceUnits, start: int, size: int) -> bool:
-    """Return whether a part has a run of t units on both sides of a hit, or is at an end."""
     winnowing = index.winnowing
     # One unit more: a word at the edge may have been cut.
     needed = max(winnowing.run_words, winnowing.run_characters) + 1
-    unit = int(part.unit_at(np.array([start], np.int64))[0])
-    return (unit >= needed or part.offset == 0) and (
-        len(part.symbols) - unit >= needed or part.offset + len(part.text) == size
+    characters = len(paper.text) / max(len(paper.units), 1)
+    margin = max(1, int(needed * characters * 1.5) + _MARGIN)
+    for rows in chunks(np.argsort(hits.documents, kind="stable"), _TOGETHER):
+        documents = hits.documents[rows]
+        texts = index.texts(np.unique(documents).tolist())
+        rows = rows[np.isin(documents, list(texts))]
+        whole = np.zeros(len(rows), bool)
+        found, narrow = _cut(paper, index, hits, rows, texts, margin, whole, needed)
+        yield found
+        if len(narrow):
+            whole = np.ones(len(narrow), bool)
+            yield _cut(paper, index, hits, narrow, texts, margin, whole, needed)[0]
+
+
+def _cut(
+    paper: PaperUnits,
+    index: PassageIndex,
+    hits: Hits,
+    rows: NDArray[np.int64],
+    texts: dict[int, str],
+    margin: int,
+    whole: NDArray[np.bool_],
+    needed: int,
+) -> tuple[Surroundings, NDArray[np.int64]]:
+    """Return what surrounds hits, and those of which it is too little."""
+    documents = hits.documents[rows].tolist()
+    sources = hits.sources[rows]
+    firsts = np.where(whole, 0, np.maximum(sources - margin, 0))
+    sizes = np.array([len(texts[number]) for number in documents], np.int64)
+    # The anchor itself is of about so many characters too.
+    ends = np.where(whole, sizes, np.minimum(sources + 2 * margin, sizes))
+    joined = BETWEEN.join(
+        [
+            texts[number][first:end]
+            for number, first, end in zip(documents, firsts.tolist(), ends.tolist(), strict=True)
+        ]
     )
+    units = located_units(joined, index.normalization)
+    lengths = ends - firsts + len(BETWEEN)
+    begins = np.cumsum(lengths) - lengths
+    starts = units.starts.astype(np.int64)
+    # A mark in front of a part begins with what it joins, one character earlier.
+    bounds = np.searchsorted(starts, np.append(begins - 1, lengths.sum()))
+    counts = np.diff(bounds)
+    part_of = np.repeat(np.arange(len(rows)), counts)
+    shift = np.arange(len(starts)) + part_of
+    codes = np.zeros(len(starts) + len(rows), np.uint32)
+    codes[shift] = paper.alphabet.symbols(units.hashes).codes
+    in_source = np.full(len(codes), -1, np.int64)
+    in_source[shift] = np.maximum(starts - begins[part_of], 0) + firsts[part_of]
+    places = np.searchsorted(starts, begins + sources - firsts)
+    enough = ((places - bounds[:-1] >= needed) | (firsts == 0)) & (
+        (bounds[1:] - places >= needed) | (ends == sizes)
+    )
+    # A text of signs alone has units only where it is cut by itself.
+    enough &= counts > 0
+    parts = np.arange(len(rows))
+    found = Surroundings(rows, Symbols.of(codes), bounds[:-1] + parts, places + parts, in_source)
+    return found, rows[~enough & ~whole]

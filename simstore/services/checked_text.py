@@ -15,7 +15,7 @@ from simstore.text.normalization import Normalization
 
 # Stands between texts that are cut into units together: a mark at the beginning of a text joins
 # the second line end, and none joins a word.
-_BETWEEN = "\n\n"
+BETWEEN = "\n\n"
 # Characters that are cut into units together.
 _TOGETHER = 1 << 22
 
@@ -146,8 +146,8 @@ def source_units(
 def _together(
     parts: Sequence[tuple[int, int, str]], alphabet: Alphabet, normalization: Normalization
 ) -> list[SourceUnits]:
-    units = located_units(_BETWEEN.join(text for _, _, text in parts), normalization)
-    sizes = np.array([len(text) + len(_BETWEEN) for _, _, text in parts], np.int64)
+    units = located_units(BETWEEN.join(text for _, _, text in parts), normalization)
+    sizes = np.array([len(text) + len(BETWEEN) for _, _, text in parts], np.int64)
     begins = np.cumsum(sizes) - sizes
     # A mark in front of a text begins with what it joins, one character earlier.
     bounds = np.searchsorted(units.starts, np.append(begins - 1, sizes.sum()))

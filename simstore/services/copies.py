@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from simstore.search.alignment import Block, Stretch, chained, exact_runs, stretched
 from simstore.search.chains import Hits, regions
 from simstore.search.known_units import KnownUnits
-from simstore.services.anchor_hits import hits_of, parts_around
+from simstore.services.anchor_hits import hits_of, surroundings
 from simstore.services.check_index import PassageIndex, Postings
 from simstore.services.checked_text import PaperUnits, SourceUnits, source_units
 from simstore.storage.documents import chunks
@@ -129,17 +129,13 @@ class CopyFinder:
     def _promising(self, hits: Hits) -> list[int]:
         """Return the documents in which a single hit is within a run that is long enough."""
         kept: dict[int, None] = {}
-        for rows, parts in parts_around(self._paper, self._index, hits):
-            for row, part in zip(rows, parts, strict=True):
-                seed = self._seed(hits, row, part)
-                runs = exact_runs(self._paper.symbols, part.symbols, [seed])
-                if any(self._is_enough(runs[n : n + 1]) for n in range(len(runs))):
-                    kept[part.document_id] = None
+        for around in surroundings(self._paper, self._index, hits):
+            places = self._paper.grams.first[hits.papers[around.rows]].tolist()
+            seeds = list(zip(places, around.places.tolist(), strict=True))
+            for run in exact_runs(self._paper.symbols, around.symbols, seeds):
+                if self._is_enough((run,)):
+                    kept[int(hits.documents[around.row_at(run[1])])] = None
         return list(kept)
-
-    def _seed(self, hits: Hits, row: int, part: SourceUnits) -> tuple[int, int]:
-        unit = int(part.unit_at(hits.sources[row : row + 1])[0])
-        return int(self._paper.grams.first[hits.papers[row]]), unit
 
     def _align_sources(self, hits: Hits, documents: Sequence[int]) -> None:
         order = np.argsort(hits.documents, kind="stable")
@@ -227,8 +223,8 @@ class CopyFinder:
         for values in chunks(list(waiting), _BATCH_COMMON):
             postings = self._index.postings(np.array(values, np.uint64))
             postings = postings.of(self._options.explains(postings.documents))
-            for value in np.unique(postings.hashes).tolist():
-                self._explain_by(postings.of(postings.hashes == value), waiting[value])
+            numbers = [number for value in values for number in waiting[value]]
+            self._explain_by(postings, numbers)
 
     def _is_explained(self, number: int) -> bool:
         windows = self._paper.windows
@@ -238,23 +234,19 @@ class CopyFinder:
     def _explain_by(self, postings: Postings, waiting: list[int]) -> None:
         hits = Hits(postings.documents, np.zeros(len(postings), np.int64), postings.starts)
         windows = self._paper.windows
-        for _, parts in parts_around(self._paper, self._index, hits):
-            # Units of different parts never stand beside each other: a stranger is between them.
-            joined = "\0".join(part.symbols.text for part in parts)
-            begins = np.cumsum([0, *(len(part.symbols) + 1 for part in parts)])
-            for number in list(waiting):
-                first, end = int(windows.first[number]), int(windows.end[number])
+        for around in surroundings(self._paper, self._index, hits):
+            left = []
+            for number in waiting:
                 if self._is_explained(number):
-                    waiting.remove(number)
                     continue
-                place = joined.find(self._paper.symbols.text[first:end])
-                if place < 0:
+                first, end = int(windows.first[number]), int(windows.end[number])
+                unit = around.symbols.text.find(self._paper.symbols.text[first:end])
+                if unit < 0:
+                    left.append(number)
                     continue
-                row = int(np.searchsorted(begins, place, side="right")) - 1
-                part = parts[row]
-                unit = int(part.starts[place - int(begins[row])]) + part.offset
-                self._align_one(part.document_id, first, unit)
-                waiting.remove(number)
+                document_id = int(hits.documents[around.row_at(unit)])
+                self._align_one(document_id, first, int(around.starts[unit]))
+            waiting = left
             if not waiting:
                 return
 

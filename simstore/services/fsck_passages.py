@@ -48,21 +48,24 @@ def check_passages(
         if len(entries) < len(batch) and state.settings.passages_complete:
             yield Finding("passages", f"{len(batch) - len(entries)} documents have none", remedy)
         try:
-            spans = passages.spans_of(connection, list(entries))
+            held_passages = passages.passages_of(connection, list(entries))
         except CorruptStore as error:
             yield Finding("passages", error.reason, remedy)
             continue
         for number, (entry, passage_count, anchor_count) in entries.items():
             problem = None
+            spans, words = held_passages[number]
             count, total = held.of(entry)
-            if len(spans[number]) != passage_count:
-                problem = f"{len(spans[number])} passages, not {passage_count}"
+            if len(spans) != passage_count:
+                problem = f"{len(spans)} passages, not {passage_count}"
             elif count != anchor_count:
                 problem = f"{count} anchors, not {anchor_count}"
             elif number in texts:
                 made = recipe.index(texts[number].decode("utf-8", "surrogateescape"))
-                if not np.array_equal(made.spans, spans[number]):
+                if not np.array_equal(made.spans, spans):
                     problem = "its passages are not those of its text"
+                elif not np.array_equal(made.words, words):
+                    problem = "its fingerprints are not those of its text"
                 elif (len(made.hashes), _sum_of(made)) != (count, total):
                     problem = "its anchors are not those of its text"
             if problem is not None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter
 from simstore.fingerprint.passage_recipe import Cut, PassageRecipe
+from simstore.fingerprint.passage_words import SEGMENTS
 from simstore.model import PassageStatus
 from simstore.services import counting
 from simstore.services.opened import OpenStore, now
@@ -21,7 +22,13 @@ _THREADS = 2
 Progress = Callable[[int, int], None]
 
 
-def begin(opened: OpenStore, *, cut: Cut | None = None, window: int | None = None) -> PassageRecipe:
+def begin(
+    opened: OpenStore,
+    *,
+    cut: Cut | None = None,
+    window: int | None = None,
+    fingerprints: bool | None = None,
+) -> PassageRecipe:
     """Make an index where there is none; documents that come get their entries from now on.
 
     Documents that are there get theirs by :func:`build`.
@@ -30,6 +37,7 @@ def begin(opened: OpenStore, *, cut: Cut | None = None, window: int | None = Non
         opened: The store.
         cut: ``sentences`` or ``window``; None: what the index has, else sentences.
         window: Characters of a window; None: what the index has, else 30.
+        fingerprints: Whether each passage has one besides; None: what the index has, else not.
 
     Returns:
         The recipe of the index.
@@ -44,7 +52,12 @@ def begin(opened: OpenStore, *, cut: Cut | None = None, window: int | None = Non
         generations.refuse_during_reindex(connection)
         if state.passages is not None:
             held = state.passages
-            wanted = replace(held, cut=cut or held.cut, window=window or held.window)
+            wanted = replace(
+                held,
+                cut=cut or held.cut,
+                window=window or held.window,
+                fingerprints=held.fingerprints if fingerprints is None else fingerprints,
+            )
             if wanted.record() != held.record():
                 raise Conflict(
                     f"the passage index has {described(held)}; drop it first: "
@@ -60,6 +73,7 @@ def begin(opened: OpenStore, *, cut: Cut | None = None, window: int | None = Non
             cut or ("sentences" if window is None else "window"),
             window or DEFAULT_WINDOW,
             normalization=state.scheme.normalization,
+            fingerprints=bool(fingerprints),
         )
         passage_indexes.begin(connection, recipe.record(), now())
         if not documents.count(connection):
@@ -129,6 +143,7 @@ def status(opened: OpenStore) -> PassageStatus | None:
             return None
         held = passage_indexes.size(connection)
         winnowing = recipe.winnowing
+        segments = passage_postings(recipe) * held.passage_count
         return PassageStatus(
             recipe.cut,
             recipe.window if recipe.cut == "window" else None,
@@ -138,16 +153,21 @@ def status(opened: OpenStore) -> PassageStatus | None:
             documents.count(connection) - held.entry_count,
             held.entry_count,
             held.passage_count,
-            held.anchor_count,
+            held.anchor_count - segments,
             held.stored_count - held.anchor_count,
             held.unpacked_count,
             held.segment_count,
             held.stored_bytes,
+            recipe.fingerprints,
         )
+
+
+def passage_postings(recipe: PassageRecipe) -> int:
+    """Return how many postings a passage has besides the anchors."""
+    return SEGMENTS if recipe.fingerprints else 0
 
 
 def described(recipe: PassageRecipe) -> str:
     """Return in words how a recipe cuts."""
-    if recipe.cut == "sentences":
-        return "sentences"
-    return f"windows of {recipe.window} characters"
+    cut = "sentences" if recipe.cut == "sentences" else f"windows of {recipe.window} characters"
+    return f"{cut}, {'with' if recipe.fingerprints else 'without'} fingerprints"

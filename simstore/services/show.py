@@ -10,6 +10,7 @@ from simstore.fingerprint.simhash import to_hex
 from simstore.model import StoredDocument, StoreStatistics
 from simstore.services import counting
 from simstore.services.opened import OpenStore, State
+from simstore.services.passage_index import passage_postings
 from simstore.storage import (
     documents,
     fingerprints,
@@ -160,7 +161,15 @@ def statistics(opened: OpenStore) -> StoreStatistics:
             state.is_fresh and not waiting,
             first_seen,
             last_seen,
-            *((held.passage_count, held.anchor_count, held.stored_bytes) if held else ()),
+            *(
+                (
+                    held.passage_count,
+                    held.anchor_count - passage_postings(state.passages) * held.passage_count,
+                    held.stored_bytes,
+                )
+                if held and state.passages
+                else ()
+            ),
         )
 
 

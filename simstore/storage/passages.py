@@ -18,6 +18,7 @@ from simstore.search.anchor_pages import (
     pack_spans,
     unpack_document,
     unpack_spans,
+    unpack_words,
 )
 from simstore.storage import anchor_segments
 from simstore.storage.passage_indexes import count_of
@@ -66,7 +67,13 @@ def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -
         passage_entry,
         ("entry_id", "document_id", "passage_count", "posting_count", "spans"),
         [
-            (number, document_id, len(text.spans), len(text.hashes), pack_spans(text.spans))
+            (
+                number,
+                document_id,
+                len(text.spans),
+                len(text.hashes),
+                pack_spans(text.spans, text.words),
+            )
             for number, (document_id, text) in zip(numbers, texts, strict=True)
         ],
     )
@@ -188,10 +195,21 @@ def spans_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, N
     Raises:
         CorruptStore: They are damaged.
     """
+    return {number: spans for number, (spans, _) in passages_of(connection, document_ids).items()}
+
+
+def passages_of(
+    connection: Connection, document_ids: Sequence[int]
+) -> dict[int, tuple[NDArray[np.int32], NDArray[np.uint64]]]:
+    """Return spans (n, 2) and fingerprints (n,) of the passages of documents.
+
+    Raises:
+        CorruptStore: They are damaged.
+    """
     statement = "SELECT document_id, spans FROM passage_entry WHERE document_id IN ({})"
     try:
         return {
-            number: unpack_spans(blob)
+            number: (unpack_spans(blob), unpack_words(blob))
             for number, blob in select_in(connection, statement, list(document_ids))
         }
     except ValueError as error:

@@ -20,6 +20,7 @@ class Passages(Opened):
         *,
         cut: Cut | None = None,
         window: int | None = None,
+        fingerprints: bool | None = None,
         on_progress: Progress | None = None,
     ) -> PassageStatus:
         """Make the passage index, or go on making it; every ingest keeps it up from then on.
@@ -28,6 +29,8 @@ class Passages(Opened):
             cut: ``sentences`` or ``window``; None: as the index has it, else sentences (windows
                 where ``window`` is given).
             window: Characters of a window, by default 30.
+            fingerprints: Keep a fingerprint of 64 bits of each passage besides, by which passages
+                within 3 bits are found; None: as the index has it, else not.
             on_progress: Called with documents done and in all.
 
         Raises:
@@ -38,7 +41,7 @@ class Passages(Opened):
         self._check_takes_documents()
         from simstore.services import passage_index
 
-        passage_index.begin(self._opened, cut=cut, window=window)
+        passage_index.begin(self._opened, cut=cut, window=window, fingerprints=fingerprints)
         passage_index.build(self._opened, on_progress)
         found = passage_index.status(self._opened)
         if found is None:

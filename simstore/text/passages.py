@@ -6,7 +6,9 @@ A span is ``[start, end)`` in code points of the text as it was given, without b
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +28,14 @@ _FULL_LINE = 40
 # Stops that end a sentence wherever they stand; then ``.`` and its kind, which may not.
 _STOPS = "。！？；．｡…‥!?؟۔।॥։።၊။།༎៕"
 _CLOSING = "”’\"'»›」』】》〉〕）］｝)]}"
+_PARAGRAPH_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _END = re.compile(
-    rf"(?P<stop>(?:[{_STOPS}]|\.(?=[.!?…]))+[.]*|\.)(?P<closing>[{re.escape(_CLOSING)}]*)"
-    r"|(?P<paragraph>\n[^\S\n]*(?:\n\s*)|[\v\f\x1c-\x1e\x85\u2028\u2029])|(?P<line>\n)"
+    rf"(?P<stop>[.{_STOPS}]+)(?P<closing>[{re.escape(_CLOSING)}]*)"
+    rf"|(?P<blank>[\n{_PARAGRAPH_ENDS}]\s*)"
 )
+# Where such an end may begin: by far faster to look for.
+_BEGIN_OF_END = re.compile(f"[.{_STOPS}\n{_PARAGRAPH_ENDS}]")
+_PARAGRAPH = re.compile(rf"\n[^\n]*\n|[{_PARAGRAPH_ENDS}]")
 # Stops after which a blank has to follow, and no small letter: ``3.14``, ``e.g. this``, ``No! he``.
 _WESTERN = frozenset(".!?…‥")
 _ABBREVIATION = re.compile(
@@ -56,11 +62,19 @@ def sentences(text: str) -> list[Span]:
     out.
     """
     kinds = class_table()[code_points(text)]
+    seen = _sums(kinds != SEPARATOR)
+    costs = _sums(np.where(kinds == CHARACTER, _A_CHARACTER, 1))
     found: list[Span] = []
     for start, end in _stretches(text, kinds):
-        span = _trimmed(text, start, end)
-        if (kinds[span[0] : span[1]] != SEPARATOR).any():
-            found += _pieces(text, kinds, *span)
+        if seen[start] == seen[end]:
+            continue
+        if costs[end] - costs[start] <= LONGEST_SENTENCE:
+            found.append(_trimmed(text, start, end))
+            continue
+        start, end = _trimmed(text, start, end)
+        for first, last in _pieces(text, kinds, costs, start, end):
+            if seen[first] != seen[last]:
+                found.append(_trimmed(text, first, last))
     return found
 
 
@@ -96,19 +110,21 @@ def windows(text: str, size: int = DEFAULT_WINDOW) -> list[Span]:
 
 def _stretches(text: str, kinds: NDArray[np.uint8]) -> Iterator[Span]:
     """Yield the text cut at each end of a sentence."""
-    start = line = 0
-    for found in _END.finditer(text):
-        place, end = found.span()
+    start = line = end = 0
+    while (begun := _BEGIN_OF_END.search(text, end)) is not None:
+        place = begun.start()
+        found = _END.match(text, place)
+        if found is None:
+            break
+        end = found.end()
         if found["stop"] is not None:
             if not _ends_sentence(text, start, found):
                 continue
-        elif found["line"] is not None:
-            broke_off = place - line < _FULL_LINE or (place > 0 and kinds[place - 1] == CHARACTER)
-            line = end
-            if not broke_off:
-                continue
         else:
+            early = place - line < _FULL_LINE or (place > 0 and kinds[place - 1] == CHARACTER)
             line = end
+            if not early and not _PARAGRAPH.search(text, place, end):
+                continue
         yield start, end
         start = end
     if start < len(text):
@@ -139,21 +155,21 @@ def _ends_sentence(text: str, start: int, found: re.Match[str]) -> bool:
     return not (letter.isdigit() and _BEFORE_NUMBER.fullmatch(before))
 
 
-def _pieces(text: str, kinds: NDArray[np.uint8], start: int, end: int) -> Iterator[Span]:
+def _pieces(
+    text: str, kinds: NDArray[np.uint8], costs: list[int], start: int, end: int
+) -> Iterator[Span]:
     """Yield a stretch, in pieces where it is too long."""
-    costs = np.where(kinds[start:end] == CHARACTER, _A_CHARACTER, 1).cumsum()
-    done = 0
-    while (costs[-1] - (costs[done - 1] if done else 0)) > LONGEST_SENTENCE:
-        most = int(np.searchsorted(costs, LONGEST_SENTENCE + (costs[done - 1] if done else 0)))
-        most = max(most, done + 1)
-        cut = _last_break(text, kinds, start + done, start + most) - start
-        span = _trimmed(text, start + done, start + cut)
-        if (kinds[span[0] : span[1]] != SEPARATOR).any():
-            yield span
-        done = cut
-    span = _trimmed(text, start + done, end)
-    if (kinds[span[0] : span[1]] != SEPARATOR).any():
-        yield span
+    while costs[end] - costs[start] > LONGEST_SENTENCE:
+        most = bisect_right(costs, costs[start] + LONGEST_SENTENCE) - 1
+        cut = _last_break(text, kinds, start, max(most, start + 1))
+        yield start, cut
+        start = cut
+    yield start, end
+
+
+def _sums(values: NDArray[Any]) -> list[int]:
+    """Return the sum of the values before each place, and of all."""
+    return [0, *np.cumsum(values, dtype=np.int64).tolist()]
 
 
 def _last_break(text: str, kinds: NDArray[np.uint8], first: int, last: int) -> int:

@@ -66,3 +66,8 @@ class Visit:
             "document.documentElement.scrollWidth > document.documentElement.clientWidth"
         )
         return width
+
+
+def sides(page: Page) -> list[str]:
+    """Return what the panel shows of the paper and of the source."""
+    return page.locator(".panel .pair .words").all_text_contents()

@@ -95,7 +95,7 @@ def test_every_long_enough_run_is_found(text, stored, moderate, data):
             start = data.draw(st.integers(0, len(source) - 1))
             quoted.append(source[start : start + data.draw(st.integers(1, 60))])
     shelf = Shelf(stored, SMALL)
-    most, pairs, margin = data.draw(st.sampled_from([(100, 4096, 160), (0, 0, 3), (1, 2, 1)]))
+    most, pairs, margin = data.draw(st.sampled_from([(100, 4096, 16), (0, 0, -60), (1, 2, -99)]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(copies, "MOST_POSTINGS", most)
         patch.setattr(copies, "_MOST_PAIRS", pairs)

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simstore.errors import Conflict, InvalidParameter
 from simstore.fingerprint.passage_recipe import PassageRecipe
+from simstore.fingerprint.shingle_sets import runs
 from simstore.search import anchor_pages
 from simstore.search.anchor_pages import (
     Posting,
@@ -26,10 +28,13 @@ from simstore.search.anchor_pages import (
     unpack,
     unpack_document,
     unpack_spans,
+    unpack_words,
 )
 from simstore.services import passage_index
+from simstore.services.passage_lookup import near_passages
 from simstore.storage import anchor_segments, passages
 from simstore.store import Store
+from simstore.text.located import located_units
 
 Row = tuple[int, int, int]  # hash, start, length
 
@@ -79,7 +84,11 @@ def test_postings_of_a_document_come_back(postings: Postings) -> None:
 @given(st.lists(st.tuples(st.integers(0, 70_000), st.integers(1, 70_000)), max_size=20))
 def test_spans_come_back(gaps: list[tuple[int, int]]) -> None:
     bounds = np.cumsum([number for gap in gaps for number in gap]).astype(np.int32).reshape(-1, 2)
+    words = np.arange(len(bounds), dtype=np.uint64) << np.uint64(57)
     assert np.array_equal(unpack_spans(pack_spans(bounds)), bounds)
+    assert len(unpack_words(pack_spans(bounds))) == 0
+    assert np.array_equal(unpack_spans(pack_spans(bounds, words)), bounds)
+    assert np.array_equal(unpack_words(pack_spans(bounds, words)), words)
 
 
 @pytest.mark.parametrize("blob", [b"", b"\x03abc", b"\x01abc", b"\x00"])
@@ -129,9 +138,9 @@ def expected_rows(recipe: PassageRecipe, held: dict[str, str]) -> dict[str, list
     return found
 
 
-def check_index(store: Store, held: dict[str, str]) -> None:
+def check_index(store: Store, held: dict[str, str], *, fingerprints: bool = False) -> None:
     """The index says of each document what its text alone calls for, and of nothing else."""
-    recipe = PassageRecipe()
+    recipe = PassageRecipe(fingerprints=fingerprints)
     expected = expected_rows(recipe, held)
     hashes = np.array(sorted({row[0] for rows in expected.values() for row in rows}), np.uint64)
     with store._opened.database.read() as connection:
@@ -153,14 +162,18 @@ def check_index(store: Store, held: dict[str, str]) -> None:
         kept = np.isin(found.hashes, [number for number, count in counts.items() if count <= 3])
         assert np.array_equal(few.hashes, found.hashes[kept])
         assert np.array_equal(few.starts, found.starts[kept])
-        spans = passages.spans_of(connection, list(ids))
+        spans = passages.passages_of(connection, list(ids))
         for document, key in ids.items():
-            assert np.array_equal(spans[document], recipe.spans(held[key.decode()]))
+            made = recipe.index(held[key.decode()])
+            assert np.array_equal(spans[document][0], made.spans)
+            assert np.array_equal(spans[document][1], made.words)
 
 
 @settings(max_examples=25)
-@given(steps)
-def test_index_after_any_life_is_that_of_what_is_left(life: list[tuple[str, object]]) -> None:
+@given(steps, st.booleans())
+def test_index_after_any_life_is_that_of_what_is_left(
+    life: list[tuple[str, object]], fingerprints: bool
+) -> None:
     held: dict[str, str] = {}
     indexed = True
     with (
@@ -168,7 +181,7 @@ def test_index_after_any_life_is_that_of_what_is_left(life: list[tuple[str, obje
         small_parts(),
         Store.create(Path(folder) / "store.db", synchronous="normal") as store,
     ):
-        store.build_passages()
+        store.build_passages(fingerprints=fingerprints)
         for what, given_to in life:
             if what == "add":
                 store.add_many(given_to, batch_documents=2)
@@ -180,16 +193,16 @@ def test_index_after_any_life_is_that_of_what_is_left(life: list[tuple[str, obje
                 assert store.drop_passages() == indexed
                 indexed = False
             elif what == "build":
-                store.build_passages()
+                store.build_passages(fingerprints=fingerprints)
                 indexed = True
             else:
                 store.compact()
             if indexed:
-                check_index(store, held)
+                check_index(store, held, fingerprints=fingerprints)
         assert store.fsck() == []
         store.compact()
         if indexed:
-            check_index(store, held)
+            check_index(store, held, fingerprints=fingerprints)
             status = store.passage_status()
             assert status is not None
             assert (status.stale_count, status.unpacked_count, status.complete) == (0, 0, True)
@@ -225,3 +238,63 @@ def test_interrupted_build_goes_on_and_covers_what_came_meanwhile(tmp_path: Path
         assert told[-1][1] == len(held)
         check_index(store, held)
         assert store.fsck() == []
+
+
+def plain_fingerprint(units: list[int]) -> int:
+    """The SimHash of pairs of units, vote by vote."""
+    if len(units) < 2:
+        return units[0] if units else 0
+    pairs = [
+        int(runs(np.array(units[place : place + 2], np.uint64), 2)[0])
+        for place in range(len(units) - 1)
+    ]
+    bits = 0
+    for bit in range(64):
+        votes = sum(1 if pair >> bit & 1 else -1 for pair in pairs)
+        bits |= (votes > 0) << bit
+    return bits
+
+
+@settings(max_examples=25)
+@given(st.lists(texts, min_size=1, max_size=5), texts)
+def test_near_passages_are_those_within_three_bits(stored: list[str], asked: str) -> None:
+    recipe = PassageRecipe(fingerprints=True)
+
+    def passages_of(text: str) -> list[tuple[int, int, int]]:
+        units = located_units(text)
+        found = []
+        for start, end in recipe.spans(text).tolist():
+            inside = (units.starts >= start) & (units.starts < end)
+            found.append((start, end, plain_fingerprint(units.hashes[inside].tolist())))
+        return found
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        small_parts(),
+        Store.create(Path(folder) / "store.db", synchronous="normal") as store,
+    ):
+        store.build_passages(fingerprints=True)
+        store.add_many((f"k{number}", text) for number, text in enumerate(stored))
+        expected = sorted(
+            (place, document, start, end, (one ^ other).bit_count())
+            for place, (_, _, one) in enumerate(passages_of(asked))
+            for document, text in enumerate(stored, 1)
+            for start, end, other in passages_of(text)
+            if (one ^ other).bit_count() <= 3
+        )
+        with store._opened.database.read() as connection:
+            state = store._opened.state(connection)
+            found = near_passages(connection, state, asked)
+        columns = (getattr(found, name).tolist() for name in found.__slots__)
+        assert sorted(zip(*columns, strict=True)) == expected
+
+
+def test_fingerprints_are_asked_for_where_they_are(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "store.db") as store:
+        store.build_passages()
+        with store._opened.database.read() as connection:
+            state = store._opened.state(connection)
+            with pytest.raises(InvalidParameter, match="passages build --simhash"):
+                near_passages(connection, state, "text")
+        with pytest.raises(Conflict, match="without fingerprints"):
+            store.build_passages(fingerprints=True)

@@ -65,11 +65,10 @@
       const sides = [[left, cut(paper, stretch.a0, stretch.a1)]];
       if (source) sides.push([right, cut(source, stretch.b0 - sourceStart, stretch.b1 - sourceStart)]);
       for (const [place, text] of sides) {
-        if (!text) continue;
-        const bare = stretch.same || !text.trim();
-        const element = made(stretch.same ? "mark.same" : bare ? "span" : "span.other", text);
-        element.dataset.twin = number;
-        place.append(element);
+        // Blanks and stops between words are no difference that anybody looks for.
+        const [, before, words, after] = /^([^\p{L}\p{N}]*)(.*?)([^\p{L}\p{N}]*)$/su.exec(text);
+        if (stretch.same) place.append(twin(made("mark.same", text), number));
+        else place.append(before, words ? twin(made("span.other", words), number) : "", after);
       }
     });
     if (!source) {
@@ -84,6 +83,10 @@
     });
     const remark = evidence === "text" ? null : made("p.remark", words[evidence]);
     return [both, remark];
+  }
+  function twin(element, number) {
+    element.dataset.twin = number;
+    return element;
   }
   const signs = () => made("p.signs", made("span", made("span.same", "abc"), ` ${words.same}`),
     made("span", made("span.other", "abc"), ` ${words.different}`));

@@ -2,21 +2,25 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from simstore.errors import InvalidParameter
+from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model import CheckedPaper
 from simstore.model.check import CheckedPassage, Copy
+from simstore.reports import html_page
 from simstore.reports.html_page import in_script, percent, shown
-from simstore.reports.html_words import all_words
-from tests.checked_papers import checked, chinese_paper, english_paper, long_paper, summed
+from simstore.reports.html_words import all_words, sentence_in
+from tests.checked_papers import articles, checked, chinese_paper, english_paper, long_paper, summed
 
 pytest.importorskip("jinja2", reason="needs simstore[check]")
 
 from simstore.reports.check_html import html_report
+from simstore.store import Store
 
 ENGLISH, CHINESE = all_words("en"), all_words("zh")
 HOSTILE = (
@@ -234,3 +238,37 @@ def test_in_script_can_end_no_element() -> None:
     text = in_script({"a": "</script><!--&\u2028"})
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == {"a": "</script><!--&\u2028"}
+
+
+def method_of(page: str) -> list[str]:
+    return re.findall(r"<dd>(.*?)</dd>", page[page.index('class="method"') :], re.DOTALL)
+
+
+@pytest.mark.parametrize("keep_text", [True, False])
+def test_a_real_check_is_told_in_chinese_to_its_last_sentence(
+    keep_text: bool, tmp_path: Path
+) -> None:
+    pytest.importorskip("rapidfuzz", reason="needs simstore[check]")
+    with Store.create(tmp_path / "s.db", text=keep_text) as store:
+        store.build_passages()
+        store.add_many(articles().items())
+        paper = store.check_text(chinese_paper().text)
+    page = report(paper, lang="zh")
+    assert len(method_of(page)) == 3
+    for said in method_of(page):
+        assert not re.search("[a-z]{3} [a-z]{3}", said), said
+    numbers = re.findall(r"\d+", paper.method + paper.guarantee)
+    assert numbers == re.findall(r"\d+", "".join(method_of(page)[:2]))
+    assert ("positions" in paper.verified_by) == (not keep_text)
+
+
+def test_a_sentence_that_is_not_known_in_chinese_stays_as_it_is() -> None:
+    for said in ("A sentence of tomorrow.", "the texts of all sources found were aligned; 7 more."):
+        assert sentence_in("zh", said) == said
+
+
+def test_without_jinja_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    html_page._template.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'simstore\[check\]'"):
+        report(english_paper())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -41,22 +42,39 @@ def chinese(count: int, seed: int) -> str:
 
 @pytest.mark.parametrize("make", [english, chinese])
 @pytest.mark.parametrize("tail", [1 << 17, 1_000])
-def test_an_index_takes_less_than_the_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: object, tail: int
+@pytest.mark.parametrize(
+    ("fingerprints", "share"), [(False, 0.8), (True, 1.3)], ids=["anchors", "both"]
+)
+def test_an_index_takes_no_more_than_one_and_a_half_times_the_text(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[int, int], str],
+    tail: int,
+    fingerprints: bool,
+    share: float,
 ) -> None:
     monkeypatch.setattr(passages, "TAIL_POSTINGS", tail)
-    assert callable(make)
     with Store.create(tmp_path / "s.db", synchronous="normal") as store:
-        store.add_many((f"k{n}", make(1_500, n)) for n in range(60))
+        store.add_many((f"k{n}", make(2_000, n)) for n in range(80))
         store.compact()
         before = store.statistics()
-        status = store.build_passages()
-        assert status.document_count == 60
+        status = store.build_passages(fingerprints=fingerprints)
+        assert status.document_count == 80
         store.compact()
         after = store.statistics()
-        assert after.passage_bytes <= 0.8 * before.text_bytes
+        assert 0 < after.passage_bytes <= share * before.text_bytes
         # The file's own figures, pages of the tables that are half full among them.
-        assert after.file_bytes - before.file_bytes <= before.text_bytes
+        assert after.file_bytes - before.file_bytes <= 1.5 * before.text_bytes
+
+
+def test_windows_of_thirty_han_characters_keep_within_the_bound(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db", synchronous="normal") as store:
+        store.add_many((f"k{n}", chinese(2_000, n)) for n in range(80))
+        store.compact()
+        before = store.statistics()
+        store.build_passages(window=30, fingerprints=True)
+        store.compact()
+        assert store.statistics().file_bytes - before.file_bytes <= 1.5 * before.text_bytes
 
 
 def test_a_store_without_an_index_asks_nothing_of_it(tmp_path: Path, heard: Heard) -> None:

@@ -1,0 +1,72 @@
+"""Reports to be opened in a browser, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simstore.model import CheckedPaper, Match, QueryRun, SampleResult
+from simstore.model.check import CheckedPassage, Copy
+from simstore.reports.check_html import html_report
+from simstore.reports.run_html import run_report
+from tests.checked_papers import (
+    articles,
+    checked,
+    chinese_paper,
+    english_paper,
+    long_paper,
+    summed,
+)
+
+MADE = 1_780_000_000
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)><b>bold</b> & \u202e <!--"
+LONG = 5_000
+
+
+def hostile_paper() -> CheckedPaper:
+    text = f"{HOSTILE}. Plain words follow."
+    whole = (0, len(HOSTILE), 0, len(HOSTILE))
+    copy = Copy(0, len(HOSTILE), HOSTILE, 1, 0, len(HOSTILE), 1.0, "text", (whole,), HOSTILE)
+    passage = CheckedPassage(0, len(HOSTILE), 1.0, "high", 0)
+    return summed(HOSTILE, HOSTILE, text, (passage,), (copy,), {HOSTILE: HOSTILE})
+
+
+def astral_paper() -> CheckedPaper:
+    """Characters of two UTF-16 units stand before and within the passages."""
+    text = "😀😀 𠀀𠀁 before it all. The 😀 old bridge of the town will be closed again in May."
+    source = "𠀀 It is said: The 😀 old bridge of the town was closed in May."
+    return checked("astral", None, text, {"source": source}, {})
+
+
+def query_run() -> QueryRun:
+    matches = (
+        Match("news-en-002", 1, 2, ("simhash", "minhash"), 0.9, 0.95, 0.94, "text"),
+        Match("gone", 3, 9, ("minhash",), 0.55, 0.6, 0.7, "sketch"),
+    )
+    samples = (
+        SampleResult("sample-01", "00", matches),
+        SampleResult("sample-02", "00", matches[1:]),
+        SampleResult(HOSTILE, "00", (), too_short=True),
+    )
+    return QueryRun(3, 3, 64, "web/1", samples * 4)
+
+
+def made() -> dict[str, Callable[[], str]]:
+    english, chinese = english_paper, chinese_paper
+    return {
+        "en": lambda: html_report([english()], generated_at=MADE),
+        "zh": lambda: html_report([chinese()], lang="zh", generated_at=MADE),
+        "both": lambda: html_report([english(), chinese()], generated_at=MADE),
+        "hostile": lambda: html_report([hostile_paper()], generated_at=MADE),
+        "astral": lambda: html_report([astral_paper()], generated_at=MADE),
+        "long": lambda: html_report([long_paper(LONG)], generated_at=MADE),
+        "positions": lambda: html_report(
+            [checked("p", None, articles()["news-en-001"], articles(), {}, with_text=False)],
+            generated_at=MADE,
+        ),
+        "nothing": lambda: html_report([checked("n", None, "My own.", {}, {})], generated_at=MADE),
+        "run": lambda: run_report(query_run(), articles().get, generated_at=MADE),
+        "run-zh": lambda: run_report(query_run(), articles().get, lang="zh", generated_at=MADE),
+    }
+
+
+NAMES = tuple(made())

@@ -1,0 +1,93 @@
+"""The passage index by real processes: made, kept up, killed, dropped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simstore import Store
+
+from .processes import Nursery
+from .states import assert_sound
+from .test_clusters import pages, write
+from .test_commands import Shell
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    write(tmp_path / "documents.jsonl", pages())
+    return Shell(nursery, tmp_path)
+
+
+def status(shell: Shell) -> dict[str, object]:
+    found: dict[str, object] = json.loads(shell("passages", "status", "--format", "json").text)
+    return found
+
+
+def test_an_index_is_made_with_the_first_ingest_and_kept_up(shell: Shell) -> None:
+    shell("ingest", "--passages", "documents.jsonl")
+    first = status(shell)
+    assert first["document_count"] == len(pages())
+    assert first["complete"] is True
+    assert first["least_words"] == 8
+    assert first["least_characters"] == 13
+    write(shell.folder / "more.jsonl", {f"more {key}": text for key, text in pages().items()})
+    shell("ingest", "more.jsonl")
+    second = status(shell)
+    assert second["document_count"] == 2 * len(pages())
+    assert second["anchor_count"] == 2 * int(str(first["anchor_count"]))
+    shell("ingest", "--passages", "more.jsonl")
+    assert status(shell) == second
+    facts = json.loads(shell("stats", "--format", "json").text)
+    assert facts["anchor_count"] == second["anchor_count"]
+    assert facts["passage_count"] == second["passage_count"]
+    assert facts["passage_bytes"] == second["stored_bytes"]
+    assert_sound(shell.folder / "simstore.db")
+
+
+def test_an_index_is_built_shown_and_dropped(shell: Shell) -> None:
+    shell("ingest", "documents.jsonl")
+    for words in (["status"], ["drop"]):
+        done = shell("passages", *words, code=3)
+        assert done.error_lines == [
+            "Error: this store has no passage index; "
+            "`simstore passages build` makes one"
+        ]  # fmt: skip
+    done = shell("passages", "build", "--by", "window", "--window", "40")
+    assert done.text.startswith(f"{len(pages()):,} documents, ")
+    shown = shell("passages", "status").text
+    assert "cut" in shown
+    assert "window" in shown
+    done = shell("passages", "build", "--by", "sentences", code=4)
+    assert "windows of 40 characters" in done.errors
+    assert "passages drop" in done.errors
+    shell("passages", "build", "--by", "sentences", "--window", "9", code=2)
+    shell("passages", "drop")
+    shell("passages", "build")
+    assert status(shell)["cut"] == "sentences"
+    assert_sound(shell.folder / "simstore.db")
+
+
+def test_a_killed_build_goes_on(
+    shell: Shell, nursery: Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from simstore.services import passage_index
+
+    shell("ingest", "documents.jsonl")
+    path = shell.folder / "simstore.db"
+    monkeypatch.setattr(passage_index, "BATCH_DOCUMENTS", 50)
+    with Store.open(path) as store:
+
+        def die(done: int, total: int) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            store.build_passages(on_progress=die)
+    begun = status(shell)
+    assert begun["complete"] is False
+    assert begun["document_count"] == 50
+    shell("passages", "build")
+    assert status(shell)["complete"] is True
+    assert_sound(path)
