@@ -83,6 +83,11 @@ if TYPE_CHECKING:
     help="With --by window: its characters.",
 )
 @click.option(
+    "--simhash",
+    is_flag=True,
+    help="Look by the fingerprints of passages too, where the index has them.",
+)
+@click.option(
     "--min-words",
     type=click.IntRange(min=1),
     metavar="N",
@@ -122,7 +127,8 @@ def check(
     from simstore.model import CheckOptions
 
     read = take_read_options(options)
-    asked = CheckOptions(**options)
+    channels = ("anchors", "simhash") if options.pop("simhash") else ("anchors",)
+    asked = CheckOptions(**options, channels=channels)
     chosen = _format(output_format, output)
     if chosen == "html":
         output = output or "report.html"

@@ -33,17 +33,18 @@ class KnownUnits:
             units = _units(stretch.blocks)
             if len(units & self.same) > _OLD_SHARE * len(units):
                 continue
-            yield self._put(_cut_ends(stretch, self.same))
+            yield self.add(_cut_ends(stretch, self.same))
 
     def whole(self, run: Block) -> Iterator[Stretch]:
         """Yield a run, as it is."""
-        yield self._put(Stretch((run,)))
+        yield self.add(Stretch((run,)))
 
     def covers(self, run: Block) -> bool:
         """Return whether all units of a run are within copies."""
         return all(unit in self.covered for unit in range(run[0], run[0] + run[2]))
 
-    def _put(self, stretch: Stretch) -> Stretch:
+    def add(self, stretch: Stretch) -> Stretch:
+        """Take a stretch as known, and return it."""
         self.same.update(_units(stretch.blocks))
         self.covered.update(range(stretch.paper_first, stretch.paper_end))
         return stretch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +13,10 @@ from simstore.search.chains import Hits
 from simstore.search.symbols import Symbols
 from simstore.services.check_index import PassageIndex, Postings
 from simstore.services.checked_text import BETWEEN, PaperUnits
-from simstore.storage.documents import chunks
 from simstore.text.located import located_units
 
 # Hits whose surroundings are cut into units together.
-_TOGETHER = 16_384
+_TOGETHER = 4_096
 # Characters before and after a hit that are looked at, beyond a run of t units as long as the
 # paper's are.
 _MARGIN = 16
@@ -83,16 +83,37 @@ def surroundings(paper: PaperUnits, index: PassageIndex, hits: Hits) -> Iterator
     needed = max(winnowing.run_words, winnowing.run_characters) + 1
     characters = len(paper.text) / max(len(paper.units), 1)
     margin = max(1, int(needed * characters * 1.5) + _MARGIN)
-    for rows in chunks(np.argsort(hits.documents, kind="stable"), _TOGETHER):
-        documents = hits.documents[rows]
-        texts = index.texts(np.unique(documents).tolist())
-        rows = rows[np.isin(documents, list(texts))]
-        whole = np.zeros(len(rows), bool)
-        found, narrow = _cut(paper, index, hits, rows, texts, margin, whole, needed)
-        yield found
-        if len(narrow):
-            whole = np.ones(len(narrow), bool)
-            yield _cut(paper, index, hits, narrow, texts, margin, whole, needed)[0]
+    with ThreadPoolExecutor(1) as pool:
+        # One thread cuts texts into units while this one reads the next.
+        waiting: list[Future[list[Surroundings]]] = []
+        order = np.argsort(hits.documents, kind="stable")
+        for start in range(0, len(order), _TOGETHER):
+            rows = order[start : start + _TOGETHER]
+            texts = index.texts(np.unique(hits.documents[rows]).tolist())
+            kept = rows[np.isin(hits.documents[rows], list(texts))]
+            waiting.append(pool.submit(_cut_twice, paper, index, hits, kept, texts, margin, needed))
+            if len(waiting) > 1:
+                yield from waiting.pop(0).result()
+        for left in waiting:
+            yield from left.result()
+
+
+def _cut_twice(
+    paper: PaperUnits,
+    index: PassageIndex,
+    hits: Hits,
+    rows: NDArray[np.int64],
+    texts: dict[int, str],
+    margin: int,
+    needed: int,
+) -> list[Surroundings]:
+    """Return what surrounds hits; whole texts where the first cut was too narrow."""
+    whole = np.zeros(len(rows), bool)
+    found, narrow = _cut(paper, index, hits, rows, texts, margin, whole, needed)
+    if not len(narrow):
+        return [found]
+    whole = np.ones(len(narrow), bool)
+    return [found, _cut(paper, index, hits, narrow, texts, margin, whole, needed)[0]]
 
 
 def _cut(
@@ -111,7 +132,7 @@ def _cut(
     firsts = np.where(whole, 0, np.maximum(sources - margin, 0))
     sizes = np.array([len(texts[number]) for number in documents], np.int64)
     # The anchor itself is of about so many characters too.
-    ends = np.where(whole, sizes, np.minimum(sources + 2 * margin, sizes))
+    ends = np.where(whole, sizes, np.minimum(sources + margin + margin // 2, sizes))
     joined = BETWEEN.join(
         [
             texts[number][first:end]

@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
+from simstore.search.known_units import KnownUnits
 from simstore.services.check_index import PassageIndex, StoredPassages
 from simstore.services.checked_paper import UnitCopy, judge
 from simstore.services.checked_text import PaperUnits, paper_units
 from simstore.services.copies import CopyFinder, FindOptions, FoundCopy
 from simstore.services.copies_by_place import copies_by_place
+from simstore.services.near_copies import aligned_passages, named_passages
 from simstore.services.opened import OpenStore
+from simstore.services.passage_lookup import NearPassages
 from simstore.text.decoding import encode
+from simstore.text.passages import Span
 
 
 def check_options(options: CheckOptions) -> None:
@@ -72,12 +76,17 @@ class PaperChecker:
             lambda numbers: self._chosen(numbers, paper.key, excluded=False),
             options.fast,
         )
+        near, spans = self._near(paper.text)
         if index.text_kept:
-            found = [
-                self._told(made, copy) for copy in _merged(CopyFinder(made, index, asked).find())
-            ]
+            copies = CopyFinder(made, index, asked).find()
+            if near is not None:
+                copies = with_others(copies, aligned_passages(made, index, near, spans, asked))
+            found = [self._told(made, copy) for copy in _merged(copies)]
         else:
-            found = [self._named(each) for each in copies_by_place(made, index, asked)]
+            placed = copies_by_place(made, index, asked)
+            if near is not None:
+                placed += named_passages(near, spans, asked)
+            found = [self._named(each) for each in placed]
         titles = index.titles(sorted({each.copy.source_document_id for each in found}))
         judged = judge(paper.text, made.units, found, titles, options)
         return CheckedPaper(
@@ -94,6 +103,13 @@ class PaperChecker:
             options.high,
             options.moderate,
         )
+
+    def _near(self, text: str) -> tuple[NearPassages | None, list[Span]]:
+        """Return the near passages by their fingerprints, where asked, and the paper's passages."""
+        if "simhash" not in self._options.channels:
+            return None, []
+        spans = self._index.spans(text)
+        return self._index.near(text, spans), [(a, b) for a, b in spans.tolist()]
 
     def _weights(self, made: PaperUnits) -> NDArray[np.float64]:
         winnowing, options = self._index.winnowing, self._options
@@ -204,6 +220,19 @@ def check_papers(
         checker = PaperChecker(index, options)
         for paper in papers:
             yield paper if isinstance(paper, Rejection) else checker.check(paper)
+
+
+def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:
+    """Return copies, and of others those that have units of the paper that none before has."""
+    known: dict[int, KnownUnits] = {}
+    for copy in copies:
+        of_source = known.setdefault(copy.source.document_id, KnownUnits(set(), set()))
+        of_source.add(copy.stretch)
+    found = list(copies)
+    for copy in others:
+        of_source = known.setdefault(copy.source.document_id, KnownUnits(set(), set()))
+        found += [FoundCopy(copy.source, stretch) for stretch in of_source.new([copy.stretch])]
+    return found
 
 
 def _merged(found: Sequence[FoundCopy]) -> list[tuple[FoundCopy, float]]:

@@ -13,6 +13,7 @@ from simstore.errors import NotFound
 from simstore.fingerprint.winnowing import Winnowing
 from simstore.services.counting import stored_texts
 from simstore.services.opened import OpenStore, State
+from simstore.services.passage_lookup import NearPassages, near_passages
 from simstore.storage import documents, passages
 from simstore.storage.engine import Connection
 from simstore.text.normalization import Normalization
@@ -68,6 +69,12 @@ class PassageIndex(Protocol):
     def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
         """Return the texts of documents, those that are kept."""
 
+    def spans(self, text: str) -> NDArray[np.int32]:
+        """Return the passages of a text as the index cuts them, shape (n, 2)."""
+
+    def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
+        """Return the stored passages whose fingerprints are near those of a text's passages."""
+
     def keys(self, document_ids: Sequence[int]) -> dict[int, bytes]:
         """Return the keys of documents."""
 
@@ -91,6 +98,8 @@ class StoredPassages:
             )
         self._opened = opened
         self._connection = connection
+        self._state = state
+        self._recipe = state.passages
         self.normalization = state.passages.normalization
         self.winnowing = state.passages.winnowing
         self.text_kept = state.settings.text_kept
@@ -104,6 +113,18 @@ class StoredPassages:
             found.starts.astype(np.int64),
             found.lengths.astype(np.int64),
         )
+
+    def spans(self, text: str) -> NDArray[np.int32]:
+        """Return the passages of a text as the index cuts them, shape (n, 2)."""
+        return self._recipe.spans(text)
+
+    def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
+        """Return the stored passages whose fingerprints are near those of a text's passages.
+
+        Raises:
+            InvalidParameter: The index has no fingerprints.
+        """
+        return near_passages(self._connection, self._state, text, spans)
 
     def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
         """Return the texts of documents, those that are kept.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from simstore.search.alignment import Block, Stretch, chained, exact_runs, stretched
 from simstore.search.chains import Hits, regions
 from simstore.search.known_units import KnownUnits
-from simstore.services.anchor_hits import hits_of, surroundings
+from simstore.services.anchor_hits import Surroundings, hits_of, surroundings
 from simstore.services.check_index import PassageIndex, Postings
 from simstore.services.checked_text import PaperUnits, SourceUnits, source_units
 from simstore.storage.documents import chunks
@@ -82,6 +82,7 @@ class CopyFinder:
         self._sums = np.r_[0.0, np.cumsum(options.weights)]
         self._found: list[FoundCopy] = []
         self._known: dict[int, KnownUnits] = {}
+        self._explaining: dict[int, bool] = {}
         self._explained = np.zeros(len(paper.units), bool)
         # By first unit, how far what is the same in a source reaches.
         self._reach = np.zeros(len(paper.units) + 1, np.int64)
@@ -203,10 +204,16 @@ class CopyFinder:
             if self._options.fast and self._explained[first:end].all():
                 continue
             self._found.append(copy)
-            if self._options.explains(np.array([copy.source.document_id]))[0]:
+            if self._is_explaining(copy.source.document_id):
                 self._explained[first:end] = True
                 for place, _, size in copy.stretch.blocks:
                     self._reach[place] = max(self._reach[place], place + size)
+
+    def _is_explaining(self, document_id: int) -> bool:
+        if document_id not in self._explaining:
+            asked = np.array([document_id], np.int64)
+            self._explaining[document_id] = bool(self._options.explains(asked)[0])
+        return self._explaining[document_id]
 
     def _is_enough(self, blocks: Sequence[Block]) -> bool:
         """Return whether the units that are the same are as many as are told of."""
@@ -223,8 +230,8 @@ class CopyFinder:
         for values in chunks(list(waiting), _BATCH_COMMON):
             postings = self._index.postings(np.array(values, np.uint64))
             postings = postings.of(self._options.explains(postings.documents))
-            numbers = [number for value in values for number in waiting[value]]
-            self._explain_by(postings, numbers)
+            there = np.unique(postings.hashes).tolist()
+            self._explain_by(postings, [n for value in there for n in waiting[value]])
 
     def _is_explained(self, number: int) -> bool:
         windows = self._paper.windows
@@ -236,19 +243,35 @@ class CopyFinder:
         windows = self._paper.windows
         for around in surroundings(self._paper, self._index, hits):
             left = []
+            hashes = postings.hashes[around.rows]
             for number in waiting:
                 if self._is_explained(number):
                     continue
-                first, end = int(windows.first[number]), int(windows.end[number])
-                unit = around.symbols.text.find(self._paper.symbols.text[first:end])
-                if unit < 0:
+                units = self._window_at(number, around, hashes == windows.hashes[number])
+                if not len(units):
                     left.append(number)
                     continue
+                unit = int(units[0])
                 document_id = int(hits.documents[around.row_at(unit)])
-                self._align_one(document_id, first, int(around.starts[unit]))
+                self._align_one(document_id, int(windows.first[number]), int(around.starts[unit]))
             waiting = left
             if not waiting:
                 return
+
+    def _window_at(
+        self, number: int, around: Surroundings, parts: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return where parts have a run of the paper, by its anchor, as places of first units."""
+        paper, windows = self._paper, self._paper.windows
+        first, end = int(windows.first[number]), int(windows.end[number])
+        grams = slice(*np.searchsorted(paper.grams.first, (first, end)).tolist())
+        same = paper.grams.hashes[grams] == windows.hashes[number]
+        offsets = paper.grams.first[grams][same] - first
+        begins = (around.places[parts][:, None] - offsets).reshape(-1)
+        begins = begins[(begins >= 0) & (begins + end - first <= len(around.symbols))]
+        codes = around.symbols.codes[begins[:, None] + np.arange(end - first)]
+        found: NDArray[np.int64] = begins[(codes == paper.symbols.codes[first:end]).all(axis=1)]
+        return found
 
     def _align_one(self, document_id: int, place: int, character: int) -> None:
         texts = self._index.texts([document_id])

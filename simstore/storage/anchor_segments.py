@@ -100,24 +100,30 @@ def merge(connection: Connection, merged: Sequence[Segment], level: int) -> None
         _write(connection, level, _merged(connection, merged, total), layout, None)
     for one in merged:
         connection.execute(
-            delete(anchor_page).where(
-                anchor_page.c.page >= one.first_page,
-                anchor_page.c.page < one.first_page + (1 << PAGE_BITS),
-            )
-        )
-        connection.execute(
             delete(anchor_segment).where(anchor_segment.c.segment_id == one.segment_id)
         )
 
 
 def _merged(connection: Connection, merged: Sequence[Segment], total: int) -> Iterator[Postings]:
-    """Yield the live postings of segments in order, a range of hashes at a time."""
+    """Take the live postings out of segments in order, a range of hashes at a time."""
     bits = min(max(total // _MERGED_AT_ONCE, 1).bit_length() - 1, _LEAST_KEY_BITS)
     for part in range(1 << bits):
         first = part << (PAGE_BITS - bits)
         end = (part + 1) << (PAGE_BITS - bits)
         found = [read_between(connection, one, first, end) for one in merged]
+        # Before the new pages are written, which take their room.
+        for one in merged:
+            _delete_between(connection, one, first, end)
         yield in_order(live(connection, np.concatenate(found)))
+
+
+def _delete_between(connection: Connection, segment: Segment, first: int, end: int) -> None:
+    execute(
+        connection,
+        "DELETE FROM anchor_page WHERE page >= ? AND page < ?",
+        segment.first_page + first,
+        segment.first_page + end,
+    )
 
 
 def live(connection: Connection, postings: Postings) -> Postings:

@@ -98,8 +98,10 @@ def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -
 
 def pack_tail(connection: Connection, more: Sequence[Postings] = ()) -> None:
     """Put the postings of the tail, and more, into a segment."""
-    anchor_segments.add(connection, np.concatenate([*tail(connection), *more, _NONE]))
+    gathered = np.concatenate([*tail(connection), *more, _NONE])
+    # Before the pages are written, which take its room.
     connection.execute(delete(anchor_tail))
+    anchor_segments.add(connection, gathered)
     execute(connection, "UPDATE passage_index SET tail_count = 0")
 
 

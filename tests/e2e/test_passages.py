@@ -91,3 +91,18 @@ def test_a_killed_build_goes_on(
     shell("passages", "build")
     assert status(shell)["complete"] is True
     assert_sound(path)
+
+
+def test_passages_have_fingerprints_where_they_are_asked_for(shell: Shell) -> None:
+    shell("ingest", "--passage-simhash", "documents.jsonl", code=2)
+    shell("ingest", "--passages", "--passage-simhash", "documents.jsonl")
+    with_them = status(shell)
+    assert with_them["fingerprints"] is True
+    assert_sound(shell.folder / "simstore.db")
+    shell("passages", "drop")
+    shell("passages", "build")
+    without = status(shell)
+    assert without["fingerprints"] is False
+    for name in ("passage_count", "anchor_count"):
+        assert with_them[name] == without[name]
+    assert int(str(with_them["stored_bytes"])) > int(str(without["stored_bytes"]))

@@ -143,3 +143,17 @@ def test_stretches_are_in_order_verbatim_and_similar_enough(first, second, data,
 
 def test_similarity_is_of_units_in_common():
     assert Stretch(((0, 0, 3), (4, 3, 2))).similarity == pytest.approx(10 / 11)
+
+
+def test_units_are_told_apart_whatever_bits_their_hashes_share():
+    rng = np.random.default_rng(3)
+    for hashes in (
+        rng.integers(0, 1 << 63, 3_000, dtype=np.uint64),
+        np.arange(3_000, dtype=np.uint64) << np.uint64(40),
+        # None of the bits that are tried tells all of these apart.
+        np.append(np.uint64(1) << np.arange(64, dtype=np.uint64), np.uint64(0)),
+    ):
+        asked = np.concatenate((hashes, rng.integers(0, 1 << 63, 3_000, dtype=np.uint64)))
+        made = Alphabet(hashes).symbols(asked)
+        expected = {value: number for number, value in enumerate(sorted(hashes.tolist()), 1)}
+        assert made.codes.tolist() == [expected.get(value, 0) for value in asked.tolist()]

@@ -292,3 +292,23 @@ def test_keys_and_texts_of_other_bytes(tmp_path):
         paper = store.check_text(RIVER, key="\udcff")
         assert paper.copies[0].source_key == "\udcff key"
         assert store.check_text(RIVER, CheckOptions(exclude=("\udcff*",))).copies == ()
+
+
+PLAIN = "old grey boats lie on dark sand while cold rain falls over all low roofs near town"
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_fingerprints_of_passages_are_asked_where_wanted(tmp_path, text):
+    with Store.create(tmp_path / "s.db", text=text) as store:
+        store.build_passages(fingerprints=True)
+        store.add("plain", f"{PLAIN}.")
+        paper = store.check_text(f"{PLAIN}.", CheckOptions(channels=("anchors", "simhash")))
+    assert {copy.source_key for copy in paper.copies} == {"plain"}
+    kinds = {copy.evidence for copy in paper.copies}
+    assert kinds == ({"text"} if text else {"anchors", "simhash"})
+    assert paper.totals.high == 1
+
+
+def test_fingerprints_that_are_not_kept_are_refused(shelf):
+    with pytest.raises(InvalidParameter, match="simhash"):
+        shelf.check_text(RIVER, CheckOptions(channels=("anchors", "simhash")))
