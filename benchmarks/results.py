@@ -26,7 +26,19 @@ from typing import Any
 RESULTS = Path(__file__).resolve().parent / "results"
 # Options that say where files lie.
 PLACES = ("--results", "--folder", "--corpus", "--yardstick")
-PEERS = ("datasketch", "duckdb", "faiss-cpu", "gaoya", "numba", "numpy", "rensa", "simhash")
+PEERS = (
+    "copydetect",
+    "datasketch",
+    "duckdb",
+    "faiss-cpu",
+    "gaoya",
+    "numba",
+    "numpy",
+    "rapidfuzz",
+    "rensa",
+    "sentence-plagiarism",
+    "simhash",
+)
 
 
 @dataclass

@@ -36,6 +36,7 @@ PARTS = (
     "shares",
     "document_store",
     "living",
+    "plagiarism",
     "startup",
     "neighbours",
     "plans",

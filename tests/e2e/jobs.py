@@ -16,10 +16,13 @@ from simstore.model import Document, QueryOptions
 from simstore.services import ingest as ingest_service
 from simstore.services import kept_clusters as kept_service
 from simstore.services import pack_fingerprints as pack_service
+from simstore.services import passage_index as passage_service
 from simstore.services import refresh as refresh_service
 from simstore.services import reindex as reindex_service
 from simstore.services.choose import SchemeChoice
 from simstore.services.ingest import IngestOptions, Observer
+from simstore.storage import anchor_segments
+from simstore.storage import passages as passage_storage
 from simstore.storage.engine import Database
 
 # Descriptor of the pipe to the test; the nursery sets it.
@@ -168,6 +171,17 @@ def refresh(place: str, batch_documents: int = 10, force: bool = False) -> None:
     with Store.open(place) as store:
         say("open")
         store.refresh(force=force, on_progress=lambda done, _total: say(done))
+    say("done")
+
+
+def build_passages(place: str) -> None:
+    """Make the passage index in small steps, segments of few anchors; tell what is committed."""
+    passage_service.BATCH_DOCUMENTS = 10
+    passage_storage.TAIL_POSTINGS = 500
+    anchor_segments.FAN_OUT = 2
+    with Store.open(place) as store:
+        say("open")
+        store.build_passages(on_progress=lambda done, _total: say(done))
     say("done")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from .processes import Nursery
 from .states import assert_sound
 from .test_clusters import pages, write
 from .test_commands import Shell
+from .test_crashes import kill_at_random, seeds
 
 
 @pytest.fixture
@@ -70,26 +72,32 @@ def test_an_index_is_built_shown_and_dropped(shell: Shell) -> None:
     assert_sound(shell.folder / "simstore.db")
 
 
-def test_a_killed_build_goes_on(
-    shell: Shell, nursery: Nursery, monkeypatch: pytest.MonkeyPatch
+@seeds(3)
+def test_a_killed_build_goes_on_and_makes_what_an_undisturbed_one_makes(
+    shell: Shell, nursery: Nursery, seed: int
 ) -> None:
-    from simstore.services import passage_index
-
+    chance = random.Random(f"passages {seed}")
     shell("ingest", "documents.jsonl")
     path = shell.folder / "simstore.db"
-    monkeypatch.setattr(passage_index, "BATCH_DOCUMENTS", 50)
+    clean = shell.folder / "clean.db"
     with Store.open(path) as store:
-
-        def die(done: int, total: int) -> None:
-            raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            store.build_passages(on_progress=die)
-    begun = status(shell)
-    assert begun["complete"] is False
-    assert begun["document_count"] == 50
+        store.backup(clean)
+    with Store.open(clean) as store:
+        expected = store.build_passages()
+    done: list[int] = []
+    for _ in range(4):
+        child = nursery.start("build_passages", shell.folder, place=str(path))
+        said = kill_at_random(child, chance, 14)
+        with Store.open(path) as store:
+            held = store.passage_status()
+        done.append(held.document_count if held is not None else 0)
+        assert done[-1] >= max([0, *(int(line) for line in said if line.isdigit())])
+        assert_sound(path)
+    assert done == sorted(done)
     shell("passages", "build")
-    assert status(shell)["complete"] is True
+    found = status(shell)
+    for name in ("document_count", "passage_count", "anchor_count", "complete"):
+        assert found[name] == getattr(expected, name)
     assert_sound(path)
 
 

@@ -210,3 +210,36 @@ def test_sources_of_the_shares_hold_the_same_texts(part: Any, tmp_path: Path) ->
         for one, (_, text) in zip(found, texts, strict=True):
             assert set(text.split()) <= set(one.text.replace(".", " ").split())
             assert "Section" not in one.text
+
+
+def test_plagdet_measures_are_those_of_the_paper(part: Any) -> None:
+    data = part("plagiarism_set")
+    cases = (data.Case(10, 20, "a", 0, 10), data.Case(40, 60, "b", 0, 20))
+    paper = data.Paper("p", "en", "verbatim", "x" * 100, cases)
+    perfect = data.measure([paper], [[(10, 20, "a"), (40, 60, "b")]])
+    assert perfect == data.Measured(1.0, 1.0, 1.0, 1.0)
+    # Two detections of the second case; 5 characters too many; the first has the wrong source.
+    found = data.measure([paper], [[(10, 20, "c"), (40, 50, "b"), (50, 65, "b")]])
+    assert found.recall == 20 / 30
+    assert found.precision == 20 / 35
+    assert found.granularity == 2.0
+    f1 = 2 * found.recall * found.precision / (found.recall + found.precision)
+    assert found.plagdet == pytest.approx(f1 / np.log2(3))
+    assert data.measure([paper], [[]]) == data.Measured(0.0, 0.0, 1.0, 0.0)
+
+
+def test_detections_of_one_source_are_joined_over_gaps(part: Any) -> None:
+    peers = part("plagiarism_peers")
+    found = [(0, 10, "a"), (15, 20, "a"), (12, 14, "b"), (40, 50, "a")]
+    assert peers.joined(found, 5) == [(0, 20, "a"), (40, 50, "a"), (12, 14, "b")]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_articles_are_the_same_from_any_number_on(part: Any, language: str) -> None:
+    corpus = part("passages_corpus")
+    some = list(corpus.articles(language, 3, 5))
+    assert some == list(corpus.articles(language, 8))[5:]
+    library = dict(corpus.articles(language, 12))
+    paper, keys = corpus.paper_of(language, library)
+    assert len(keys) == 10
+    assert 9_900 < len(paper) < 10_100

@@ -19,9 +19,12 @@ from alembic.script import ScriptDirectory
 
 from simstore import Document, Store
 from simstore.errors import NotAStore, StoreExists
+from simstore.fingerprint.passage_recipe import PassageRecipe
+from simstore.search import anchor_pages
 from simstore.services.choose import SchemeChoice
 from simstore.services.export import ExportOptions
-from simstore.storage import migrate
+from simstore.services.passage_lookup import near_passages
+from simstore.storage import anchor_segments, migrate, passages
 from simstore.storage.engine import Connection, Database
 from simstore.storage.schema import metadata
 
@@ -389,3 +392,42 @@ def test_postgres_store_exports_the_same(postgres: MakeDatabase, tmp_path: Path)
             told.append((parts, slots, store.figures()))
     assert told[0] == told[1]
     assert told[0][0][0][0].dropped_count > 3
+
+
+@pytest.mark.postgres
+def test_postgres_store_keeps_the_same_passage_index(
+    postgres: MakeDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "TAIL_POSTINGS", 40)
+    monkeypatch.setattr(anchor_segments, "FAN_OUT", 2)
+    monkeypatch.setattr(anchor_pages, "CROWDED", 3)
+    url = postgres().url.render_as_string(hide_password=False)
+    text = TEXTS[0][1]
+    recipe = PassageRecipe(fingerprints=True)
+    asked = recipe.index(text).hashes
+    told = []
+    with Store.create(url) as server, Store.create(tmp_path / "store.db") as file:
+        for store in (server, file):
+            seen: list[object] = []
+            store.add_many(TEXTS)
+            seen.append(store.build_passages(fingerprints=True))
+            for number in range(9):
+                store.add(f"more {number}", f"{text} It is number {number}. So it is said.")
+            store.add("other", text)
+            store.remove("more 3")
+            for compacted in (False, True):
+                if compacted:
+                    store.compact()
+                with store._opened.database.read() as connection:
+                    for most in (None, 4):
+                        found = passages.postings(connection, asked, most)
+                        seen += [getattr(found, name).tolist() for name in found.__slots__]
+                    near = near_passages(connection, store._opened.state(connection), text)
+                    seen += [sorted(getattr(near, name).tolist()) for name in near.__slots__]
+                    seen.append(passages.counts(connection, asked).tolist())
+                seen.append(store.passage_status())
+                assert store.fsck() == []
+            told.append(seen)
+            assert store.drop_passages()
+            assert store.fsck() == []
+    assert told[0] == told[1]
