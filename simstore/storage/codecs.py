@@ -21,6 +21,8 @@ _LEVEL = 3
 _CHANGE_LEVEL = 1
 # Bytes from which on several texts are compressed in one call.
 _LEAST_TOGETHER = 1 << 18
+# A damaged frame may say that it holds more than there is memory.
+_MOST_AT_ONCE = 1 << 26
 # A change of numbered features is a zstd frame, which begins otherwise.
 _NAMED = b"\x01"
 _local = threading.local()
@@ -71,10 +73,33 @@ def decompress(frame: bytes) -> bytes:
     Raises:
         ValueError: The frame is damaged.
     """
+    if _compresses_many():
+        found = _decompressed(frame)
+        if found is not None:
+            return found
     try:
         return bytes(zstd.decompress(frame))
     except zstd.ZstdError as error:
         raise ValueError(f"damaged zstd frame: {error}") from error
+
+
+def _decompressed(frame: bytes) -> bytes | None:
+    """Return the data of a zstd frame by the package zstandard, which keeps its decompressor.
+
+    That takes less than half the time. None: the frame is damaged, or odd, or says that it is
+    large; the standard library tells which.
+    """
+    import zstandard
+
+    decompressor = getattr(_local, "decompressor", None)
+    if decompressor is None:
+        decompressor = _local.decompressor = zstandard.ZstdDecompressor()
+    try:
+        if not 0 < zstandard.frame_content_size(frame) <= _MOST_AT_ONCE:
+            return None
+        return bytes(decompressor.decompress(frame, allow_extra_data=False))
+    except zstandard.ZstdError:
+        return None
 
 
 def pack_features(feature_ids: NDArray[np.int64], counts: NDArray[np.int64]) -> bytes:

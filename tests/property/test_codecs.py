@@ -139,3 +139,21 @@ def test_well_formed_text_has_no_surrogates_and_is_else_the_same(text: str) -> N
     assert len(made) <= len(text)
     if not any(0xD800 <= ord(c) < 0xE000 for c in text):
         assert made == text
+
+
+@given(st.binary(max_size=300), st.integers(0, 400), st.integers(0, 255))
+def test_damaged_frames_are_told_whatever_unpacks_them(data: bytes, place: int, value: int) -> None:
+    """With the package zstandard and without it, the same data or the same refusal."""
+    frame = bytearray(codecs.compress(data))
+    frame[place % len(frame)] = value
+
+    def unpacked() -> bytes | None:
+        try:
+            return codecs.decompress(bytes(frame))
+        except ValueError:
+            return None
+
+    found = unpacked()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codecs, "_compresses_many", lambda: False)
+        assert unpacked() == found
