@@ -22,7 +22,7 @@ from results import Report, figure, parser
 
 from simstore import Match, Store
 from simstore.model import QueryOptions
-from simstore.services.choose import SchemeChoice
+from simstore.services.upkeep.choose import SchemeChoice
 
 Texts = list[tuple[str, str]]
 QUERIES = 300

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from simstore.model import Comparison, Document, IngestSummary, Match, QueryRun, SampleResult
     from simstore.reports.frames import to_frame
     from simstore.reports.known_filter import KnownFilter
-    from simstore.services.compare import compare_texts
-    from simstore.services.compared import CompareOptions
+    from simstore.services.comparing.compare import compare_texts
+    from simstore.services.comparing.compared import CompareOptions
     from simstore.store import Store
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "CompareOptions": "services.compared",
+    "CompareOptions": "services.comparing.compared",
     "Comparison": "model",
     "Document": "model",
     "IngestSummary": "model",
@@ -48,7 +48,7 @@ _MODULES = {
     "SampleResult": "model",
     "SimstoreError": "errors",
     "Store": "store",
-    "compare_texts": "services.compare",
+    "compare_texts": "services.comparing.compare",
     "to_frame": "reports.frames",
 }
 

@@ -245,7 +245,7 @@ def _none_kept() -> NotFound:
 
 def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     from simstore.reports.clusters import Rule, numbered
-    from simstore.services.cluster import ClusterOptions
+    from simstore.services.clusters.cluster import ClusterOptions
 
     asked = ClusterOptions(
         options["min_resemblance"],

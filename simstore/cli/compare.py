@@ -21,7 +21,7 @@ from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, StoreN
 
 if TYPE_CHECKING:
     from simstore.model import Comparison, Document
-    from simstore.services.compared import CompareOptions
+    from simstore.services.comparing.compared import CompareOptions
     from simstore.text.normalization import Normalization
 
 _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
@@ -159,7 +159,7 @@ def compare(first: str, second: str, output_format: str, **options: Any) -> None
 
 
 def _chosen(options: dict[str, Any]) -> CompareOptions:
-    from simstore.services.compared import CompareOptions
+    from simstore.services.comparing.compared import CompareOptions
 
     return CompareOptions(
         units=options["units"],
@@ -201,7 +201,7 @@ def _normalization(options: dict[str, Any]) -> Normalization | None:
 
 def _given(name: str, options: dict[str, Any]) -> Document | str:
     """Return the document of a file or of standard input, or the key that a name is."""
-    from simstore.services.compare import read_document
+    from simstore.services.comparing.compare import read_document
     from simstore.sources.reader import ReadOptions
 
     if name.startswith(_KEY):
@@ -222,7 +222,7 @@ def _compared(
     options: CompareOptions,
     show: Update,
 ) -> Comparison:
-    from simstore.services.compare import compare_texts
+    from simstore.services.comparing.compare import compare_texts
 
     if isinstance(first, str) or isinstance(second, str) or store_is_named(by_option=True):
         return _compare_in_store(first, second, names, options, show)

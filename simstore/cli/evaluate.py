@@ -106,8 +106,8 @@ def evaluate(
         raise InvalidParameter(f"-o {output} is a file; name a folder")
     if output is not None and find_spec("matplotlib") is None:
         raise MissingExtra("drawing curves", "plots")
-    from simstore.services.evaluate import FLOOR, EvaluateOptions
-    from simstore.services.truth import Labels
+    from simstore.services.comparing.evaluate import FLOOR, EvaluateOptions
+    from simstore.services.comparing.truth import Labels
     from simstore.sources.labels import read_clusters, read_pairs
 
     labels = Labels(

@@ -14,7 +14,7 @@ from simstore.errors import InvalidParameter, printable
 from simstore.reports.lines import to_json
 
 if TYPE_CHECKING:
-    from simstore.services.reader import Reader
+    from simstore.services.finding.reader import Reader
 
 _RADIUS = click.option(
     "-k",

@@ -18,7 +18,7 @@ from simstore.errors import StoreNotFound, printable
 
 if TYPE_CHECKING:
     from simstore.model import IngestSummary
-    from simstore.services.ingest import Observer
+    from simstore.services.arriving.ingest import Observer
     from simstore.store import Store
 
 
@@ -119,7 +119,7 @@ def ingest(
     hashvalue.txt and stopwords.txt lie in the current directory, else web; --scheme and its
     options choose otherwise.
     """
-    from simstore.services.ingest import IngestOptions
+    from simstore.services.arriving.ingest import IngestOptions
     from simstore.sources.files import open_sources
 
     read = take_read_options(given)

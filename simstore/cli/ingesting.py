@@ -18,7 +18,7 @@ from simstore.errors import printable
 
 if TYPE_CHECKING:
     from simstore.model import Duplicate, IngestProgress, IngestSummary, PassedOver, Rejection
-    from simstore.services.ingest import Observer
+    from simstore.services.arriving.ingest import Observer
 
 _SHOWN = 10
 _SECONDS_BETWEEN_LINES = 10.0
@@ -33,7 +33,7 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: list[int
         run: What ingests.
         stopping: As :func:`stop_on_signal` yields it.
     """
-    from simstore.services.ingest import Observer
+    from simstore.services.arriving.ingest import Observer
 
     rejects = _Shown("%d more; `simstore rejects list` shows all")
     parts = _Shown("%d more were passed over; -v names them")

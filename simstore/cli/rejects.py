@@ -84,7 +84,7 @@ def retry(numbers: tuple[int, ...], collection: str | None, **reading: Any) -> N
 
     A source that has changed since must be ingested again instead.
     """
-    from simstore.services.ingest import IngestOptions
+    from simstore.services.arriving.ingest import IngestOptions
 
     read = take_read_options(reading)
     options = IngestOptions(collection)

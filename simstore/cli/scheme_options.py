@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from simstore.services.choose import SchemeChoice
+    from simstore.services.upkeep.choose import SchemeChoice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -119,7 +119,7 @@ _WEB_OPTIONS = (
 
 def scheme_choice(name: str | None, **options: Any) -> SchemeChoice | None:
     """Return the scheme that was chosen; None where no option was given."""
-    from simstore.services.choose import SchemeChoice
+    from simstore.services.upkeep.choose import SchemeChoice
 
     given = {option: value for option, value in options.items() if value not in (None, ())}
     if name is None and not given:

@@ -60,7 +60,7 @@ def init(
     **scheme: Any,
 ) -> None:
     """Make a new store and choose its scheme."""
-    from simstore.services.choose import SchemeChoice
+    from simstore.services.upkeep.choose import SchemeChoice
     from simstore.store import Store
 
     if fingerprints_only:

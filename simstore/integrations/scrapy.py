@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from simstore.errors import MissingExtra, printable
 from simstore.integrations.scrapy_settings import DedupSettings, read_settings
 from simstore.model import Document, Duplicate, Outcome
-from simstore.services.ingest import Observer
+from simstore.services.arriving.ingest import Observer
 from simstore.sources.fields import RecordFields, of_table, too_long
 from simstore.sources.source import MAX_DOCUMENT_BYTES
 from simstore.store import Store

@@ -1,1 +1,1 @@
-"""Use cases and the boundary of transactions: one file a verb."""
+"""Use cases and the boundary of transactions: a folder a subject, a file a verb."""

@@ -23,10 +23,10 @@ from simstore.storage.frequencies import Frequencies
 from simstore.storage.generations import GenerationRow, Settings
 
 if TYPE_CHECKING:
-    from simstore.services.edges import KeptShingles
-    from simstore.services.near_tail import KeptNear
-    from simstore.services.resident import ResidentIndex
-    from simstore.services.sketch_search import KeptBands, KeptTail
+    from simstore.services.finding.near_tail import KeptNear
+    from simstore.services.finding.resident import ResidentIndex
+    from simstore.services.finding.sketch_search import KeptBands, KeptTail
+    from simstore.services.near_duplicates.edges import KeptShingles
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
@@ -95,7 +95,7 @@ class OpenStore:
         # None: each look-up reads what it needs from the file.
         self.resident: ResidentIndex | None = None
         if resident:
-            from simstore.services.resident import ResidentIndex
+            from simstore.services.finding.resident import ResidentIndex
 
             self.resident = ResidentIndex()
         self._write_lock = threading.RLock()

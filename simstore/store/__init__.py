@@ -26,7 +26,7 @@ from simstore.store.upkeep import Upkeep
 from simstore.store.values import ByValue
 
 if TYPE_CHECKING:
-    from simstore.services.choose import SchemeChoice
+    from simstore.services.upkeep.choose import SchemeChoice
 
 
 class Store(Arriving, Leaving, ByValue, Asking, Checking, Grouping, Looking, Passages, Upkeep):
@@ -113,8 +113,8 @@ class Store(Arriving, Leaving, ByValue, Asking, Checking, Grouping, Looking, Pas
             StoreExists: There is something at this place.
             InvalidParameter: The options do not go together.
         """
-        from simstore.services.choose import SchemeChoice, make_scheme
-        from simstore.services.maintain import create_store
+        from simstore.services.upkeep.choose import SchemeChoice, make_scheme
+        from simstore.services.upkeep.maintain import create_store
 
         if fingerprints_only:
             if scheme is not None:
@@ -173,7 +173,7 @@ def upgrade(place: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
     Returns:
         The revision before and after, and the backup; None where nothing was to be done.
     """
-    from simstore.services import maintain
+    from simstore.services.upkeep import maintain
 
     database = Database(place)
     try:
@@ -186,7 +186,7 @@ def create_for_folder(
     place: str | os.PathLike[str], folder: Path, *, text: bool = True
 ) -> tuple[Store, SchemeChoice]:
     """Make a store for what lies in a folder: ``simtool`` for the course's files, else ``web``."""
-    from simstore.services.choose import choice_for_folder
+    from simstore.services.upkeep.choose import choice_for_folder
 
     choice = choice_for_folder(folder)
     return Store.create(place, scheme=choice, text=text, exist_ok=True), choice

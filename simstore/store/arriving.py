@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simstore.model import Document, Duplicate, IngestSummary, OnDuplicate, Outcome, StoredRejection
-from simstore.services.accept import Addable
+from simstore.services.arriving.accept import Addable
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
-    from simstore.services.ingest import IngestOptions, Observer
+    from simstore.services.arriving.ingest import IngestOptions, Observer
 
 
 class Arriving(Opened):
@@ -102,8 +102,8 @@ class Arriving(Opened):
             NotFound: Duplicates are asked for, and the store keeps nothing to verify them by.
         """
         self._check_takes_documents()
-        from simstore.services.given_records import documents_of
-        from simstore.services.ingest import IngestOptions, Observer, ingest_documents
+        from simstore.services.arriving.given_records import documents_of
+        from simstore.services.arriving.ingest import IngestOptions, Observer, ingest_documents
 
         options = IngestOptions(
             refresh=refresh,
@@ -132,7 +132,7 @@ class Arriving(Opened):
             MalformedRecord: ``options.strict`` and a record cannot be used.
         """
         self._check_takes_documents()
-        from simstore.services.ingest import IngestOptions, Observer, ingest_sources
+        from simstore.services.arriving.ingest import IngestOptions, Observer, ingest_sources
 
         sources, _ = open_sources(names, self._read_options(read))
         return ingest_sources(
@@ -166,8 +166,8 @@ class Arriving(Opened):
             MalformedRecord: ``options.strict`` and a row cannot be used.
         """
         self._check_takes_documents()
-        from simstore.services.ingest import IngestOptions, Observer, ingest_sources
-        from simstore.services.rows import RowsSource
+        from simstore.services.arriving.ingest import IngestOptions, Observer, ingest_sources
+        from simstore.services.arriving.rows import RowsSource
 
         source = RowsSource(place, statement, read or ReadOptions())
         return ingest_sources(
@@ -194,8 +194,8 @@ class Arriving(Opened):
             MalformedRecord: ``options.strict`` and a record cannot be used.
         """
         self._check_takes_documents()
-        from simstore.services.ingest import IngestOptions, Observer
-        from simstore.services.retry import retry_rejections
+        from simstore.services.arriving.ingest import IngestOptions, Observer
+        from simstore.services.arriving.retry import retry_rejections
 
         return retry_rejections(
             self._opened,
@@ -217,13 +217,13 @@ class Arriving(Opened):
         Raises:
             InvalidParameter: There is no such state.
         """
-        from simstore.services.duplicates import iterate_duplicates
+        from simstore.services.near_duplicates.duplicates import iterate_duplicates
 
         return iterate_duplicates(self._opened, state=state, original=original)
 
     def duplicate(self, key: str) -> Duplicate | None:
         """Return what a key duplicates; None where no check before the insert found it to."""
-        from simstore.services.duplicates import duplicate_of_key
+        from simstore.services.near_duplicates.duplicates import duplicate_of_key
 
         return duplicate_of_key(self._opened, key)
 

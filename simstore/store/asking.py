@@ -16,8 +16,8 @@ from simstore.model import (
     Rejection,
     SampleResult,
 )
-from simstore.services.accept import Addable, accept
-from simstore.services.query import query_samples
+from simstore.services.arriving.accept import Addable, accept
+from simstore.services.finding.query import query_samples
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.storage import queries
@@ -25,10 +25,10 @@ from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
     from simstore.search.evaluation import Evaluation
-    from simstore.services.compared import CompareOptions
-    from simstore.services.evaluate import EvaluateOptions, ExactPair
-    from simstore.services.refresh import Progress
-    from simstore.services.truth import Labels
+    from simstore.services.comparing.compared import CompareOptions
+    from simstore.services.comparing.evaluate import EvaluateOptions, ExactPair
+    from simstore.services.comparing.truth import Labels
+    from simstore.services.upkeep.refresh import Progress
 
 
 class Asking(Opened):
@@ -159,7 +159,7 @@ class Asking(Opened):
             DocumentNotFound: No document has a key.
             NotFound: The store keeps no texts.
         """
-        from simstore.services.compare_stored import compare_in_store
+        from simstore.services.comparing.compare_stored import compare_in_store
 
         return compare_in_store(self._opened, first, second, options, on_progress=on_progress)
 
@@ -181,7 +181,7 @@ class Asking(Opened):
             NotFound: No document of the store is labelled.
         """
         self._check_takes_documents()
-        from simstore.services.evaluate import EvaluateOptions, evaluate_store
+        from simstore.services.comparing.evaluate import EvaluateOptions, evaluate_store
 
         return evaluate_store(self._opened, labels, options or EvaluateOptions(), on_progress)
 
@@ -198,6 +198,6 @@ class Asking(Opened):
             NotFound: The store keeps no texts.
         """
         self._check_takes_documents()
-        from simstore.services.evaluate import exact_pairs
+        from simstore.services.comparing.evaluate import exact_pairs
 
         return exact_pairs(self._opened, min_resemblance, on_progress)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from simstore.model import CheckedPaper, CheckOptions, PassedOver, Rejection
-from simstore.services.accept import Addable, accept
+from simstore.services.arriving.accept import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.store.opened import Opened
@@ -39,7 +39,7 @@ class Checking(Opened):
         self, papers: Iterable[Addable], options: CheckOptions | None = None
     ) -> Iterator[CheckedPaper]:
         """Yield what was found in each paper, in their order; as :meth:`check_text`."""
-        from simstore.services.check import check_papers
+        from simstore.services.passages.check import check_papers
 
         for found in check_papers(self._opened, map(accept, papers), options or CheckOptions()):
             if isinstance(found, CheckedPaper):
@@ -64,7 +64,7 @@ class Checking(Opened):
         Yields:
             What was found in each, or why it could not be read, in their order.
         """
-        from simstore.services.check import check_papers
+        from simstore.services.passages.check import check_papers
 
         sources, _ = open_sources(names, self._read_options(read))
         papers = (

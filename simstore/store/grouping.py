@@ -9,8 +9,8 @@ from simstore.model import Clustering, ClusterMerge, ClusterPlace, KeptCluster, 
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
-    from simstore.services.cluster import ClusterOptions
-    from simstore.services.refresh import Progress
+    from simstore.services.clusters.cluster import ClusterOptions
+    from simstore.services.upkeep.refresh import Progress
 
 
 class Grouping(Opened):
@@ -32,7 +32,7 @@ class Grouping(Opened):
             NotFound: The store keeps nothing to verify candidates by.
         """
         self._check_takes_documents()
-        from simstore.services.cluster import ClusterOptions, cluster_documents
+        from simstore.services.clusters.cluster import ClusterOptions, cluster_documents
 
         return cluster_documents(self._opened, options or ClusterOptions(), on_progress)
 
@@ -60,7 +60,7 @@ class Grouping(Opened):
             ReadOnlyStore: It cannot be written.
         """
         self._check_takes_documents()
-        from simstore.services.kept_clusters import keep_clusters
+        from simstore.services.clusters.kept_clusters import keep_clusters
 
         return keep_clusters(
             self._opened,
@@ -79,7 +79,7 @@ class Grouping(Opened):
         Raises:
             NotFound: The store keeps no clusters.
         """
-        from simstore.services.kept_reading import kept_clusters
+        from simstore.services.clusters.kept_reading import kept_clusters
 
         return kept_clusters(self._opened, min_size=min_size)
 
@@ -89,19 +89,19 @@ class Grouping(Opened):
         Raises:
             DocumentNotFound: There is no document with the key.
         """
-        from simstore.services.kept_reading import cluster_of
+        from simstore.services.clusters.kept_reading import cluster_of
 
         return cluster_of(self._opened, key)
 
     def cluster_members(self, cluster_id: int) -> KeptCluster | None:
         """Return a kept cluster by its name; None where there is none, or none any more."""
-        from simstore.services.kept_reading import cluster_members
+        from simstore.services.clusters.kept_reading import cluster_members
 
         return cluster_members(self._opened, cluster_id)
 
     def cluster_merges(self) -> Iterator[ClusterMerge]:
         """Yield the kept clusters that have ended, by their names."""
-        from simstore.services.kept_reading import cluster_merges
+        from simstore.services.clusters.kept_reading import cluster_merges
 
         return cluster_merges(self._opened)
 
@@ -111,12 +111,12 @@ class Grouping(Opened):
         Args:
             largest: Count the documents of the largest, too; it looks at every text.
         """
-        from simstore.services.kept_clusters import kept_summary
+        from simstore.services.clusters.kept_clusters import kept_summary
 
         return kept_summary(self._opened, largest=largest)
 
     def drop_clusters(self) -> bool:
         """Forget the kept clusters; return whether there were any."""
-        from simstore.services.kept_clusters import drop_clusters
+        from simstore.services.clusters.kept_clusters import drop_clusters
 
         return drop_clusters(self._opened)

@@ -9,7 +9,7 @@ from simstore.model import ExpireSummary
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
-    from simstore.services.refresh import Progress
+    from simstore.services.upkeep.refresh import Progress
 
 
 class Leaving(Opened):
@@ -40,7 +40,7 @@ class Leaving(Opened):
         Raises:
             DocumentNotFound: A key is not there; then nothing is removed.
         """
-        from simstore.services.remove import remove_documents
+        from simstore.services.arriving.remove import remove_documents
 
         return remove_documents(
             self._opened,
@@ -80,8 +80,8 @@ class Leaving(Opened):
         Raises:
             InvalidParameter: Not one of the two times is given.
         """
-        from simstore.services.expire import expire_documents, expiry_time
-        from simstore.services.remove import BATCH_DOCUMENTS
+        from simstore.services.arriving.remove import BATCH_DOCUMENTS
+        from simstore.services.telling.expire import expire_documents, expiry_time
 
         return expire_documents(
             self._opened,

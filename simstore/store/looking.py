@@ -14,8 +14,8 @@ from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from simstore.reports.known_filter import KnownFilter
-    from simstore.services.export import ExportOptions, ExportSummary
-    from simstore.services.refresh import Progress
+    from simstore.services.telling.export import ExportOptions, ExportSummary
+    from simstore.services.upkeep.refresh import Progress
 
 
 class Looking(Opened):
@@ -27,7 +27,7 @@ class Looking(Opened):
         Raises:
             DocumentNotFound: No document has the key.
         """
-        from simstore.services import show
+        from simstore.services.telling import show
 
         return show.show_document(self._opened, key, with_text=with_text)
 
@@ -43,7 +43,7 @@ class Looking(Opened):
             DocumentNotFound: The key was never seen.
             InvalidParameter: There is no such rule.
         """
-        from simstore.services.story import tell_story
+        from simstore.services.telling.story import tell_story
 
         return tell_story(self._opened, key, original=original)
 
@@ -53,7 +53,7 @@ class Looking(Opened):
 
     def seen_many(self, keys: Sequence[str]) -> list[Seen | None]:
         """Return what became of each key; None where it was never seen, or was forgotten."""
-        from simstore.services.seen import look_up_keys
+        from simstore.services.telling.seen import look_up_keys
 
         return look_up_keys(self._opened, keys)
 
@@ -63,7 +63,7 @@ class Looking(Opened):
         Args:
             content: The text, or its digest: BLAKE2b of its UTF-8, 16 bytes.
         """
-        from simstore.services.seen import digest_of, look_up_content
+        from simstore.services.telling.seen import digest_of, look_up_content
 
         digest = digest_of(content) if isinstance(content, str) else content
         return look_up_content(self._opened, digest)
@@ -76,7 +76,7 @@ class Looking(Opened):
         with_text: bool = False,
     ) -> Iterator[StoredDocument]:
         """Yield the documents in order of ingest."""
-        from simstore.services import show
+        from simstore.services.telling import show
 
         return show.iterate_documents(
             self._opened, collection=collection, limit=limit, with_text=with_text
@@ -118,7 +118,7 @@ class Looking(Opened):
             StorageError: It cannot be written; then it is not there.
         """
         self._check_takes_documents()
-        from simstore.services.export import ExportOptions, export_documents
+        from simstore.services.telling.export import ExportOptions, export_documents
 
         return export_documents(self._opened, target, options or ExportOptions(), on_progress)
 
@@ -142,7 +142,7 @@ class Looking(Opened):
             InvalidParameter: A parameter is out of its range.
         """
         self._check_takes_documents()
-        from simstore.services.known import known_filter
+        from simstore.services.telling.known import known_filter
 
         return known_filter(
             self._opened,

@@ -9,7 +9,7 @@ from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
     from simstore.fingerprint.passage_recipe import Cut
-    from simstore.services.refresh import Progress
+    from simstore.services.upkeep.refresh import Progress
 
 
 class Passages(Opened):
@@ -39,7 +39,7 @@ class Passages(Opened):
             ReindexInProgress: The store is between two schemes.
         """
         self._check_takes_documents()
-        from simstore.services import passage_index
+        from simstore.services.passages import passage_index
 
         passage_index.begin(self._opened, cut=cut, window=window, fingerprints=fingerprints)
         passage_index.build(self._opened, on_progress)
@@ -52,12 +52,12 @@ class Passages(Opened):
 
     def drop_passages(self) -> bool:
         """Delete the passage index; return whether there was one."""
-        from simstore.services import passage_index
+        from simstore.services.passages import passage_index
 
         return passage_index.drop(self._opened)
 
     def passage_status(self) -> PassageStatus | None:
         """Return what the passage index holds; None where there is none."""
-        from simstore.services import passage_index
+        from simstore.services.passages import passage_index
 
         return passage_index.status(self._opened)

@@ -23,8 +23,8 @@ from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
     from simstore.reports.store_figures import StoreFigures
-    from simstore.services.choose import SchemeChoice
-    from simstore.services.refresh import Progress
+    from simstore.services.upkeep.choose import SchemeChoice
+    from simstore.services.upkeep.refresh import Progress
 
 
 class Upkeep(Opened):
@@ -34,19 +34,19 @@ class Upkeep(Opened):
         self, *, force: bool = False, on_progress: Progress | None = None
     ) -> RefreshSummary:
         """Make the standing generation cover every document and the present vocabulary."""
-        from simstore.services import refresh
+        from simstore.services.upkeep import refresh
 
         return refresh.refresh(self._opened, force=force, on_progress=on_progress)
 
     def vocabulary_status(self) -> VocabularyStatus:
         """Return how far the standing generation has drifted from the vocabulary."""
-        from simstore.services import drift
+        from simstore.services.upkeep import drift
 
         return drift.status(self._opened)
 
     def vocabulary(self, limit: int | None = None) -> list[VocabularyTerm]:
         """Return the most frequent features of the stored documents."""
-        from simstore.services import drift
+        from simstore.services.upkeep import drift
 
         return drift.top_terms(self._opened, limit)
 
@@ -74,8 +74,8 @@ class Upkeep(Opened):
             on_progress: Called with documents done and in all.
         """
         self._check_takes_documents()
-        from simstore.services import reindex
-        from simstore.services.choose import make_scheme
+        from simstore.services.upkeep import reindex
+        from simstore.services.upkeep.choose import make_scheme
 
         made = None if scheme is None else make_scheme(scheme)
         wanted = None if channels is None else parse_channels(channels)
@@ -83,13 +83,13 @@ class Upkeep(Opened):
 
     def abort_reindex(self) -> None:
         """Give up a reindex that was interrupted."""
-        from simstore.services import reindex
+        from simstore.services.upkeep import reindex
 
         reindex.abort(self._opened)
 
     def statistics(self) -> StoreStatistics:
         """Return the store in numbers."""
-        from simstore.services import show
+        from simstore.services.telling import show
 
         return show.statistics(self._opened)
 
@@ -100,13 +100,13 @@ class Upkeep(Opened):
             on_progress: Called with documents of a sample counted, and its size.
         """
         self._check_takes_documents()
-        from simstore.services.figures import store_figures
+        from simstore.services.telling.figures import store_figures
 
         return store_figures(self._opened, on_progress)
 
     def scheme(self) -> dict[str, Any]:
         """Return the scheme's name, version, bits and options."""
-        from simstore.services import show
+        from simstore.services.telling import show
 
         return show.scheme_record(self._opened)
 
@@ -124,7 +124,7 @@ class Upkeep(Opened):
             replace: Put it in the place of a file that is there.
             on_progress: Called with pages copied and in all.
         """
-        from simstore.services import maintain
+        from simstore.services.upkeep import maintain
 
         return maintain.backup(self._opened, Path(target), replace=replace, on_progress=on_progress)
 
@@ -140,7 +140,7 @@ class Upkeep(Opened):
         Raises:
             InvalidParameter: The sketch has not so many values, or the store no sketches.
         """
-        from simstore.services import maintain
+        from simstore.services.upkeep import maintain
 
         layout = None if bands is None else BandLayout(*bands)
         return maintain.compact(self._opened, layout, on_progress)
@@ -166,7 +166,7 @@ class Upkeep(Opened):
             InvalidParameter: ``fingerprints`` alone, and those of this length have no pages.
             Conflict: Another process packs the sketches, or a reindex is under way.
         """
-        from simstore.services import maintain
+        from simstore.services.upkeep import maintain
 
         return maintain.pack(
             self._opened, fingerprints=fingerprints, bands=sketches, on_progress=on_progress
@@ -181,12 +181,12 @@ class Upkeep(Opened):
         Raises:
             InvalidParameter: Fingerprints of this length have no pages.
         """
-        from simstore.services import pack_fingerprints
+        from simstore.services.upkeep import pack_fingerprints
 
         return pack_fingerprints.unpack(self._opened, on_progress)
 
     def fsck(self, on_progress: Progress | None = None) -> list[Finding]:
         """Return every broken invariant; an empty list for a sound store."""
-        from simstore.services import fsck
+        from simstore.services.upkeep import fsck
 
         return fsck.check_store(self._opened, on_progress)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
-    from simstore.services.given import Values
-    from simstore.services.reader import Reader
-    from simstore.services.refresh import Progress
+    from simstore.services.arriving.given import Values
+    from simstore.services.finding.reader import Reader
+    from simstore.services.upkeep.refresh import Progress
 
 
 class ByValue(Opened):
@@ -28,7 +28,7 @@ class ByValue(Opened):
         Raises:
             InvalidParameter: The store is one of documents, or a value does not fit M.
         """
-        from simstore.services.given import add_fingerprints
+        from simstore.services.arriving.given import add_fingerprints
 
         return add_fingerprints(self._opened, values, on_progress)
 
@@ -42,7 +42,7 @@ class ByValue(Opened):
         Raises:
             InvalidParameter: The store is one of documents, or a value does not fit M.
         """
-        from simstore.services.given import remove_fingerprints
+        from simstore.services.arriving.given import remove_fingerprints
 
         return remove_fingerprints(self._opened, values, on_progress)
 
@@ -54,8 +54,8 @@ class ByValue(Opened):
             resident: Answer from memory, where all fingerprints are read to first; None: as the
                 store was opened.
         """
-        from simstore.services.reader import Reader
-        from simstore.services.resident import ResidentIndex
+        from simstore.services.finding.reader import Reader
+        from simstore.services.finding.resident import ResidentIndex
 
         kept = self._opened.resident
         if resident is None:

@@ -13,14 +13,14 @@ from simstore.cli import main
 from simstore.cli.simtool import main as simtool_main
 from simstore.errors import SimstoreError
 from simstore.model import Document, QueryOptions
-from simstore.services import ingest as ingest_service
-from simstore.services import kept_clusters as kept_service
-from simstore.services import pack_fingerprints as pack_service
-from simstore.services import passage_index as passage_service
-from simstore.services import refresh as refresh_service
-from simstore.services import reindex as reindex_service
-from simstore.services.choose import SchemeChoice
-from simstore.services.ingest import IngestOptions, Observer
+from simstore.services.arriving import ingest as ingest_service
+from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.clusters import kept_clusters as kept_service
+from simstore.services.passages import passage_index as passage_service
+from simstore.services.upkeep import pack_fingerprints as pack_service
+from simstore.services.upkeep import refresh as refresh_service
+from simstore.services.upkeep import reindex as reindex_service
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import anchor_segments
 from simstore.storage import passages as passage_storage
 from simstore.storage.engine import Database

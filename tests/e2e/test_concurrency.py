@@ -13,8 +13,8 @@ import pytest
 
 from simstore import Store
 from simstore.errors import DatabaseBusy
-from simstore.services.choose import SchemeChoice
-from simstore.services.ingest import IngestOptions
+from simstore.services.arriving.ingest import IngestOptions
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage.engine import Database
 
 from . import corpora, golden

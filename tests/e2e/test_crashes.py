@@ -23,8 +23,8 @@ import pytest
 
 from simstore import Store
 from simstore.errors import SchemaOutOfDate
-from simstore.services.choose import SchemeChoice
-from simstore.services.ingest import IngestOptions
+from simstore.services.arriving.ingest import IngestOptions
+from simstore.services.upkeep.choose import SchemeChoice
 
 from . import corpora, golden
 from .processes import Child, Nursery, until

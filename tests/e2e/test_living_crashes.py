@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from simstore import Store
-from simstore.services.choose import SchemeChoice
+from simstore.services.upkeep.choose import SchemeChoice
 
 from . import corpora
 from .jobs import take_step

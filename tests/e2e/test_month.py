@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simstore import Store
-from simstore.services.cluster import ClusterOptions
+from simstore.services.clusters.cluster import ClusterOptions
 from simstore.text.shingles import tokens
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from simstore import Store
-from simstore.services.choose import SchemeChoice
-from simstore.services.ingest import IngestOptions
+from simstore.services.arriving.ingest import IngestOptions
+from simstore.services.upkeep.choose import SchemeChoice
 
 from . import corpora, golden
 from .processes import Nursery, small_disk

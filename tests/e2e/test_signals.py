@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from simstore import Store
-from simstore.services.choose import SchemeChoice
-from simstore.services.ingest import IngestOptions
+from simstore.services.arriving.ingest import IngestOptions
+from simstore.services.upkeep.choose import SchemeChoice
 
 from . import corpora
 from .processes import Child, Nursery, until

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from simstore.model import IngestSummary
 from simstore.reports.simtool import render
-from simstore.services.choose import SchemeChoice
-from simstore.services.ingest import IngestOptions, Observer
+from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.store import Store
 
 from .state import PROBES, State, assert_sound, state_of

@@ -9,7 +9,7 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simstore.services.choose import SchemeChoice
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.store import Store
 
 from .state import assert_sound, state_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simstore.services.cluster import ClusterOptions
+from simstore.services.clusters.cluster import ClusterOptions
 from simstore.store import Store
 
 few = settings(max_examples=max(settings.default.max_examples // 2, 1))

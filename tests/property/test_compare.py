@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore.model import Comparison
-from simstore.services.compare import compare_texts
-from simstore.services.compared import CompareOptions
+from simstore.services.comparing.compare import compare_texts
+from simstore.services.comparing.compared import CompareOptions
 from simstore.text.normalization import DEFAULT, normalize
 from simstore.text.shingles import tokens
 

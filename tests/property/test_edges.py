@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Document, LeastShares
-from simstore.services.contents import read_contents
-from simstore.services.edges import EdgeSearch, Probed
-from simstore.services.pack import pack
-from simstore.services.prepare import prepare
-from simstore.services.verified_edges import EdgeFinder
+from simstore.services.arriving.prepare import prepare
+from simstore.services.clusters.contents import read_contents
+from simstore.services.clusters.verified_edges import EdgeFinder
+from simstore.services.near_duplicates.edges import EdgeSearch, Probed
+from simstore.services.upkeep.pack import pack
 from simstore.store import Store
 
 from .test_clusters import TEXTS, is_edge

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstore.model import ClusterMember, Document
-from simstore.services import kept_clusters
-from simstore.services.choose import SchemeChoice
-from simstore.services.cluster import ClusterOptions
+from simstore.services.clusters import kept_clusters
+from simstore.services.clusters.cluster import ClusterOptions
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.store import Store
 
 from .test_clusters import TEXTS

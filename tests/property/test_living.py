@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from simstore.model import Document
-from simstore.services import kept_clusters, remove
-from simstore.services.choose import SchemeChoice
-from simstore.services.cluster import ClusterOptions
+from simstore.services.arriving import remove
+from simstore.services.clusters import kept_clusters
+from simstore.services.clusters.cluster import ClusterOptions
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.store import Store
 
 from .state import State, state_of

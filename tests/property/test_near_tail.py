@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from simstore.search import growing_tables
 from simstore.search.growing_tables import GrowingTables
-from simstore.services import near_tail
-from simstore.services.choose import SchemeChoice
+from simstore.services.finding import near_tail
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import fingerprints, tail
 from simstore.store import Store
 

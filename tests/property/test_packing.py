@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_words
 from simstore.model import QueryOptions
-from simstore.services import ingest, lookup, pack_fingerprints
+from simstore.services.arriving import ingest
+from simstore.services.finding import lookup
+from simstore.services.upkeep import pack_fingerprints
 from simstore.storage import fingerprints, segment_pages
 from simstore.store import Store
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstore.model import Document
-from simstore.services import ingest_run
-from simstore.services.choose import SchemeChoice
+from simstore.services.arriving import ingest_run
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage.history import MOST_SNAPSHOTS
 from simstore.store import Store
 

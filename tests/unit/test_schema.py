@@ -21,9 +21,9 @@ from simstore import Document, Store
 from simstore.errors import NotAStore, StoreExists
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.search import anchor_pages
-from simstore.services.choose import SchemeChoice
-from simstore.services.export import ExportOptions
-from simstore.services.passage_lookup import near_passages
+from simstore.services.passages.passage_lookup import near_passages
+from simstore.services.telling.export import ExportOptions
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import anchor_segments, migrate, passages
 from simstore.storage.engine import Connection, Database
 from simstore.storage.schema import metadata

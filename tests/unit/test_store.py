@@ -26,7 +26,7 @@ from simstore.errors import (
     StoreExists,
     StoreNotFound,
 )
-from simstore.services.choose import SchemeChoice
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import migrate
 
 SIMTOOL = SchemeChoice("simtool", bits=32, features=5)

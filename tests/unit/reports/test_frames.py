@@ -11,7 +11,7 @@ import pytest
 from simstore import Store, to_frame
 from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model import Duplicate, KeptCluster, Match, QueryOptions, QueryRun, SampleResult
-from simstore.services.cluster import ClusterOptions
+from simstore.services.clusters.cluster import ClusterOptions
 
 FERRY = (
     "The ferry leaves the harbour every morning at seven, when the fog still lies on the water "

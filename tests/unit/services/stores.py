@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from simstore.services.choose import SchemeChoice
-from simstore.services.ingest import IngestOptions
+from simstore.services.arriving.ingest import IngestOptions
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.sources.reader import ReadOptions
 from simstore.store import Store
 

@@ -11,7 +11,7 @@ from simstore.fingerprint.schemes import open_scheme
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.web import WebScheme
-from simstore.services.choose import SchemeChoice, choice_for_folder, make_scheme
+from simstore.services.upkeep.choose import SchemeChoice, choice_for_folder, make_scheme
 from simstore.store import create_for_folder
 
 

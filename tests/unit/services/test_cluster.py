@@ -13,10 +13,10 @@ import texts
 from simstore.errors import CorruptStore, InvalidParameter, NotFound
 from simstore.model import Clustering, Document, LeastShares
 from simstore.search.near_pairs import near_pairs
-from simstore.services import verified_edges
-from simstore.services.choose import SchemeChoice
-from simstore.services.cluster import ClusterOptions
-from simstore.services.pack import pack
+from simstore.services.clusters import verified_edges
+from simstore.services.clusters.cluster import ClusterOptions
+from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.upkeep.pack import pack
 from simstore.store import Store
 from simstore.text.normalization import normalize
 from simstore.text.shingles import tokens

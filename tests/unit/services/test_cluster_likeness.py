@@ -12,7 +12,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import LeastShares
-from simstore.services.cluster import ClusterOptions
+from simstore.services.clusters.cluster import ClusterOptions
 from simstore.store import Store
 
 from .stores import create

@@ -14,9 +14,9 @@ import xxhash
 
 from simstore.errors import BadInput, DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import Comparison, Document
-from simstore.services.choose import SchemeChoice
-from simstore.services.compare import compare_texts, read_document
-from simstore.services.compared import CompareOptions
+from simstore.services.comparing.compare import compare_texts, read_document
+from simstore.services.comparing.compared import CompareOptions
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.sources.reader import ReadOptions
 from simstore.text.words import terms
 

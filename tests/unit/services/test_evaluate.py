@@ -9,9 +9,9 @@ import pytest
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Document
 from simstore.search.evaluation import Evaluation
-from simstore.services.choose import SchemeChoice
-from simstore.services.evaluate import EvaluateOptions
-from simstore.services.truth import Labels, is_odd
+from simstore.services.comparing.evaluate import EvaluateOptions
+from simstore.services.comparing.truth import Labels, is_odd
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.sources.labels import GroupLabel, LabelledPair
 from simstore.store import Store
 

@@ -9,7 +9,7 @@ import texts
 
 from simstore import Document, Store
 from simstore.errors import InvalidParameter
-from simstore.services.cluster import ClusterOptions
+from simstore.services.clusters.cluster import ClusterOptions
 
 from .stores import SIMTOOL, create
 

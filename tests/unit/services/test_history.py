@@ -10,7 +10,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document
-from simstore.services import ingest_run
+from simstore.services.arriving import ingest_run
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 from simstore.storage.history import MOST_SNAPSHOTS

@@ -15,8 +15,8 @@ import simstore
 from simstore import compiled
 from simstore.errors import InvalidParameter, MalformedRecord, SourceNotFound
 from simstore.model import IngestProgress, QueryOptions, Rejection
-from simstore.services import ingest_run
-from simstore.services.ingest import IngestOptions, Observer
+from simstore.services.arriving import ingest_run
+from simstore.services.arriving.ingest import IngestOptions, Observer
 from simstore.sources.reader import ReadOptions
 from simstore.sources.unpacking import zstd
 from simstore.store import Store

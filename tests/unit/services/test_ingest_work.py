@@ -12,9 +12,9 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import IngestProgress
-from simstore.services import ingest
-from simstore.services.choose import SchemeChoice
-from simstore.services.ingest import IngestOptions, Observer
+from simstore.services.arriving import ingest
+from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage.engine import Database
 from simstore.store import Store
 

@@ -11,9 +11,9 @@ import pytest
 from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, ReadOnlyStore
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import Document
-from simstore.services import cluster_build, cluster_repair, kept_clusters
-from simstore.services.edges import EdgeSearch
-from simstore.services.pack import pack
+from simstore.services.clusters import cluster_build, cluster_repair, kept_clusters
+from simstore.services.near_duplicates.edges import EdgeSearch
+from simstore.services.upkeep.pack import pack
 from simstore.store import Store
 
 from .stores import SIMTOOL, create, raw, rows

@@ -12,7 +12,7 @@ import texts
 from simstore.errors import InvalidParameter
 from simstore.model import Match, QueryOptions, SampleResult
 from simstore.services import counting
-from simstore.services.pack import pack
+from simstore.services.upkeep.pack import pack
 from simstore.storage import vocabularies
 from simstore.store import Store
 from simstore.text.normalization import normalize

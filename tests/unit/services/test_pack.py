@@ -14,8 +14,9 @@ from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.model import QueryOptions
-from simstore.services import pack, sketch_search
-from simstore.services.choose import SchemeChoice
+from simstore.services.finding import sketch_search
+from simstore.services.upkeep import pack
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import sketches
 from simstore.store import Store
 

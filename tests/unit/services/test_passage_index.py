@@ -9,8 +9,8 @@ import pytest
 
 from simstore.errors import Conflict, InvalidParameter
 from simstore.fingerprint.passage_recipe import PassageRecipe
-from simstore.services import passage_index
-from simstore.services.choose import SchemeChoice
+from simstore.services.passages import passage_index
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import anchor_segments, passages
 from simstore.store import Store
 

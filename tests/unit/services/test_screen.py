@@ -9,12 +9,13 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Duplicate, IngestSummary
-from simstore.services import edges, pack
-from simstore.services.check_insert import check_and_store
-from simstore.services.choose import SchemeChoice
-from simstore.services.ingest import IngestOptions, Observer
-from simstore.services.prepare import prepare
-from simstore.services.screen import CheckOptions
+from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.arriving.prepare import prepare
+from simstore.services.near_duplicates import edges
+from simstore.services.near_duplicates.check_insert import check_and_store
+from simstore.services.near_duplicates.screen import CheckOptions
+from simstore.services.upkeep import pack
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import runs
 from simstore.store import Store
 

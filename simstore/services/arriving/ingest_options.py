@@ -1,0 +1,90 @@
+"""How an ingest is done, and what a caller hears of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simstore.errors import (
+    InvalidParameter,
+)
+from simstore.model import (
+    Duplicate,
+    IngestProgress,
+    OnDuplicate,
+    PassedOver,
+    Rejection,
+)
+from simstore.services.near_duplicates.screen import CheckOptions
+from simstore.services.upkeep.refresh import Progress
+
+# Documents of a transaction: each page of an index that it changes is written once, however many
+# rows it takes.
+COMMIT_DOCUMENTS = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """How to ingest.
+
+    Attributes:
+        collection: Collection of documents that name none.
+        strict: Stop at the first record that cannot be used.
+        refresh: Refresh a live store at the end.
+        threads: Threads that prepare batches; None: as many as there are processors, at most 4.
+        batch_documents: Most documents a transaction.
+        on_duplicate: What is done with a document that duplicates one which is stored: ``keep``
+            stores it without looking; ``flag`` stores it and what it duplicates; ``skip`` stores
+            only what it duplicates.
+        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1.
+        from_start: Read from their start the sources that could be read on, too.
+    """
+
+    collection: str | None = None
+    strict: bool = False
+    refresh: bool = True
+    threads: int | None = None
+    batch_documents: int = COMMIT_DOCUMENTS
+    on_duplicate: OnDuplicate = "keep"
+    min_resemblance: float = 0.8
+    from_start: bool = False
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and self.threads < 1:
+            raise InvalidParameter(f"{self.threads} threads: there must be at least 1")
+        if self.batch_documents < 1:
+            raise InvalidParameter(f"batches of {self.batch_documents}: there must be at least 1")
+        _ = self.check
+
+    @property
+    def check(self) -> CheckOptions | None:
+        """What is looked for before a document is stored; None: nothing.
+
+        Raises:
+            InvalidParameter: An option is out of its range.
+        """
+        options = CheckOptions(self.on_duplicate, self.min_resemblance)
+        return None if self.on_duplicate == "keep" else options
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """What a caller wants to hear of, and whether it wants to stop.
+
+    Attributes:
+        on_progress: Called after each commit.
+        on_reject: Called for each rejected record, after its commit.
+        on_duplicate: Called with a key and the key of the earlier document with its content.
+        on_refresh: Called while a live store is refreshed, with documents done and in all.
+        should_stop: Asked before each batch; True stops at the batch's boundary.
+        on_found: Called for each duplicate that a check before the insert found.
+        on_pass_over: Called for each part of a source that is no document and shall be none.
+    """
+
+    on_progress: Callable[[IngestProgress], None] = lambda _progress: None
+    on_reject: Callable[[Rejection], None] = lambda _rejection: None
+    on_duplicate: Callable[[str, str], None] = lambda _key, _original: None
+    on_refresh: Progress = lambda _done, _total: None
+    should_stop: Callable[[], bool] = lambda: False
+    on_found: Callable[[Duplicate], None] = lambda _duplicate: None
+    on_pass_over: Callable[[PassedOver], None] = lambda _part: None

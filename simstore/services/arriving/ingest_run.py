@@ -1,0 +1,203 @@
+"""A run of an ingest: what it has counted, and how its batches are committed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from simstore import __version__
+from simstore.model import (
+    IngestProgress,
+    SourceState,
+)
+from simstore.services.arriving.batches import BatchOutcome
+from simstore.services.arriving.history import see_again
+from simstore.services.arriving.ingest_options import Observer
+from simstore.services.arriving.prepare import PreparedBatch, is_prepared_for, prepare
+from simstore.services.arriving.source_batches import (
+    Batch,
+)
+from simstore.services.near_duplicates.check_insert import check_and_store
+from simstore.services.near_duplicates.screen import CheckOptions
+from simstore.services.opened import OpenStore, State, now
+from simstore.storage import deltas, generations, runs
+from simstore.storage.engine import Connection
+from simstore.text.decoding import encode
+
+Work = tuple[Batch, PreparedBatch, State]
+_COUNTS = (
+    "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "byte_count",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Run:
+    """A run under way: its number, its counts so far, and the sources it knows.
+
+    Attributes:
+        run_id: None until its first commit.
+        state: What stood at its last commit.
+        orphans: Keys that were skipped because of documents which it removed or changed.
+        unflagged: Keys of documents that were flagged because of those, and are originals now.
+        packed_at: Documents that it had written when it last looked whether a tail is long.
+    """
+
+    names: Sequence[str]
+    run_id: int | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    source_ids: dict[str, int | None] = field(default_factory=dict)
+    states: dict[str, SourceState] = field(default_factory=dict)
+    from_start: dict[str, bool] = field(default_factory=dict)
+    resumed_at: dict[str, int] = field(default_factory=dict)
+    state: State | None = None
+    total_bytes: int | None = 0
+    finished_bytes: int = 0
+    orphans: set[bytes] = field(default_factory=set)
+    unflagged: set[bytes] = field(default_factory=set)
+    packed_at: int = 0
+
+    def forget(self, name: str) -> None:
+        """Forget a source that was read to its end."""
+        for known in (self.states, self.source_ids, self.from_start):
+            known.pop(name, None)
+
+
+def commit(
+    opened: OpenStore,
+    run: Run,
+    works: Sequence[Work],
+    observer: Observer,
+    check: CheckOptions | None,
+    *,
+    ends_run: bool,
+) -> None:
+    """Write batches, their rejections and their places in the sources in one transaction."""
+    counts = Counter(run.counts)
+    source_ids = dict(run.source_ids)
+    orphans, unflagged = set(run.orphans), set(run.unflagged)
+    seen_at = now()
+    outcomes = []
+    with opened.write() as connection:
+        state = opened.state(connection)
+        generations.refuse_during_reindex(connection)
+        run_id = run.run_id
+        if run_id is None:
+            run_id = runs.begin_run(connection, run.names, seen_at, __version__)
+        for batch, prepared, prepared_with in works:
+            if not is_prepared_for(prepared_with, state):
+                prepared = prepare(prepared.documents, state)
+            _put_marks(connection, run, batch, run_id, source_ids)
+            of_documents = {
+                place: source_id
+                for place, owner in enumerate(batch.owners)
+                if owner is not None and (source_id := source_ids.get(owner)) is not None
+            }
+            outcome = check_and_store(
+                opened,
+                connection,
+                state,
+                prepared,
+                check,
+                run_id=run_id,
+                seen_at=seen_at,
+                source_ids=of_documents,
+            )
+            outcomes.append(outcome)
+            see_again(
+                connection,
+                (
+                    (encode(part.seen_key), part.seen_at)
+                    for part in batch.passed_over
+                    if part.seen_key is not None and part.seen_at is not None
+                ),
+            )
+            orphans = (orphans - outcome.renewed) | outcome.orphans
+            unflagged = (unflagged - outcome.renewed) | outcome.unflagged
+            runs.drop_rejections_at(connection, batch.settled)
+            runs.put_rejections(connection, run_id, batch.rejections, seen_at)
+            for name, mark in batch.marks.items():
+                if mark.ends and run.from_start.get(name):
+                    runs.drop_old_rejections(
+                        connection, encode(name), run_id, of_members=mark.is_archive
+                    )
+            counts.update(outcome.outcomes)
+            counts["duplicates"] += len(outcome.duplicates)
+            counts["rejected"] += len(batch.rejections)
+            counts["passed_over"] += len(batch.passed_over)
+            counts["undecodable"] += sum(
+                "replaced_bytes" in one.metadata for one in batch.documents
+            )
+            counts["byte_count"] += sum(prepared.sizes)
+        deltas.merge_many(connection, state.scheme_id, len(works))
+        runs.count_in_run(
+            connection,
+            run_id,
+            {name: counts[name] for name in _COUNTS},
+            finished_at=now() if ends_run else None,
+        )
+    run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, state
+    run.orphans, run.unflagged = orphans, unflagged
+    for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
+        _tell(run, batch, prepared, outcome, observer)
+    _tell_progress(run, works[-1][0], observer)
+
+
+def _put_marks(
+    connection: Connection,
+    run: Run,
+    batch: Batch,
+    run_id: int,
+    source_ids: dict[str, int | None],
+) -> None:
+    """Write how far the sources are read with this batch; note their numbers."""
+    for name, mark in batch.marks.items():
+        if name in run.states:
+            state = replace(
+                run.states[name],
+                position=mark.position,
+                byte_offset=mark.byte_offset,
+                complete=mark.ends,
+            )
+            source_ids[name] = runs.put_source(
+                connection, source_ids.get(name), encode(name), state, run_id
+            )
+
+
+def _tell(
+    run: Run,
+    batch: Batch,
+    prepared: PreparedBatch,
+    outcome: BatchOutcome,
+    observer: Observer,
+) -> None:
+    for place, original in outcome.duplicates.items():
+        key = prepared.documents[place].key
+        observer.on_duplicate(key, original.decode("utf-8", "surrogateescape"))
+    for duplicate in outcome.found:
+        observer.on_found(duplicate)
+    for rejection in batch.rejections:
+        observer.on_reject(rejection)
+    for part in batch.passed_over:
+        observer.on_pass_over(part)
+    for name, mark in batch.marks.items():
+        if mark.ends:
+            run.finished_bytes += mark.bytes_read
+            if mark.is_member:
+                # An archive may have very many.
+                run.forget(name)
+
+
+def _tell_progress(run: Run, batch: Batch, observer: Observer) -> None:
+    """Tell how far the run is after the last batch of a transaction."""
+    under_way = [mark.bytes_read for mark in batch.marks.values() if not mark.ends]
+    counts = run.counts
+    observer.on_progress(
+        IngestProgress(
+            next(reversed(batch.marks), ""),
+            run.finished_bytes + sum(under_way[-1:]),
+            run.total_bytes,
+            sum(counts[name] for name in ("added", "updated", "unchanged", "flagged", "skipped")),
+            counts["rejected"],
+        )
+    )

@@ -1,0 +1,1 @@
+"""Clusters: stars of verified edges, made once or kept up to date."""

@@ -1,0 +1,262 @@
+"""Cluster: stars of verified edges to a canonical document.
+
+Nothing is stored: the clusters are those of the moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, NotFound
+from simstore.model import Cluster, Clustering, ClusterMember, LeastShares
+from simstore.search.hamming import distances
+from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
+from simstore.search.plan import check_radius, default_radius
+from simstore.search.stars import star_clusters
+from simstore.services.clusters.canonical_order import CanonicalOrder
+from simstore.services.clusters.contents import Contents, Progress, read_contents
+from simstore.services.clusters.verified_edges import EdgeFinder, Edges
+from simstore.services.finding.query import stale_reason
+from simstore.services.opened import OpenStore, State
+
+# Least resemblance where it alone decides.
+RESEMBLANCE_ALONE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """How to cluster.
+
+    A member has to reach one of the two thresholds that are given. Where none is, that is a
+    resemblance of 0.65, or a likeness of 0.58 with a cosine of 0.68; in a store without texts or
+    without a vocabulary a resemblance of 0.5.
+
+    Attributes:
+        min_resemblance: Least resemblance of a member to its canonical document, above 0, at most
+            1, inclusive.
+        min_likeness: Least likeness of a member to its canonical document, in the same range.
+        min_cosine: Least cosine that goes with the likeness, 0 to 1; None: 0.68.
+        radius: Radius of channel 1, bits, inclusive; None: min(3, M).
+        exact_join: Compare by the exact join, which finds every edge, not by the channels.
+        policy: Which document is canonical. ``first``: the first seen, of several the first of
+            the order of ingest; ``longest``: that of the most bytes, of several the first;
+            ``prefer:REGEX``: the first whose key has a match of the expression, else the first.
+        min_size: Leave out clusters of fewer documents.
+        collection: Only documents of this collection.
+    """
+
+    min_resemblance: float | None = None
+    radius: int | None = None
+    exact_join: bool = False
+    policy: str = "first"
+    min_size: int = 2
+    collection: str | None = None
+    min_likeness: float | None = None
+    min_cosine: float | None = None
+
+
+def cluster_documents(
+    opened: OpenStore, options: ClusterOptions, on_progress: Progress | None = None
+) -> Clustering:
+    """Return the clusters of a store's documents.
+
+    In the policy's order a document is canonical where it has no verified edge to an earlier
+    canonical document; every other joins the earliest one that it has an edge to. Documents of
+    the same text always have an edge; those of fewer features than the scheme asks for only where
+    one wholly contains the other and they resemble each other enough.
+
+    Args:
+        opened: The store.
+        options: How to cluster.
+        on_progress: Called with documents read and in all, then with pairs compared and in all;
+            by the exact join with texts read and in all.
+
+    Raises:
+        InvalidParameter: A parameter is out of its range, or asks for what the store has not.
+        NotFound: The store keeps neither texts nor sketches, or the exact join is asked for and
+            it keeps no texts.
+    """
+    _check(options)
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        radius = _radius(state, options)
+        basis = cluster_basis(state, exact_join=options.exact_join)
+        least = _least(state, options)
+        held = read_contents(
+            opened, connection, state, collection=options.collection, on_progress=on_progress
+        )
+        finder = EdgeFinder(opened, connection, state, held, least, on_progress)
+        stale = stale_reason(connection, state)
+        if options.exact_join:
+            texts = finder.all_texts()
+        else:
+            edges = finder.by_channels(radius)
+    if options.exact_join:
+        # It may take long: no snapshot is held meanwhile.
+        edges = finder.by_exact_join(texts)
+    short = held.feature_counts[held.texts] < state.scheme.least_features
+    return Clustering(
+        tuple(_clusters(held, edges, options, basis)),
+        len(held.keys),
+        int(np.count_nonzero(short)),
+        radius,
+        basis,
+        stale,
+        least,
+    )
+
+
+def _check(options: ClusterOptions) -> None:
+    given = {"resemblance": options.min_resemblance, "likeness": options.min_likeness}
+    for name, least in given.items():
+        if least is not None and not 0 < least <= 1:
+            raise InvalidParameter(f"min {name} {least}: it must be above 0 and at most 1")
+    if options.min_cosine is not None and options.min_likeness is None:
+        raise InvalidParameter("a least cosine goes with a least likeness: give that too")
+    if options.min_cosine is not None and not 0 <= options.min_cosine <= 1:
+        raise InvalidParameter(f"min cosine {options.min_cosine}: it must be 0 to 1")
+    CanonicalOrder.parse(options.policy)
+    if options.min_size < 1:
+        raise InvalidParameter(f"min size {options.min_size}: it must be at least 1")
+    if options.exact_join and options.radius is not None:
+        raise InvalidParameter(
+            "the exact join looks at no fingerprint: leave out the radius, or the exact join"
+        )
+
+
+def _radius(state: State, options: ClusterOptions) -> int | None:
+    if options.exact_join:
+        return None
+    if not state.channels.simhash:
+        if options.radius is not None:
+            raise InvalidParameter(
+                "this store has no channel simhash, so no radius: leave it out, or make the "
+                "channel with `simstore reindex --channels both`"
+            )
+        return None
+    radius = default_radius(state.scheme.bits) if options.radius is None else options.radius
+    check_radius(radius, state.scheme.bits)
+    return radius
+
+
+def _least(state: State, options: ClusterOptions) -> LeastShares:
+    """Return what a member has to reach."""
+    tells_likeness = state.settings.text_kept and state.records_vocabulary
+    if options.min_likeness is not None:
+        if not tells_likeness:
+            made = "--no-vocabulary" if state.settings.text_kept else "--no-text"
+            raise InvalidParameter(
+                f"likeness needs the texts and the vocabulary of a store; this one was made with "
+                f"{made}: give a least resemblance instead"
+            )
+        cosine = LEAST_COSINE if options.min_cosine is None else options.min_cosine
+        return LeastShares(options.min_resemblance, options.min_likeness, cosine)
+    if options.min_resemblance is not None:
+        return LeastShares(options.min_resemblance)
+    if tells_likeness:
+        return LeastShares(SURE_RESEMBLANCE, LEAST_LIKENESS, LEAST_COSINE)
+    return LeastShares(RESEMBLANCE_ALONE)
+
+
+def cluster_basis(state: State, *, exact_join: bool) -> Literal["text", "sketch"]:
+    """Return by what the edges are verified.
+
+    Args:
+        state: The store.
+        exact_join: It is to be by the exact join, not by the channels.
+
+    Raises:
+        NotFound: There is nothing to verify them by.
+    """
+    if state.settings.text_kept:
+        return "text"
+    again = "ingest into a store that keeps texts (`simstore init` without --no-text)"
+    if exact_join:
+        other = "cluster by the sketches without it, or " if state.channels.minhash else ""
+        raise NotFound(f"this store keeps no texts for the exact join; {other}{again}")
+    if not state.channels.minhash:
+        raise NotFound(
+            f"this store keeps neither texts nor sketches to verify candidates by; {again}"
+        )
+    return "sketch"
+
+
+def _clusters(
+    held: Contents, edges: Edges, options: ClusterOptions, basis: Literal["text", "sketch"]
+) -> list[Cluster]:
+    ordered, firsts = policy_order(held, CanonicalOrder.parse(options.policy))
+    rows = np.arange(len(held.keys))
+    places = np.empty(len(rows), np.int64)
+    places[ordered] = rows
+    # Copies of a text have its edges and one to each other, so they follow their first document.
+    centre_texts = star_clusters(edges.first, edges.second, np.argsort(places[firsts]))
+    resemblance = _to_centre(centre_texts, edges, edges.resemblance)
+    likeness = None if edges.likeness is None else _to_centre(centre_texts, edges, edges.likeness)
+    centres = firsts[centre_texts[held.texts]]
+    # By the place of the canonical document, then by one's own; the canonical one is the first.
+    members = np.lexsort((places, places[centres]))
+    starts = np.flatnonzero(np.diff(centres[members], prepend=-1)).tolist()
+    ends = np.append(starts, len(members))[1:].tolist()
+    away = distances(held.words, held.words[centres])
+    measured = held.fingerprinted & held.fingerprinted[centres]
+    same = held.texts == held.texts[centres]
+    found = []
+    for start, end in zip(starts, ends, strict=True):
+        if end - start >= options.min_size:
+            of_cluster = members[start:end].tolist()
+            found.append(
+                Cluster(
+                    held.keys[of_cluster[0]],
+                    tuple(
+                        ClusterMember(
+                            held.keys[row],
+                            int(held.document_ids[row]),
+                            float(resemblance[held.texts[row]]),
+                            int(away[row]) if measured[row] else None,
+                            "same" if same[row] else basis,
+                            None if likeness is None else float(likeness[held.texts[row]]),
+                        )
+                        for row in of_cluster
+                    ),
+                )
+            )
+    return found
+
+
+def policy_order(
+    held: Contents, order: CanonicalOrder
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order in which a policy takes documents, and the first document of each text.
+
+    Args:
+        held: The documents.
+        order: The policy.
+
+    Returns:
+        Places of the documents in order, shape (documents,), and of the first with each text,
+        shape (texts,); int64.
+    """
+    majors = order.majors(held.keys, held.byte_counts[held.texts].tolist())
+    ordered = np.lexsort((held.document_ids, held.first_seen, np.array(majors, np.int64)))
+    firsts = np.empty(len(held.firsts), np.int64)
+    # The last that is put there is the first of the order.
+    firsts[held.texts[ordered[::-1]]] = ordered[::-1]
+    return ordered, firsts
+
+
+def _to_centre(
+    centres: NDArray[np.int64], edges: Edges, shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share of the edge of each text to its canonical one; 1 to itself."""
+    total = max(len(centres), 1)
+    rows = np.arange(len(centres))
+    codes = np.minimum(rows, centres) * total + np.maximum(rows, centres)
+    members = np.flatnonzero(rows != centres)
+    result = np.ones(len(centres), np.float64)
+    known = edges.first * total + edges.second
+    result[members] = shares[np.searchsorted(known, codes[members])]
+    return result

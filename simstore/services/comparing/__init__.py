@@ -1,0 +1,1 @@
+"""Two texts compared by every algorithm, and a store evaluated against labels."""

@@ -1,0 +1,1 @@
+"""Finding: from samples and fingerprints to matches, by both channels."""

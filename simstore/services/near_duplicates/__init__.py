@@ -1,0 +1,1 @@
+"""Check and insert: verified edges, and what a new document duplicates."""

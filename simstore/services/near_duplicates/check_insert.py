@@ -1,0 +1,109 @@
+"""Check and insert: the documents of a batch, each looked for before it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simstore.model import Duplicate, Outcome
+from simstore.services.arriving.batches import BatchOutcome, store_batch
+from simstore.services.arriving.prepare import PreparedBatch
+from simstore.services.near_duplicates.screen import CheckOptions
+from simstore.services.opened import OpenStore, State
+from simstore.storage import documents
+from simstore.storage.engine import Connection
+
+
+def check_and_store(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    batch: PreparedBatch,
+    check: CheckOptions | None,
+    *,
+    run_id: int,
+    seen_at: int,
+    source_ids: Mapping[int, int],
+) -> BatchOutcome:
+    """Look for what each document duplicates, then store it, or leave it.
+
+    As if one after the other: the batch is cut where a key occurs again, so that what is looked
+    at together is decided by texts alone.
+
+    Args:
+        opened: The store.
+        connection: A writer; the caller commits.
+        state: What stood when the transaction began.
+        batch: The documents, prepared with the scheme of ``state``.
+        check: What is a duplicate, and what is done with it; None: nothing is looked for.
+        run_id: The ingest run.
+        seen_at: The time, when documents were seen that have no date of their own.
+        source_ids: Source of each document by its place in the batch.
+    """
+    if check is None:
+        return store_batch(
+            opened,
+            connection,
+            state,
+            batch,
+            run_id=run_id,
+            seen_at=seen_at,
+            source_ids=source_ids,
+        )
+    outcomes: list[Outcome] = []
+    exact: dict[int, bytes] = {}
+    found: list[Duplicate] = []
+    renewed: set[bytes] = set()
+    orphans: set[bytes] = set()
+    unflagged: set[bytes] = set()
+    state = opened.state(connection)
+    cuts = _cuts(connection, state, batch)
+    for start, end in zip([0, *cuts], [*cuts, len(batch.documents)], strict=True):
+        part = store_batch(
+            opened,
+            connection,
+            state,
+            batch.part(start, end),
+            run_id=run_id,
+            seen_at=seen_at,
+            source_ids={
+                place - start: number
+                for place, number in source_ids.items()
+                if start <= place < end
+            },
+            check=check,
+        )
+        outcomes += part.outcomes
+        exact.update((place + start, key) for place, key in part.duplicates.items())
+        found += part.found
+        renewed |= part.renewed
+        orphans = (orphans - part.renewed) | part.orphans
+        unflagged = (unflagged - part.renewed) | part.unflagged
+        if end < len(batch.documents):
+            # It counts the fingerprints that are to be looked at.
+            state = opened.state(connection)
+    return BatchOutcome(
+        tuple(outcomes),
+        exact,
+        tuple(found),
+        frozenset(renewed),
+        frozenset(orphans),
+        frozenset(unflagged),
+    )
+
+
+def _cuts(connection: Connection, state: State, batch: PreparedBatch) -> list[int]:
+    """Return the places at which a batch is cut, so that no key occurs twice in a part."""
+    cuts: list[int] = []
+    # Where fingerprints cover metadata, a stored document may get another with the same text.
+    alone = (
+        set(documents.by_keys(connection, sorted(set(batch.keys))))
+        if state.scheme.reads_metadata
+        else set()
+    )
+    held: set[bytes] = set()
+    for place, key in enumerate(batch.keys):
+        if key in held or (held and (key in alone or batch.keys[place - 1] in alone)):
+            cuts.append(place)
+            held = set()
+        held.add(key)
+    return cuts

@@ -1,0 +1,273 @@
+"""Verified edges from a few texts to the documents of a store.
+
+An edge is a function of two texts: they resemble each other enough, and where one of them is too
+short to tell, one wholly contains the other. Which pairs are looked at, the channels say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, NotFound
+from simstore.search.resemblance import overlap
+from simstore.services import counting
+from simstore.services.near_duplicates.edge_candidates import EdgeCandidates
+from simstore.services.near_duplicates.probed import Probed
+from simstore.services.opened import OpenStore, State
+from simstore.storage.engine import Connection
+
+__all__ = ["Among", "Basis", "Compared", "Edge", "EdgeSearch", "Probed", "Verified"]
+
+# Shingles of texts that are kept from one look to the next: 64 MB.
+_KEPT_SHINGLES = 8 << 20
+
+Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+Basis = Literal["same", "text", "sketch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An edge from a text to a document.
+
+    Attributes:
+        document_id: The document.
+        digest: That of its text.
+        resemblance: Of the two texts, 0 to 1.
+        distance: Of their fingerprints, bits; None where one has none.
+        basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated.
+    """
+
+    document_id: int
+    digest: bytes
+    resemblance: float
+    distance: int | None
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What an edge between two texts that are given was verified by; as of :class:`Edge`."""
+
+    resemblance: float
+    distance: int | None
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What texts are compared by, and what came of it, by their digests.
+
+    Attributes:
+        sets: Shingles of a text, ascending, distinct.
+        shares: Of two texts that were compared: their resemblance, and the ratio of their sizes.
+    """
+
+    sets: dict[bytes, NDArray[np.uint64]]
+    shares: dict[tuple[bytes, bytes], tuple[float, float]] = field(default_factory=dict)
+
+
+class KeptShingles:
+    """Shingle sets of texts that were compared lately, by their digests: an original comes again.
+
+    Args:
+        scheme_id: The scheme by which they were made.
+    """
+
+    def __init__(self, scheme_id: int) -> None:
+        self.scheme_id = scheme_id
+        self._sets: dict[bytes, NDArray[np.uint64]] = {}
+        self._size = 0
+
+    def of(self, digests: Iterable[bytes]) -> dict[bytes, NDArray[np.uint64]]:
+        """Return the sets that are kept."""
+        sets = self._sets  # one read: another thread may put another in its place
+        return {digest: sets[digest] for digest in digests if digest in sets}
+
+    def put(self, made: Mapping[bytes, NDArray[np.uint64]]) -> None:
+        """Keep sets; all others are forgotten once they take too much."""
+        if self._size > _KEPT_SHINGLES:
+            self._sets, self._size = {}, 0
+        # Copies: a row would keep all sets alive that were made with it.
+        self._sets.update((digest, one.copy()) for digest, one in made.items())
+        self._size += sum(map(len, made.values()))
+
+
+class EdgeSearch:
+    """Finds edges in one snapshot, or in a writer's transaction.
+
+    Args:
+        opened: The store.
+        connection: The snapshot or the writer.
+        state: What stands in it.
+        min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive.
+        radius: Radius of channel 1, bits, inclusive; None: min(3, M).
+
+    Raises:
+        InvalidParameter: A parameter is out of its range.
+        NotFound: The store keeps neither texts nor sketches.
+    """
+
+    def __init__(
+        self,
+        opened: OpenStore,
+        connection: Connection,
+        state: State,
+        *,
+        min_resemblance: float,
+        radius: int | None = None,
+    ) -> None:
+        if not 0 < min_resemblance <= 1:
+            raise InvalidParameter(
+                f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
+            )
+        check_verifiable(state)
+        self._opened = opened
+        self._connection = connection
+        self._state = state
+        self._least = min_resemblance
+        self.candidates = EdgeCandidates(
+            opened, connection, state, radius, min_resemblance=min_resemblance
+        )
+        kept = opened.kept_shingles
+        if kept is None or kept.scheme_id != state.scheme_id:
+            kept = opened.kept_shingles = KeptShingles(state.scheme_id)
+        self._kept = kept
+
+    def edges_of(self, texts: Sequence[Probed], among: Among | None = None) -> list[list[Edge]]:
+        """Return the edges of each text, in order of ingest.
+
+        Args:
+            texts: The texts.
+            among: Says which documents, int64, ascending, are looked at; None: all.
+        """
+        found, stored = self.candidates_of(texts, among)
+        pairs = [
+            (place, stored[number])
+            for place, numbers in enumerate(found)
+            for number in sorted(numbers & stored.keys())
+            if number != texts[place].document_id
+        ]
+        edges: list[list[Edge]] = [[] for _ in texts]
+        compared = self.compared((texts[place], other) for place, other in pairs)
+        for place, other in pairs:
+            one = self.verified(texts[place], other, compared)
+            if one is not None and other.document_id is not None:
+                edges[place].append(
+                    Edge(other.document_id, other.digest, one.resemblance, one.distance, one.basis)
+                )
+        return edges
+
+    def candidates_of(
+        self, texts: Sequence[Probed], among: Among | None = None
+    ) -> tuple[list[set[int]], dict[int, Probed]]:
+        """Return the documents that may have an edge to each text, and what is known of them.
+
+        Args:
+            texts: The texts.
+            among: As of :meth:`edges_of`. Sets may hold others; they are not among the known.
+        """
+        found = self.candidates.of_each(texts, among)
+        asked = sorted(set().union(*found))
+        if among is not None and asked:
+            passing = among(np.array(asked, np.int64))
+            asked = np.array(asked, np.int64)[passing].tolist()
+        known = Probed.of_documents(self._opened, self._connection, self._state, asked)
+        return found, {one.document_id: one for one in known if one.document_id is not None}
+
+    def compared(self, pairs: Iterable[tuple[Probed, Probed]]) -> Compared:
+        """Return what the texts of pairs are compared by, read and made at once."""
+        texts: dict[bytes, Probed] = {}
+        if self._state.settings.text_kept:
+            for one, other in pairs:
+                if one.digest != other.digest and self._may_reach(one, other):
+                    texts[one.digest], texts[other.digest] = one, other
+        return Compared(self._sets(texts))
+
+    def verified(self, one: Probed, other: Probed, compared: Compared) -> Verified | None:
+        """Return how much two texts resemble each other; None: it is no edge.
+
+        Args:
+            one: A text.
+            other: Another.
+            compared: What they are compared by; what it lacks is put into it.
+        """
+        if one.digest == other.digest:
+            return Verified(1.0, _distance(one, other), "same")
+        if not self._may_reach(one, other):
+            return None
+        both = one.digest, other.digest
+        if both not in compared.shares:
+            compared.shares[both] = self._share(one, other, compared.sets)
+        share, ratio = compared.shares[both]
+        # Of two sets, the smaller lies within the larger where their resemblance is the ratio
+        # of their sizes; an estimate may be above it.
+        fewest = min(one.feature_count, other.feature_count)
+        if share < self._least or (fewest < self._state.scheme.least_features and share < ratio):
+            return None
+        basis: Basis = "text" if self._state.settings.text_kept else "sketch"
+        return Verified(share, _distance(one, other), basis)
+
+    def _may_reach(self, one: Probed, other: Probed) -> bool:
+        """Return whether two texts may have an edge: sets of very different sizes have none."""
+        sizes = one.shingle_count, other.shingle_count
+        if sizes[0] is None or sizes[1] is None:
+            return True
+        return _ratio(sizes[0], sizes[1]) >= self._least
+
+    def _share(
+        self, one: Probed, other: Probed, sets: dict[bytes, NDArray[np.uint64]]
+    ) -> tuple[float, float]:
+        """Return resemblance and ratio of sizes: of the texts, or else of the sketches."""
+        if self._state.settings.text_kept:
+            if one.digest not in sets or other.digest not in sets:
+                sets.update(self._sets({one.digest: one, other.digest: other}))
+            first, second = sets[one.digest], sets[other.digest]
+            return overlap(first, second).resemblance, _ratio(len(first), len(second))
+        ratio = _ratio(one.shingle_count or 0, other.shingle_count or 0)
+        if one.sketch is None or other.sketch is None:
+            return 0.0, ratio
+        return float((one.sketch == other.sketch).mean()), ratio
+
+    def _sets(self, texts: Mapping[bytes, Probed]) -> dict[bytes, NDArray[np.uint64]]:
+        """Return shingle sets by digests."""
+        found = self._kept.of(texts)
+        made: dict[bytes, str] = {}
+        read: dict[int, bytes] = {}
+        for digest, one in texts.items():
+            if digest in found:
+                continue
+            if one.text is not None:
+                made[digest] = one.text
+            elif one.document_id is not None:
+                read[one.document_id] = digest
+        stored = counting.whole_texts(self._opened, self._connection, list(read))
+        made |= {read[number]: text for number, text in stored.items()}
+        sets = self._state.channels.sketching.sets(made.values())
+        fresh = {digest: sets.row(place) for place, digest in enumerate(made)}
+        self._kept.put(fresh)
+        return found | fresh
+
+
+def _distance(one: Probed, other: Probed) -> int | None:
+    if one.words is None or other.words is None:
+        return None
+    return int(np.bitwise_count(one.words ^ other.words).sum())
+
+
+def _ratio(one: int, other: int) -> float:
+    """Return the smaller size divided by the larger; 0 where both are 0."""
+    return min(one, other) / max(one, other, 1)
+
+
+def check_verifiable(state: State) -> None:
+    """Raise NotFound where a store keeps neither texts nor sketches."""
+    if not state.settings.text_kept and not state.channels.minhash:
+        raise NotFound(
+            "this store keeps neither texts nor sketches to verify candidates by; ingest into "
+            "a store that keeps texts (`simstore init` without --no-text)"
+        )

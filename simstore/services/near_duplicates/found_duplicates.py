@@ -1,0 +1,115 @@
+"""Write what a batch tells of duplicates: those found, those stored after all, and orphans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simstore.model import Duplicate
+from simstore.services.arriving.decisions import Decisions
+from simstore.services.arriving.history import claim
+from simstore.services.arriving.prepare import PreparedBatch
+from simstore.services.near_duplicates.duplicates import as_duplicate, orphan
+from simstore.services.near_duplicates.screen import Screen
+from simstore.storage import documents, duplicates
+from simstore.storage.duplicates import DuplicateRow, LetGo
+from simstore.storage.engine import Connection
+from simstore.storage.history import Times
+
+
+def let_go(connection: Connection, batch: PreparedBatch, decisions: Decisions) -> LetGo:
+    """Forget what keys were that have another text now, and what duplicated their old one.
+
+    To be called before the documents of a batch are written, and before those that left go.
+    """
+    if not decisions.renewed or not duplicates.are_there(connection):
+        return LetGo([], {})
+    screen = decisions.screen
+    told_of = decisions.renewed
+    if screen is not None:
+        told_of = told_of & screen.known.keys() - {batch.keys[place] for place in screen.again}
+    duplicates.drop_many(connection, sorted(told_of))
+    changed = [
+        stored.document_id
+        for key in sorted(decisions.renewed)
+        if (final := decisions.finals.get(key)) and (stored := final.stored)
+    ]
+    return orphan(connection, changed)
+
+
+def write_found(
+    connection: Connection,
+    batch: PreparedBatch,
+    screen: Screen | None,
+    ids: Mapping[bytes, int],
+    *,
+    run_id: int,
+    seen_at: int,
+) -> tuple[Duplicate, ...]:
+    """Write the duplicates that were found in a batch, after its documents; return them in order.
+
+    Args:
+        connection: A writer.
+        batch: The documents.
+        screen: What was found; None: nothing was looked for.
+        ids: Document of each key that is stored.
+        run_id: The ingest run.
+        seen_at: The time, for documents without a date of their own.
+    """
+    if screen is None or not (screen.found or screen.again):
+        return ()
+    times = [seen_at if one.seen_at is None else one.seen_at for one in batch.documents]
+    since = [claim(one, time)[0] for one, time in zip(batch.documents, times, strict=True)]
+    duplicates.touch_many(
+        connection,
+        [(batch.keys[place], since[place], times[place]) for place in sorted(screen.again)],
+    )
+    rows = _rows(connection, batch, screen, ids, since, times, run_id)
+    duplicates.put_many(connection, [rows[place] for place in sorted(screen.found)])
+    return tuple(as_duplicate(rows[place]) for place in sorted(rows))
+
+
+def _rows(
+    connection: Connection,
+    batch: PreparedBatch,
+    screen: Screen,
+    ids: Mapping[bytes, int],
+    since: list[int],
+    times: list[int],
+    run_id: int,
+) -> dict[int, DuplicateRow]:
+    """Return the rows of the duplicates of a batch by their places."""
+    originals = {one.document_id for one in screen.found.values() if one.document_id is not None}
+    # Some may have left since.
+    key_of = {number: batch.keys[place] for place, number in screen.stored_ids.items()}
+    key_of |= documents.keys_of(connection, sorted(originals - key_of.keys()))
+    rows = {place: screen.known[batch.keys[place]] for place in screen.again}
+    for place, one in screen.found.items():
+        key = batch.keys[place]
+        # What is known of the key: as a duplicate, as a document that is stored or leaves.
+        earlier: list[DuplicateRow | Times] = []
+        if key in screen.known:
+            earlier.append(screen.known[key])
+        if key in screen.stored:
+            earlier.append(screen.stored[key].times)
+        if one.place is not None:
+            original_key = batch.keys[one.place]
+            original_id = ids[original_key]
+        else:
+            original_id = one.document_id or 0
+            original_key = key_of[original_id]
+        is_orphan = place in screen.orphans
+        rows[place] = DuplicateRow(
+            key,
+            batch.digests[place],
+            "orphaned" if is_orphan else "skipped" if screen.skips else "flagged",
+            None if screen.skips else ids[key],
+            None if is_orphan else original_id,
+            original_key,
+            one.distance,
+            one.resemblance,
+            one.basis,
+            run_id,
+            min([since[place], *(one.first_seen for one in earlier)]),
+            max([times[place], *(one.last_seen for one in earlier)]),
+        )
+    return rows

@@ -1,0 +1,1 @@
+"""Passages: the index of anchors, and papers checked against it."""

@@ -1,0 +1,262 @@
+"""Check papers: which of their passages are in stored documents, and where there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from fnmatch import translate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
+from simstore.search import alignment
+from simstore.search.known_units import KnownUnits
+from simstore.services.opened import OpenStore
+from simstore.services.passages.check_index import PassageIndex, StoredPassages
+from simstore.services.passages.checked_paper import UnitCopy, judge
+from simstore.services.passages.checked_text import PaperUnits, paper_units
+from simstore.services.passages.copies import CopyFinder, FindOptions, FoundCopy
+from simstore.services.passages.copies_by_place import copies_by_place
+from simstore.services.passages.near_copies import aligned_passages, named_passages
+from simstore.services.passages.passage_lookup import NearPassages
+from simstore.text.decoding import encode
+from simstore.text.passages import Span
+
+
+def check_options(options: CheckOptions) -> None:
+    """Raise where options contradict each other.
+
+    Raises:
+        InvalidParameter: They do, or one is out of its range.
+        MissingExtra: rapidfuzz is not installed.
+    """
+    if not 0 < options.moderate <= options.high <= 1:
+        raise InvalidParameter(
+            f"moderate {options.moderate} and high {options.high}: both above 0, at most 1, "
+            "and moderate at most high"
+        )
+    for name in ("min_words", "min_characters"):
+        least = getattr(options, name)
+        if least is not None and least < 1:
+            raise InvalidParameter(f"{name.replace('_', ' ')} {least}: it must be at least 1")
+    if options.by not in ("sentences", "window"):
+        raise InvalidParameter(f"passages by {options.by!r}: choose sentences or window")
+    if options.window < 1:
+        raise InvalidParameter(f"window {options.window}: it must be at least 1 character")
+    for channel in options.channels:
+        if channel not in ("anchors", "simhash"):
+            raise InvalidParameter(f"channel {channel!r}: choose anchors or simhash")
+    alignment.check_installed()
+
+
+class PaperChecker:
+    """Checks papers against a passage index, in one snapshot of a store."""
+
+    def __init__(self, index: PassageIndex, options: CheckOptions) -> None:
+        check_options(options)
+        self._index = index
+        self._options = options
+        self._patterns = [
+            re.compile(translate(pattern).encode("utf-8", "surrogateescape"), re.DOTALL)
+            for pattern in options.exclude
+        ]
+        self._roles: dict[int, tuple[bytes, bool]] = {}
+
+    def check(self, paper: Document) -> CheckedPaper:
+        """Return what was found in a paper."""
+        options, index = self._options, self._index
+        made = paper_units(paper.text, index.normalization, index.winnowing)
+        asked = FindOptions(
+            options.moderate,
+            self._weights(made),
+            lambda numbers: self._chosen(numbers, paper.key, excluded=True),
+            lambda numbers: self._chosen(numbers, paper.key, excluded=False),
+            options.fast,
+        )
+        near, spans = self._near(paper.text)
+        if index.text_kept:
+            copies = CopyFinder(made, index, asked).find()
+            if near is not None:
+                copies = with_others(copies, aligned_passages(made, index, near, spans, asked))
+            found = [self._told(made, copy) for copy in _merged(copies)]
+        else:
+            placed = copies_by_place(made, index, asked)
+            if near is not None:
+                placed += named_passages(near, spans, asked)
+            found = [self._named(each) for each in placed]
+        titles = index.titles(sorted({each.copy.source_document_id for each in found}))
+        judged = judge(paper.text, made.units, found, titles, options)
+        return CheckedPaper(
+            paper.key,
+            paper.title,
+            paper.text,
+            judged.passages,
+            judged.copies,
+            judged.sources,
+            judged.totals,
+            self._method(),
+            self._guarantee(),
+            "text" if index.text_kept else "positions",
+            options.high,
+            options.moderate,
+        )
+
+    def _near(self, text: str) -> tuple[NearPassages | None, list[Span]]:
+        """Return the near passages by their fingerprints, where asked, and the paper's passages."""
+        if "simhash" not in self._options.channels:
+            return None, []
+        spans = self._index.spans(text)
+        return self._index.near(text, spans), [(a, b) for a, b in spans.tolist()]
+
+    def _weights(self, made: PaperUnits) -> NDArray[np.float64]:
+        winnowing, options = self._index.winnowing, self._options
+        words = options.min_words or winnowing.run_words
+        characters = options.min_characters or winnowing.run_characters
+        return np.where(made.units.spaced, 1 / words, 1 / characters)
+
+    def _chosen(
+        self, numbers: NDArray[np.int64], own_key: str, *, excluded: bool
+    ) -> NDArray[np.bool_]:
+        """Return which documents may be sources; excluded ones too where asked."""
+        distinct, inverse = np.unique(numbers, return_inverse=True)
+        unknown = [n for n in distinct.tolist() if n not in self._roles]
+        for number, key in self._index.keys(unknown).items():
+            key = bytes(key)
+            is_excluded = any(pattern.match(key) for pattern in self._patterns)
+            self._roles[number] = key, is_excluded
+        own = None if self._options.include_self or not own_key else encode(own_key)
+        chosen = np.zeros(len(distinct), bool)
+        for place, number in enumerate(distinct.tolist()):
+            if number in self._roles:
+                key, is_excluded = self._roles[number]
+                chosen[place] = key != own and (excluded or not is_excluded)
+        return chosen[inverse.reshape(-1)]
+
+    def _told(self, made: PaperUnits, found: tuple[FoundCopy, float]) -> UnitCopy:
+        copy, similarity = found
+        stretch, source = copy.stretch, copy.source
+        starts, ends = made.units.starts, made.units.ends
+        blocks = np.array(stretch.blocks, np.int64)
+        lasts = blocks[:, :2] + blocks[:, 2:] - 1
+        spans = np.stack(
+            (
+                starts[blocks[:, 0]],
+                ends[lasts[:, 0]],
+                source.starts[blocks[:, 1]] + source.offset,
+                source.ends[lasts[:, 1]] + source.offset,
+            ),
+            axis=1,
+        ).tolist()
+        first, end = spans[0][2], spans[-1][3]
+        key, excluded = self._roles[source.document_id]
+        return UnitCopy(
+            Copy(
+                spans[0][0],
+                spans[-1][1],
+                key.decode("utf-8", "surrogateescape"),
+                source.document_id,
+                first,
+                end,
+                similarity,
+                "text",
+                tuple(map(tuple, spans)),
+                source.text[first - source.offset : end - source.offset],
+            ),
+            stretch.blocks,
+            excluded,
+        )
+
+    def _named(self, found: UnitCopy) -> UnitCopy:
+        """Return a copy with the key of its source."""
+        key, excluded = self._roles[found.copy.source_document_id]
+        named = replace(found.copy, source_key=key.decode("utf-8", "surrogateescape"))
+        return replace(found, copy=named, excluded=excluded)
+
+    def _method(self) -> str:
+        winnowing = self._index.winnowing
+        by = (
+            "the texts of all sources found were aligned"
+            if self._index.text_kept
+            else "the store keeps no texts: only the places of common anchors were compared"
+        )
+        return (
+            f"Winnowed anchors of {winnowing.gram_words} words or {winnowing.gram_characters} "
+            f"characters of scripts without blanks; {by}."
+        )
+
+    def _guarantee(self) -> str:
+        winnowing = self._index.winnowing
+        words, characters = winnowing.run_words, winnowing.run_characters
+        if not self._index.text_kept:
+            # The first and the last anchor of a run may leave out w - 1 = t - k units at its ends.
+            words += 2 * (words - winnowing.gram_words)
+            characters += 2 * (characters - winnowing.gram_characters)
+        return (
+            f"Of every run of at least {words} words, or {characters} characters of scripts "
+            "without blanks, that is the same in a stored document, at least one source is named."
+        )
+
+
+def check_papers(
+    opened: OpenStore,
+    papers: Iterable[Document | Rejection],
+    options: CheckOptions,
+) -> Iterator[CheckedPaper | Rejection]:
+    """Yield what was found in each paper, in their order; what could not be read passes through.
+
+    All papers are checked in one snapshot.
+
+    Raises:
+        InvalidParameter: The options contradict each other.
+        MissingExtra: rapidfuzz is not installed.
+        NotFound: The store has no passage index.
+    """
+    check_options(options)
+    with opened.database.read() as connection:
+        index = StoredPassages(opened, connection, opened.state(connection))
+        checker = PaperChecker(index, options)
+        for paper in papers:
+            yield paper if isinstance(paper, Rejection) else checker.check(paper)
+
+
+def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:
+    """Return copies, and of others those that have units of the paper that none before has."""
+    known: dict[int, KnownUnits] = {}
+    for copy in copies:
+        of_source = known.setdefault(copy.source.document_id, KnownUnits(set(), set()))
+        of_source.add(copy.stretch)
+    found = list(copies)
+    for copy in others:
+        of_source = known.setdefault(copy.source.document_id, KnownUnits(set(), set()))
+        found += [FoundCopy(copy.source, stretch) for stretch in of_source.new([copy.stretch])]
+    return found
+
+
+def _merged(found: Sequence[FoundCopy]) -> list[tuple[FoundCopy, float]]:
+    """Merge stretches of one source that adjoin in both texts; the higher similarity is kept."""
+    ordered = sorted(
+        found,
+        key=lambda copy: (
+            copy.source.document_id,
+            copy.stretch.paper_first,
+            copy.stretch.source_first,
+        ),
+    )
+    merged: list[tuple[FoundCopy, float]] = []
+    for copy in ordered:
+        similarity = copy.stretch.similarity
+        if merged:
+            before, best = merged[-1]
+            if (
+                before.source is copy.source
+                and before.stretch.paper_end == copy.stretch.paper_first
+                and before.stretch.source_end == copy.stretch.source_first
+            ):
+                stretch = alignment.Stretch(before.stretch.blocks + copy.stretch.blocks)
+                merged[-1] = FoundCopy(copy.source, stretch), max(best, similarity)
+                continue
+        merged.append((copy, similarity))
+    return merged

@@ -1,0 +1,1 @@
+"""Upkeep: new stores, backups, packing, generations, and checks of every invariant."""

@@ -1,0 +1,239 @@
+"""Make, back up, compact and upgrade a store."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from simstore import __version__
+from simstore.errors import (
+    Conflict,
+    CorruptStore,
+    InvalidParameter,
+    StorageError,
+    StoreExists,
+    printable,
+)
+from simstore.fingerprint.channels import Channels, Sketching
+from simstore.fingerprint.minhash import BandLayout
+from simstore.fingerprint.scheme import Scheme
+from simstore.model import Policy
+from simstore.services.opened import OpenStore, State, missing_channel, now
+from simstore.services.passages import passage_index
+from simstore.services.upkeep import pack_fingerprints
+from simstore.services.upkeep.pack import pack_tail
+from simstore.services.upkeep.refresh import Progress, drop_retired, freeze
+from simstore.storage import (
+    copies,
+    deltas,
+    generations,
+    migrate,
+    runs,
+    segment_pages,
+    vocabularies,
+)
+from simstore.storage.engine import Database
+from simstore.storage.generations import Settings
+from simstore.storage.translate import translated_files
+
+# Records of a document, other than the one it was taken from, that a compaction leaves: enough that
+# the latest sources can be read again without an update.
+MOST_SEEN_RECORDS = 8
+
+
+def create_store(
+    database: Database,
+    scheme: Scheme,
+    *,
+    channels: Channels | None = None,
+    policy: Policy = "live",
+    text_kept: bool = True,
+    vocabulary_recorded: bool = True,
+) -> None:
+    """Make a new store, all or nothing: a file gets its name when it is complete.
+
+    Args:
+        database: Where.
+        scheme: The scheme.
+        channels: None: both, with the scheme's normalization.
+        policy: Whether each ingest refreshes a corpus-dependent scheme.
+        text_kept: Keep the texts.
+        vocabulary_recorded: Count the features of all documents.
+
+    Raises:
+        StoreExists: There is something at this place already.
+        InvalidParameter: The scheme needs the vocabulary or the channel that was switched off.
+    """
+    if channels is None:
+        channels = Channels(sketching=Sketching(scheme.normalization))
+    check_channels(scheme, channels)
+    if scheme.depends_on_corpus and not vocabulary_recorded:
+        raise InvalidParameter(
+            f"scheme {scheme.label} depends on the vocabulary; leave out --no-vocabulary"
+        )
+    settings = Settings(policy, text_kept, vocabulary_recorded, 0)
+    if database.path is None:
+        with database.read() as connection:
+            if migrate.revision(connection) is not None:
+                raise StoreExists(database.label)
+        _fill(database, scheme, channels, settings)
+        return
+    if os.path.lexists(database.path):
+        raise StoreExists(database.label)
+    if not database.path.absolute().parent.is_dir():
+        raise StorageError(f"{database.label}: its folder does not exist; make it first")
+    with translated_files(str(database.path)):
+        draft_path = copies.draft_beside(database.path)
+        draft = Database(draft_path)
+        draft.label = database.label  # what a message names
+        try:
+            migrate.prepare_new_file(draft)
+            _fill(draft, scheme, channels, settings)
+            migrate.settle_new_file(draft)
+            migrate.publish(draft_path, database.path)
+        finally:
+            draft.close()
+            copies.delete_file(draft_path)
+
+
+def check_channels(scheme: Scheme, channels: Channels) -> None:
+    """Raise InvalidParameter where a scheme cannot go without the channel that is switched off."""
+    if scheme.depends_on_corpus and not channels.simhash:
+        raise InvalidParameter(
+            f"scheme {scheme.label} is one for fingerprints; give it the channel simhash"
+        )
+
+
+def _fill(database: Database, scheme: Scheme, channels: Channels, settings: Settings) -> None:
+    with database.write() as connection:
+        migrate.create_tables(connection)
+        generations.create_settings(connection, settings, now(), __version__)
+        scheme_id = generations.add_scheme(
+            connection, scheme.record(), channels.record(), "standing", now()
+        )
+        if channels.simhash and not scheme.depends_on_corpus:
+            row = freeze(connection, State(settings, scheme_id, scheme, None, channels))
+            generations.set_generation_status(connection, row.generation_id, "standing", now())
+
+
+def backup(
+    opened: OpenStore,
+    target: Path,
+    *,
+    replace: bool = False,
+    on_progress: Progress | None = None,
+) -> int:
+    """Copy the store while others use it, check the copy; return its size in bytes.
+
+    Raises:
+        StoreExists: There is something at ``target`` and ``replace`` is not set.
+        CorruptStore: The copy does not hold together.
+    """
+    database = opened.database
+    if database.path is None:
+        raise InvalidParameter("backup copies SQLite stores; use your server's own tools")
+    if target.exists():
+        if target.samefile(database.path):
+            raise InvalidParameter(
+                f"{printable(str(target))} is the store itself; name another file"
+            )
+        if not replace:
+            raise StoreExists(str(target))
+    if not target.absolute().parent.is_dir():
+        raise StorageError(f"{printable(str(target))}: its folder does not exist; make it first")
+    with translated_files(str(target)):
+        draft = copies.draft_beside(target)
+        try:
+            copies.copy(database, draft, on_progress)
+            problem = copies.check(draft)
+            if problem is not None:
+                raise CorruptStore(str(draft), f"the backup is not sound ({problem})")
+            if replace:
+                migrate.replace_file(draft, target)
+            else:
+                migrate.publish(draft, target)
+        finally:
+            copies.delete_file(draft)
+    return target.stat().st_size
+
+
+def compact(
+    opened: OpenStore, layout: BandLayout | None = None, on_progress: Progress | None = None
+) -> tuple[int, int]:
+    """Pack the sketches, give unused space back; return the file's bytes before and after.
+
+    Terms that no document has any more are forgotten, where nothing names them by number; of the
+    records that are older than a document's present version, the latest are remembered.
+
+    Raises:
+        InvalidParameter: A layout is given and the store keeps no sketches.
+        Conflict: A layout is given, and another process packs, or a reindex is under way.
+    """
+    database = opened.database
+    before = database.file_bytes()
+    with database.read() as connection:
+        state = opened.state(connection)
+    if layout is not None and not state.channels.minhash:
+        raise missing_channel(state, "minhash")
+    if not pack_tail(opened, layout, on_progress) and layout is not None:
+        raise Conflict("another process packs the sketches, or reindexes; try again when it has")
+    drop_retired(opened)
+    passage_index.compact(opened)
+    with opened.write() as connection:
+        state = opened.state(connection)
+        deltas.merge(connection, state.scheme_id)
+        if not state.keeps_counts:
+            vocabularies.drop_unused(connection, state.scheme_id)
+        runs.drop_old_seen(connection, MOST_SEEN_RECORDS)
+    copies.vacuum(database)
+    return before, database.file_bytes()
+
+
+def pack(
+    opened: OpenStore,
+    *,
+    fingerprints: bool = True,
+    bands: bool = True,
+    on_progress: Progress | None = None,
+) -> int:
+    """Put fingerprints and sketches into pages; return how many fingerprints were packed.
+
+    Raises:
+        InvalidParameter: Fingerprints alone are asked for, and those of this length have no pages.
+        Conflict: Another process packs the sketches, or a reindex is under way.
+    """
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+    if fingerprints and not bands:
+        pack_fingerprints.check_packable(state)
+    packed = 0
+    if fingerprints and segment_pages.is_packable(state.scheme.bits):
+        packed = pack_fingerprints.pack(opened, on_progress)
+    if bands and not pack_tail(opened, None, on_progress):
+        raise Conflict("another process packs the sketches, or reindexes; try again when it has")
+    return packed
+
+
+def upgrade(database: Database) -> tuple[str, str, Path | None]:
+    """Bring an older store to the present schema, after a backup.
+
+    All migrations are one transaction: a kill leaves the old store or the new one.
+
+    Returns:
+        The revision before and after, and the backup; None where nothing was to be done.
+
+    Raises:
+        NotAStore: There is no store of ours.
+        SchemaTooNew: A newer simstore made it.
+    """
+    database.check_exists()
+    with database.read() as connection:
+        before = migrate.known_revision(connection, database.label)
+    if before == migrate.HEAD:
+        return before, before, None
+    kept = None
+    if database.given is not None:
+        kept = database.given.with_name(f"{database.given.name}.{before}.backup")
+        backup(OpenStore(database), kept, replace=True)
+    migrate.upgrade(database)
+    return before, migrate.HEAD, kept

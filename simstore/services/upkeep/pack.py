@@ -1,0 +1,183 @@
+"""Pack: the sketches of the tail into pages by their bands.
+
+All sketches are packed anew beside the standing layout, a band a transaction, and one switch
+follows. A killed pack leaves a layout under construction, which the next one drops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import CorruptStore
+from simstore.fingerprint.channels import unpack_sketches
+from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.search.bands import key_bits, pages
+from simstore.services.opened import OpenStore, now
+from simstore.services.upkeep import pack_fingerprints
+from simstore.storage import generations, sketches
+from simstore.storage.engine import Connection
+from simstore.storage.sketches import LayoutRow
+
+# A tail is packed when it is longer than this, and than an eighth of what is packed: so each
+# sketch is packed a bounded number of times, however large the store grows.
+LONG_TAIL = 65_536
+_TAIL_SHARE = 8
+# Pages hold the numbers of sketches that are gone until they are made anew: where one in so many
+# is gone.
+_GONE_SHARE = 20
+_DROP_PAGES = 20_000
+# Bytes of band hashes that are held at a time.
+_HELD_BYTES = 96 << 20
+
+Progress = Callable[[int, int], None]
+
+
+def pack_long_tail(opened: OpenStore) -> bool:
+    """Pack fingerprints, and sketches, where their tail is long; return whether one was."""
+    fingerprints_packed = pack_fingerprints.pack_long_tail(opened)
+    return _pack_long_sketch_tail(opened) or fingerprints_packed
+
+
+def _pack_long_sketch_tail(opened: OpenStore) -> bool:
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        if not state.channels.minhash:
+            return False
+        standing = sketches.layout(connection, state.scheme_id)
+        packed_to = standing.packed_to if standing else 0
+        packed_count = standing.packed_count if standing else 0
+        tail = sketches.count(connection, state.scheme_id, packed_to)
+    if tail <= max(LONG_TAIL, packed_count // _TAIL_SHARE):
+        return False
+    return pack(opened)
+
+
+def pack_tail(
+    opened: OpenStore, layout: BandLayout | None = None, on_progress: Progress | None = None
+) -> bool:
+    """Pack where there is a tail, the layout is another than asked for, or many sketches are gone.
+
+    Returns:
+        False where another process packs or has changed the scheme meanwhile.
+    """
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        standing = sketches.layout(connection, state.scheme_id)
+        packed_to = standing.packed_to if standing else 0
+        tail = sketches.count(connection, state.scheme_id, packed_to)
+        packed_count = standing.packed_count if standing else 0
+        gone = packed_count - (sketches.count(connection, state.scheme_id) - tail)
+    other = layout is not None and (standing is None or standing.layout != layout)
+    many_gone = gone * _GONE_SHARE > packed_count
+    if not state.channels.minhash or not (tail or other or many_gone):
+        return True
+    return pack(opened, layout, on_progress)
+
+
+def pack(
+    opened: OpenStore, layout: BandLayout | None = None, on_progress: Progress | None = None
+) -> bool:
+    """Pack all sketches, by this layout from now on.
+
+    Returns:
+        False where another process packs or has changed the scheme meanwhile.
+
+    Args:
+        opened: The store.
+        layout: The bands; None: those of the store.
+        on_progress: Called with bands done and bands in all.
+    """
+    with opened.write() as connection:
+        state = opened.state(connection)
+        if not state.channels.minhash:
+            return True
+        if layout is not None:
+            # The new scheme would not learn of it.
+            generations.refuse_during_reindex(connection)
+        scheme_id = state.scheme_id
+        standing = sketches.layout(connection, scheme_id)
+        chosen = layout or (standing.layout if standing else state.channels.layout)
+        sketches.set_layout_status(connection, scheme_id, "building", "retired")
+        count = sketches.count(connection, scheme_id)
+        building = sketches.add_layout(
+            connection,
+            scheme_id,
+            chosen,
+            key_bits=key_bits(count),
+            packed_to=sketches.last_number(connection, scheme_id),
+            packed_count=count,
+            created_at=now(),
+        )
+    together = max(_HELD_BYTES // (8 * max(count, 1)), 1)
+    for first in range(0, chosen.bands, together):
+        end = min(first + together, chosen.bands)
+        numbers, hashes = _bands(opened, scheme_id, building, first, end)
+        for place in range(first, end):
+            with opened.write() as connection:
+                if not _is_building(connection, scheme_id, building):
+                    return False
+                made = pages(hashes[:, place - first], numbers, place, building.key_bits)
+                sketches.put_pages(connection, building.layout_id, made)
+            if on_progress is not None:
+                on_progress(place + 1, chosen.bands)
+    with opened.write() as connection:
+        if not _is_building(connection, scheme_id, building):
+            return False
+        sketches.set_layout_status(connection, scheme_id, "standing", "retired")
+        sketches.set_layout_status(connection, scheme_id, "building", "standing")
+        if chosen != state.channels.layout:
+            # Those of the scheme that was packed: it still stands.
+            record = replace(state.channels, layout=chosen).record()
+            generations.set_channels(connection, scheme_id, record)
+            opened.forget_schemes()
+    drop_retired_pages(opened)
+    return True
+
+
+def _bands(
+    opened: OpenStore, scheme_id: int, building: LayoutRow, first: int, end: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the numbers of the sketches to pack, and their hashes of some bands."""
+    # A row for each sketch, less those that are empty, or have gone since they were counted.
+    numbers = np.empty(building.packed_count, np.int64)
+    hashes = np.empty((building.packed_count, end - first), np.uint64)
+    filled = 0
+    with opened.database.read() as connection:
+        for some, packed in sketches.read_after(connection, scheme_id, 0, building.packed_to):
+            try:
+                values = unpack_sketches(packed)
+            except ValueError as error:
+                raise CorruptStore(opened.database.label, str(error)) from error
+            part = slice(filled, filled + len(some))
+            filled = part.stop
+            numbers[part] = some
+            # The hash of a band does not depend on its place.
+            rows = building.layout.rows
+            hashes[part] = band_values(
+                values[:, first * rows : end * rows], BandLayout(end - first, rows)
+            )
+    return numbers[:filled], hashes[:filled]
+
+
+def _is_building(connection: Connection, scheme_id: int, building: LayoutRow) -> bool:
+    """Return whether the layout is still to be made, and its scheme stands."""
+    found = sketches.layout(connection, scheme_id, "building")
+    standing = generations.scheme_with_status(connection, "standing")
+    return (
+        found is not None
+        and found.layout_id == building.layout_id
+        and standing is not None
+        and standing[0] == scheme_id
+    )
+
+
+def drop_retired_pages(opened: OpenStore) -> None:
+    """Delete the pages of retired layouts, in short transactions."""
+    while True:
+        with opened.write() as connection:
+            if not sketches.drop_retired_pages(connection, _DROP_PAGES):
+                return

@@ -1,0 +1,221 @@
+"""Generations: a new vocabulary frozen, all fingerprints made anew beside the old, one switch.
+
+Several processes may refresh at once: each takes the next documents that have no fingerprint in
+the generation under construction, in a transaction of its own, until none is left. A process that
+is killed leaves a generation under construction, which the next refresh goes on with where it is
+still up to date, and drops otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simstore.fingerprint.simhash import to_integers
+from simstore.fingerprint.vocabulary import rank_features
+from simstore.model import RefreshSummary
+from simstore.services import counting, standing
+from simstore.services.opened import OpenStore, State, now
+from simstore.services.upkeep import pack_fingerprints
+from simstore.services.upkeep.pack import drop_retired_pages
+from simstore.storage import (
+    deltas,
+    documents,
+    fingerprints,
+    frequencies,
+    generations,
+    sketches,
+    vocabularies,
+)
+from simstore.storage.engine import Connection
+from simstore.storage.generations import GenerationRow
+
+# Documents a transaction: long enough to be fast, short enough not to keep other writers waiting.
+BATCH_DOCUMENTS = 2_000
+_DROP_ROWS = 20_000
+
+Progress = Callable[[int, int], None]
+
+
+def refresh(
+    opened: OpenStore, *, force: bool = False, on_progress: Progress | None = None
+) -> RefreshSummary:
+    """Make the standing generation cover every document and the present vocabulary.
+
+    Args:
+        opened: The store.
+        force: Build a new generation even where the standing one is up to date.
+        on_progress: Called with documents done and documents in all.
+
+    Raises:
+        ReindexInProgress: The store is between two schemes.
+    """
+    switched = False
+    while True:
+        with opened.write() as connection:
+            generations.refuse_during_reindex(connection)
+            state = opened.state(connection)
+            if not state.scheme.depends_on_corpus or (state.is_fresh and not force):
+                # A corpus-independent scheme has nothing to refresh; missing links are mended.
+                missing = _missing(connection, state)
+                if not missing or state.generation is None:
+                    break
+                building = state.generation
+            else:
+                building = _begin(connection, state)
+        if not _build(opened, building, on_progress):
+            continue
+        with opened.write() as connection:
+            state = opened.state(connection)
+            if building.status == "building":
+                found = generations.generation_with_status(connection, "building")
+                if found is None or found.generation_id != building.generation_id:
+                    continue
+                if _missing_in(connection, state, building.generation_id):
+                    continue
+                _switch(connection, state, building)
+                switched = True
+        # Documents that others committed meanwhile are theirs to refresh.
+        break
+    drop_retired(opened)
+    pack_fingerprints.pack_long_tail(opened)
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        standing = state.generation
+        held = 0
+        if standing is not None:
+            held = fingerprints.link_count(connection, state.scheme.bits, standing.generation_id)
+    return RefreshSummary(standing.generation_id if standing else None, held, switched)
+
+
+def _missing(connection: Connection, state: State) -> bool:
+    if state.generation is None:
+        return False
+    return _missing_in(connection, state, state.generation.generation_id)
+
+
+def _missing_in(connection: Connection, state: State, generation_id: int) -> bool:
+    return bool(
+        fingerprints.unlinked_documents(connection, state.scheme.bits, generation_id, limit=1)
+    )
+
+
+def _begin(connection: Connection, state: State) -> GenerationRow:
+    """Return the generation under construction, or freeze the vocabulary for a new one."""
+    found = generations.generation_with_status(connection, "building")
+    if found is not None:
+        if found.basis == state.settings.changes and found.scheme_id == state.scheme_id:
+            return found
+        generations.set_generation_status(connection, found.generation_id, "retired")
+    return freeze(connection, state)
+
+
+def freeze(connection: Connection, state: State) -> GenerationRow:
+    """Begin a generation with the vocabulary as it is now."""
+    deltas.merge(connection, state.scheme_id)
+    generation_id = generations.add_generation(
+        connection, state.scheme_id, "building", state.settings.changes, now()
+    )
+    if state.scheme.corpus == "ranks":
+        vocabularies.put_ranks(connection, generation_id, present_ranks(connection, state))
+    elif state.scheme.corpus == "frequencies":
+        frequencies.put(connection, generation_id, frequencies.present(connection, state.scheme_id))
+    return GenerationRow(generation_id, state.scheme_id, "building", state.settings.changes)
+
+
+def present_ranks(connection: Connection, state: State) -> list[tuple[int, int]]:
+    """Return the ranks that the present vocabulary gives: (feature number, total count)."""
+    size = state.scheme.ranked_features
+    if not size:
+        return []
+    frequent = vocabularies.most_frequent(connection, state.scheme_id, size)
+    return rank_features(((term, number, total) for term, number, _, total in frequent), size)
+
+
+def _build(opened: OpenStore, building: GenerationRow, on_progress: Progress | None) -> bool:
+    """Give every document a fingerprint in a generation; return False where it has vanished."""
+    after = 0
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        bits, number = state.scheme.bits, building.generation_id
+        if building.status == "building":
+            after = fingerprints.last_linked_document(connection, bits, number)
+        done = fingerprints.link_count(connection, bits, number)
+        total = documents.count(connection)
+    while True:
+        with opened.write() as connection:
+            state = opened.state(connection)
+            found = generations.generation_with_status(connection, building.status)
+            if found is None or found.generation_id != number:
+                return False
+            batch = fingerprints.unlinked_documents(
+                connection, bits, number, BATCH_DOCUMENTS, after
+            )
+            if not batch and after:
+                # Documents before it may have changed meanwhile.
+                after = 0
+                continue
+            if not batch:
+                return True
+            link_batch(opened, connection, state, number, batch)
+            after = batch[-1]
+        done += len(batch)
+        if on_progress is not None:
+            on_progress(min(done, total), total)
+
+
+def link_batch(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    generation_id: int,
+    document_ids: list[int],
+) -> None:
+    """Compute the fingerprints of stored documents in a generation, and store them."""
+    if state.scheme.depends_on_corpus:
+        rows = counting.feature_rows(opened, connection, state, document_ids)
+        words = standing.row_fingerprints(
+            connection,
+            state.scheme,
+            [rows[document_id] for document_id in document_ids],
+            standing.of_generation(opened, connection, state, generation_id),
+        )
+    else:
+        texts = counting.whole_texts(opened, connection, document_ids)
+        words = state.scheme.fingerprints(counting.count_stored(connection, state.scheme, texts))
+    fingerprints.link_many(
+        connection,
+        state.scheme.bits,
+        generation_id,
+        dict(zip(document_ids, to_integers(words), strict=True)),
+    )
+
+
+def _switch(connection: Connection, state: State, building: GenerationRow) -> None:
+    if state.generation is not None:
+        generations.set_generation_status(connection, state.generation.generation_id, "retired")
+    generations.set_generation_status(connection, building.generation_id, "standing", now())
+
+
+def drop_retired(opened: OpenStore) -> None:
+    """Delete the rows of retired generations and schemes, in short transactions."""
+    opened.forget_terms()
+    while True:
+        with opened.write() as connection:
+            retired = generations.generations(connection, ("retired",))
+            if not retired:
+                break
+            number = retired[0].generation_id
+            if not fingerprints.drop_generation_rows(connection, number, _DROP_ROWS):
+                generations.delete_generation(connection, number)
+    with opened.write() as connection:
+        schemes = generations.scheme_ids(connection, "retired")
+    for scheme_id in schemes:
+        sketched = True
+        while sketched:
+            with opened.write() as connection:
+                sketched = sketches.drop_scheme_rows(connection, scheme_id, _DROP_ROWS)
+    drop_retired_pages(opened)
+    with opened.write() as connection:
+        for scheme_id in schemes:
+            vocabularies.drop_scheme(connection, scheme_id)
+            generations.delete_scheme(connection, scheme_id)
