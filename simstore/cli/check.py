@@ -18,6 +18,7 @@ from simstore.errors import printable
 if TYPE_CHECKING:
     from simstore.model import CheckedPaper, Rejection
     from simstore.reports.html_words import Language
+    from simstore.store import Store
 
 
 @click.command(
@@ -91,7 +92,8 @@ if TYPE_CHECKING:
     "--min-words",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Least words that a copy has in common with its source.  [default: those of the index, 8]",
+    help="Least words that a copy has in common with its source, of fewer than the "
+    "index's, not all are found.  [default: those of the index, 8]",
 )
 @click.option(
     "--min-characters",
@@ -134,13 +136,22 @@ def check(
         output = output or "report.html"
     if output not in (None, "-"):
         refuse_store(Path(str(output)))
+        _refuse_papers(Path(str(output)), papers)
     rejections: list[Rejection] = []
+    told_of: list[str] = []
     with open_store(read_only=True) as store, progress("check", in_bytes=True) as show:
         found = store.check_sources(papers, asked, read=read, on_progress=show)
-        blocks = _rendered(_kept(found, rejections), chosen, lang)
+        _warn_of_absent(store, asked.exclude)
+        blocks = _rendered(_counted(_kept(found, rejections), told_of), chosen, lang)
         if output not in (None, "-"):
-            write_file(Path(str(output)), b"".join(blocks))
-            log.info("%s: written", printable(str(output)))
+            data = b"".join(blocks)
+            if told_of:
+                write_file(Path(str(output)), data)
+                log.info("%s: written", printable(str(output)))
+            else:
+                log.warning(
+                    "%s: not written, as there is no paper to tell of", printable(str(output))
+                )
         elif chosen == "table":
             told = list(_kept(found, rejections))
         else:
@@ -161,6 +172,26 @@ def check(
         )
     if rejections:
         raise SystemExit(5)
+
+
+def _refuse_papers(output: Path, papers: Iterable[str]) -> None:
+    """Refuse to write over a paper."""
+    for paper in papers:
+        if output.exists() and Path(paper).exists() and output.samefile(paper):
+            raise click.UsageError(f"{output} is a paper that is checked; name another file")
+
+
+def _warn_of_absent(store: Store, keys: Iterable[str]) -> None:
+    """Warn of keys to be excluded that no document has; patterns may fit none."""
+    for key in keys:
+        if not set(key) & set("*?[") and key not in store:
+            log.warning("--exclude %s: no document has this key", printable(key) or "''")
+
+
+def _counted(papers: Iterable[CheckedPaper], told_of: list[str]) -> Iterator[CheckedPaper]:
+    for paper in papers:
+        told_of.append(paper.key)
+        yield paper
 
 
 def _format(output_format: str, output: str | None) -> str:

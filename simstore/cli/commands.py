@@ -55,6 +55,10 @@ class _Commands(click.Group):
             )
         except MemoryError:
             fail("out of memory; nothing committed is lost", 1)
+        except BrokenPipeError:
+            # Who reads the output has enough of it, as in `simstore list | head`.
+            drop_output()
+            return None
         except OSError as error:
             if error.errno not in NO_SPACE:
                 raise

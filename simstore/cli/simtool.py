@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -12,10 +11,6 @@ from simstore import __version__
 from simstore.cli.imports import uncollected
 from simstore.cli.output import fail, write_file
 from simstore.errors import SimstoreError
-
-# Of the GNU C library's malloc.h; mallopt(3).
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-_KEPT_BYTES = 1 << 30
 
 
 @click.command(
@@ -33,7 +28,6 @@ def main(features: int, bits: int) -> None:
 
     Prints the first sample's block.
     """
-    _keep_freed_memory()
     with uncollected():
         from simstore.reports.simtool import render
         from simstore.services.simtool import run
@@ -44,20 +38,6 @@ def main(features: int, bits: int) -> None:
         fail(str(error), error.exit_code)
     sys.stdout.buffer.write(b"".join(render(samples[:1])))
     sys.stdout.buffer.flush()
-
-
-def _keep_freed_memory() -> None:
-    """Let the C library keep what arrays give back, where it can.
-
-    The arrays of each block of a file take the place of those before. By default they are given
-    back to the system each time, and taken again page by page: a sixth of the processor time.
-    """
-    import ctypes
-
-    with suppress(OSError, AttributeError, TypeError):
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_TRIM_THRESHOLD, _KEPT_BYTES)
-        mallopt(_MMAP_THRESHOLD, _KEPT_BYTES)
 
 
 if __name__ == "__main__":

@@ -60,8 +60,8 @@ def _section(paper: CheckedPaper, words: dict[str, str], lang: Language) -> Sect
     return Section(
         title=title,
         facts=() if title == key_text(paper.key) else (key_text(paper.key),),
-        share=percent(totals.share),
-        share_width=round(1000 * totals.share),
+        share=percent(totals.share_without_excluded),
+        share_width=round(1000 * totals.share_without_excluded),
         tiles=_tiles(paper, words),
         chart=chart(
             [
@@ -91,7 +91,7 @@ def _section(paper: CheckedPaper, words: dict[str, str], lang: Language) -> Sect
         language="zh" if 3 * len(_HAN.findall(paper.text)) > len(paper.text) else "",
         high=paper.high,
         moderate=paper.moderate,
-        notices=(words["positions"],) if paper.verified_by == "positions" else (),
+        notices=_notices(paper, words),
     )
 
 
@@ -99,13 +99,23 @@ def _tiles(paper: CheckedPaper, words: dict[str, str]) -> tuple[Tile, ...]:
     totals = paper.totals
     shares = [
         (words["without_quotations"], totals.share_without_quotations),
-        (words["without_excluded"], totals.share_without_excluded),
+        (words["with_excluded"], totals.share),
         (words["largest"], totals.largest_source_share),
     ]
-    copied = words["characters_copied"].format(f"{totals.copied:,}")
+    copied = round(totals.share_without_excluded * totals.characters)
+    told = words["characters_copied"].format(f"{copied:,}")
     return (
         *(Tile(name, percent(share)) for name, share in shares),
-        Tile(words["characters"], f"{totals.characters:,}", copied),
+        Tile(words["characters"], f"{totals.characters:,}", told),
+    )
+
+
+def _notices(paper: CheckedPaper, words: dict[str, str]) -> tuple[str, ...]:
+    totals = paper.totals
+    excluded = totals.share_without_excluded < totals.share
+    return (
+        *((words["exclusions"],) if excluded else ()),
+        *((words["positions"],) if paper.verified_by == "positions" else ()),
     )
 
 

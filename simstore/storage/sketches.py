@@ -21,6 +21,12 @@ _READ = (
     "SELECT sketch_id, sketch FROM sketch WHERE scheme_id = ? AND sketch_id > ? "
     "AND sketch_id <= ? AND size > 0 ORDER BY sketch_id LIMIT ?"
 )
+# Pages that are read from the database at a time.
+_READ_PAGES = 10_000
+_PAGES = (
+    "SELECT page, postings FROM band_page WHERE layout_id = ? AND page >= ? AND page < ? "
+    "ORDER BY page LIMIT ?"
+)
 _LAYOUT = (
     "SELECT layout_id, bands, band_rows, key_bits, packed_to, packed_count FROM band_layout "
     "WHERE scheme_id = ? AND status = ? ORDER BY layout_id DESC LIMIT 1"
@@ -195,14 +201,9 @@ def pages_between(
     connection: Connection, layout_id: int, first: int, end: int
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the pages ``first <= page < end`` of a layout by ascending number."""
-    c = band_page.c
-    result = connection.execute(
-        select(c.page, c.postings)
-        .where(c.layout_id == layout_id, c.page >= first, c.page < end)
-        .order_by(c.page),
-        execution_options={"yield_per": 1_000},
-    )
-    yield from (tuple(row) for row in result)
+    while rows := fetch(connection, _PAGES, layout_id, first, end, _READ_PAGES):
+        yield from rows
+        first = rows[-1][0] + 1
 
 
 def drop_retired_pages(connection: Connection, limit: int) -> bool:

@@ -12,13 +12,15 @@ Span = tuple[int, int]
 # A quotation ends in its own paragraph; an opening mark without a closing one is none.
 _LONGEST = 4000
 _PAIRS = (("“", "”"), ("„", "“”"), ("«", "»"), ("»", "«"), ("「", "」"), ("『", "』"), ("＂", "＂"))
+_LETTER = "[0-9A-Za-z\u00c0-\u1fff]"
 _QUOTED = re.compile(
     "|".join(
         rf"{opening}(?:(?!\n\s*\n)[^{opening}{closing}]){{1,{_LONGEST}}}[{closing}]"
         for opening, closing in _PAIRS
     )
     # Straight marks are the same on both sides: they stand next to what they enclose.
-    + rf'|(?<!\w)"(?=\S)(?:(?!\n\s*\n)[^"]){{1,{_LONGEST}}}(?<=\S)"(?!\w)'
+    # Han characters stand beside them without a blank.
+    + rf'|(?<!{_LETTER})"(?=\S)(?:(?!\n\s*\n)[^"]){{1,{_LONGEST}}}(?<=\S)"(?!{_LETTER})'
 )
 _BLANK = "[ \\t\\r\\u00a0\\u3000]*"
 _NUMBER = rf"[#*]*{_BLANK}(?:(?:[\dIVX]+|[一二三四五六七八九十]+)[.)、． \t]{_BLANK})?"

@@ -61,7 +61,7 @@ def test_pan_offsets(shell: Shell) -> None:
     (feature,) = ElementTree.fromstring(done.text)  # noqa: S314 - our own output
     start = int(feature.attrib["this_offset"])
     length = int(feature.attrib["this_length"])
-    assert (OWN + RIVER)[start : start + length] == RIVER[:-2]
+    assert (OWN + RIVER)[start : start + length] == RIVER.strip()
 
 
 def test_a_report_for_the_browser(shell: Shell) -> None:
@@ -127,3 +127,33 @@ def test_wrong_options_are_refused(shell: Shell) -> None:
         2,
         "belongs to the store",
     )
+
+
+def test_nothing_is_written_over_a_paper(shell: Shell) -> None:
+    (shell.folder / "paper.jsonl").write_text(json.dumps({"key": "a", "text": OWN}))
+    before = (shell.folder / "paper.jsonl").read_bytes()
+    done = shell("check", "paper.jsonl", "-o", "paper.jsonl", code=2)
+    assert "paper.jsonl is a paper that is checked; name another file" in done.errors
+    assert (shell.folder / "paper.jsonl").read_bytes() == before
+
+
+def test_an_older_report_stays_where_no_paper_can_be_read(shell: Shell) -> None:
+    shell("check", "paper.txt", "-o", "report.html")
+    before = (shell.folder / "report.html").read_bytes()
+    (shell.folder / "broken.docx").write_bytes(b"PK\x03\x04 is no archive")
+    done = shell("check", "broken.docx", "-o", "report.html", code=5)
+    assert "report.html: not written" in done.errors
+    assert (shell.folder / "report.html").read_bytes() == before
+
+
+def test_a_key_to_be_excluded_that_is_not_there_is_told(shell: Shell) -> None:
+    done = shell("check", "--exclude", "rivre", "--exclude", "no-*", "paper.txt")
+    assert "--exclude rivre: no document has this key" in done.errors
+    assert "no-*" not in done.errors
+
+
+def test_what_is_excluded_counts_not_in_the_headline(shell: Shell) -> None:
+    shell("check", "paper.txt", "--exclude", "riv*", "-o", "report.html")
+    page = (shell.folder / "report.html").read_text()
+    assert '<p class="overall"><strong>0' in page
+    assert "What the check excludes" in page

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from simstore import __version__
 from simstore.model import (
     IngestProgress,
+    Rejection,
     SourceState,
 )
 from simstore.services.arriving.batches import BatchOutcome
@@ -115,7 +116,7 @@ def commit(
             orphans = (orphans - outcome.renewed) | outcome.orphans
             unflagged = (unflagged - outcome.renewed) | outcome.unflagged
             runs.drop_rejections_at(connection, batch.settled)
-            runs.put_rejections(connection, run_id, batch.rejections, seen_at)
+            runs.put_rejections(connection, run_id, _named(batch.rejections, run, run_id), seen_at)
             for name, mark in batch.marks.items():
                 if mark.ends and run.from_start.get(name):
                     runs.drop_old_rejections(
@@ -141,6 +142,13 @@ def commit(
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
         _tell(run, batch, prepared, outcome, observer)
     _tell_progress(run, works[-1][0], observer)
+
+
+def _named(rejections: Sequence[Rejection], run: Run, run_id: int) -> Sequence[Rejection]:
+    """Return rejections; those of no source, as of a table in memory, are named by their run."""
+    if run.names:
+        return rejections
+    return [replace(one, source=f"{one.source}, run {run_id}") for one in rejections]
 
 
 def _put_marks(

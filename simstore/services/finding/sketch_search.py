@@ -5,8 +5,9 @@ Packed sketches are looked up by their pages; those of the tail are held in memo
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ _KEPT_SKETCHES = 1_000_000
 _BLOCK_SKETCHES = 128
 # Pairs, with repetitions, that are held before they are thinned out.
 _KEPT_PAIRS = 1 << 22
+# What it takes to read a page in turn, and to note what it carries.
+_PAGE_SECONDS = 3e-6
 # Pairs whose bands are compared at a time.
 _BLOCK_PAIRS = 1 << 16
 
@@ -57,12 +60,12 @@ class KeptBands:
 
     Attributes:
         layout_id: The layout.
-        asked: Pages that were asked for since the filter has the bands that it has.
+        seconds: What the reading of pages took since the filter has the bands that it has.
         filter: None: it was not made yet.
     """
 
     layout_id: int
-    asked: int
+    seconds: float
     filter: BandFilter | None
 
 
@@ -181,12 +184,15 @@ class SketchSearch:
             return
         wanted = page_numbers(queries, self._packed.key_bits)
         asks = np.ones(wanted.shape, np.bool_)
-        kept = self._filter(self._packed, wanted.size)
-        if kept is not None:
-            asks = kept.may_hold(wanted, checks(queries))
+        kept = self._kept_bands(self._packed)
+        if kept.filter is not None:
+            asks = kept.filter.may_hold(wanted, checks(queries))
+        started = time.perf_counter()
         found = sketches.pages(
             self._connection, self._packed.layout_id, distinct(wanted[asks]).tolist()
         )
+        seconds = kept.seconds + time.perf_counter() - started
+        self._opened.kept_bands = replace(kept, seconds=seconds)
         if not found:
             return
         known = np.array(sorted(found), np.int64)
@@ -203,42 +209,33 @@ class SketchSearch:
         except ValueError as error:
             raise CorruptStore(self._opened.database.label, str(error)) from error
 
-    def _filter(self, packed: LayoutRow, asked: int) -> BandFilter | None:
-        """Return what pages carry, once more pages were asked for than half of those it is made of.
+    def _kept_bands(self, packed: LayoutRow) -> KeptBands:
+        """Return what pages carry, once reading them took as long as to make a filter of them.
 
-        Until then to make it would take longer than it has saved. Pages of a layout never change.
+        Before that it would take longer than it has saved. Where pages are read from a disk it is
+        worth while sooner than where they are in memory. Pages of a layout never change.
         """
-        opened = self._opened
+        opened, bands = self._opened, packed.layout.bands
         kept = opened.kept_bands  # one read: another thread may put another in its place
         if kept is None or kept.layout_id != packed.layout_id:
-            kept = KeptBands(packed.layout_id, 0, None)
+            kept = KeptBands(packed.layout_id, 0.0, None)
         made = kept.filter
         held = made.bands if made else 0
-        if held >= self.layout.bands:
-            return made
-        missing = (self.layout.bands - held) << packed.key_bits
-        if kept.asked + asked > missing // 2 and is_affordable(
-            packed.layout.bands, packed.key_bits
-        ):
-            if made is None:
-                made = BandFilter(packed.layout.bands, packed.key_bits)
+        missing = max(self.layout.bands - held, 0) << packed.key_bits
+        if kept.seconds <= missing * _PAGE_SECONDS or not is_affordable(bands, packed.key_bits):
+            return kept
+        if missing:
+            made = made or BandFilter(bands, packed.key_bits)
             try:
                 for band in range(held, self.layout.bands):
-                    made.add(
-                        band,
-                        sketches.pages_between(
-                            self._connection,
-                            packed.layout_id,
-                            band_start(band),
-                            band_start(band + 1),
-                        ),
+                    every = sketches.pages_between(
+                        self._connection, packed.layout_id, band_start(band), band_start(band + 1)
                     )
+                    made.add(band, every)
             except ValueError as error:
                 raise CorruptStore(opened.database.label, str(error)) from error
-            opened.kept_bands = KeptBands(packed.layout_id, 0, made)
-        else:
-            opened.kept_bands = KeptBands(packed.layout_id, kept.asked + asked, made)
-        return made
+            kept = KeptBands(packed.layout_id, 0.0, made)
+        return kept
 
     def _tail(self) -> Iterator[BandIndex | BandTable]:
         """Yield the bands of the sketches that are not packed."""

@@ -150,6 +150,9 @@ class PaperChecker:
             ),
             axis=1,
         ).tolist()
+        more = _same_marks(made.text[spans[-1][1] :], source.text[spans[-1][3] - source.offset :])
+        spans[-1][1] += more
+        spans[-1][3] += more
         first, end = spans[0][2], spans[-1][3]
         key, excluded = self._roles[source.document_id]
         return UnitCopy(
@@ -188,16 +191,20 @@ class PaperChecker:
         )
 
     def _guarantee(self) -> str:
-        winnowing = self._index.winnowing
-        words, characters = winnowing.run_words, winnowing.run_characters
+        winnowing, options = self._index.winnowing, self._options
+        words = max(winnowing.run_words, options.min_words or 0)
+        characters = max(winnowing.run_characters, options.min_characters or 0)
         if not self._index.text_kept:
             # The first and the last anchor of a run may leave out w - 1 = t - k units at its ends.
             words += 2 * (words - winnowing.gram_words)
             characters += 2 * (characters - winnowing.gram_characters)
-        return (
+        told = (
             f"Of every run of at least {words} words, or {characters} characters of scripts "
             "without blanks, that is the same in a stored document, at least one source is named."
         )
+        if options.exclude or not options.include_self:
+            told += " Documents that are excluded, or have the paper's own key, are no sources."
+        return told
 
 
 def check_papers(
@@ -233,6 +240,16 @@ def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[Fo
         of_source = known.setdefault(copy.source.document_id, KnownUnits(set(), set()))
         found += [FoundCopy(copy.source, stretch) for stretch in of_source.new([copy.stretch])]
     return found
+
+
+def _same_marks(one: str, other: str) -> int:
+    """Return how many marks, such as a stop, stand at the beginning of both."""
+    count = 0
+    for first, second in zip(one, other, strict=False):
+        if first != second or first.isspace() or first.isalnum():
+            break
+        count += 1
+    return count
 
 
 def _merged(found: Sequence[FoundCopy]) -> list[tuple[FoundCopy, float]]:

@@ -91,7 +91,13 @@ class StoredPassages:
 
     def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:
         if state.passages is None:
-            raise NotFound("this store has no passage index; `simstore passages build` makes it")
+            remedy = (
+                "`simstore passages build` makes it"
+                if state.settings.text_kept
+                else "it keeps no texts to make it from: ingest the sources into a new store with "
+                "--passages"
+            )
+            raise NotFound(f"this store has no passage index; {remedy}")
         if not state.settings.passages_complete:
             raise NotFound(
                 "the passage index of this store is not finished; `simstore passages build` goes on"

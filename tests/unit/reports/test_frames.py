@@ -122,7 +122,7 @@ def test_duplicates_and_rejections_are_rows(path: Path, pandas: Any, tmp_path: P
     with Store.create(tmp_path / "other.db") as store:
         store.add_many(pandas.DataFrame({"key": ["a"], "text": [None]}))
         rejected = to_frame(store.rejections())
-    assert rejected.loc[0, ["source", "position"]].tolist() == ["pandas.DataFrame", 0]
+    assert rejected.loc[0, ["source", "position"]].tolist() == ["pandas.DataFrame, run 1", 0]
 
 
 @pytest.mark.frames

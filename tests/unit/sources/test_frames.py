@@ -117,8 +117,8 @@ def test_what_pandas_holds_for_missing_values_is_missing(store: Store) -> None:
         for one in store.rejections()
     ]
     assert reasons == [
-        ("pandas.DataFrame", 1, "no key: the field key or id or url or doc_id is missing"),
-        ("pandas.DataFrame", 2, "no text: none of the fields text, content, body"),
+        ("pandas.DataFrame, run 1", 1, "no key: the field key or id or url or doc_id is missing"),
+        ("pandas.DataFrame, run 1", 2, "no text: none of the fields text, content, body"),
     ]
 
 
