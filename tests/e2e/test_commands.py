@@ -27,7 +27,8 @@ PAGES = [
 ]
 SAMPLE = [("asked", PAGES[0][1]), ("bread", PAGES[2][1]), ("far", "Nothing of this kind is known.")]
 COMMANDS = [
-    "ingest", "query", "check", "passages", "report", "init", "compare", "clusters", "evaluate", "fingerprints", "list",
+    "ingest", "query", "check", "passages", "report", "init", "compare", "clusters", "evaluate",
+    "fingerprints", "list",
     "show", "remove", "duplicates", "orphans", "expire", "seen", "export", "stats", "vocabulary",
     "reindex",
     "runs", "rejects", "backup", "pack",
