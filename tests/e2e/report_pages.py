@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simstore.model import CheckedPaper, Match, QueryRun, SampleResult
-from simstore.model.check import CheckedPassage, Copy
-from simstore.reports.check_html import html_report
-from simstore.reports.run_html import run_report
-from tests.checked_papers import (
+from checked_papers import (
     articles,
     checked,
     chinese_paper,
@@ -16,6 +12,11 @@ from tests.checked_papers import (
     long_paper,
     summed,
 )
+
+from simstore.model import CheckedPaper, Match, QueryRun, SampleResult
+from simstore.model.check import CheckedPassage, Copy
+from simstore.reports.check_html import html_report
+from simstore.reports.run_html import run_report
 
 MADE = 1_780_000_000
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)><b>bold</b> & \u202e <!--"

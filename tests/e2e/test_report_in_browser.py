@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 import pytest
-
-from tests.checked_papers import english_paper
+from checked_papers import english_paper
 
 from .browsers import FAINT_TEXT, Visit, sides
 from .report_pages import HOSTILE, LONG, NAMES

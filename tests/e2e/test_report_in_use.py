@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from checked_papers import chinese_paper, english_paper
 
 from simstore.model import CheckedPaper
-from tests.checked_papers import chinese_paper, english_paper
 
 from .browsers import Visit, sides
 from .report_pages import LONG, astral_paper

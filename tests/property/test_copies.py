@@ -15,7 +15,8 @@ from simstore.services.passages.checked_text import paper_units
 from simstore.services.passages.copies import CopyFinder, FindOptions
 from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT
-from tests.property.shelf import Shelf
+
+from .shelf import Shelf
 
 WORDS = [f"w{n}" for n in range(12)]
 HAN = "天地玄黄宇宙洪荒日月"

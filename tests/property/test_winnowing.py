@@ -13,7 +13,8 @@ from simstore.text.located import LocatedUnits, located_units
 from simstore.text.normalization import Normalization
 from simstore.text.passages import sentences, windows
 from simstore.text.shingles import tokens
-from tests.property.strategies import any_text
+
+from .strategies import any_text
 
 normalizations = st.builds(
     Normalization,

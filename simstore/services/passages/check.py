@@ -25,6 +25,12 @@ from simstore.services.passages.passage_lookup import NearPassages
 from simstore.text.decoding import encode
 from simstore.text.passages import Span
 
+# Measured on 2,000 windows of the labelled texts: docs/passages.md.
+_OF_FINGERPRINTS = (
+    "fingerprints of passages within 3 bits were looked up too, which finds few short passages "
+    "that were edited: of Chinese windows of 30 characters with one changed, it found 5 %"
+)
+
 
 def check_options(options: CheckOptions) -> None:
     """Raise where options contradict each other.
@@ -185,6 +191,8 @@ class PaperChecker:
             if self._index.text_kept
             else "the store keeps no texts: only the places of common anchors were compared"
         )
+        if "simhash" in self._options.channels:
+            by += f"; {_OF_FINGERPRINTS}"
         return (
             f"Winnowed anchors of {winnowing.gram_words} words or {winnowing.gram_characters} "
             f"characters of scripts without blanks; {by}."

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from checked_papers import articles, checked, chinese_paper, english_paper, long_paper, summed
 
 from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model import CheckedPaper
@@ -15,7 +16,6 @@ from simstore.model.check import CheckedPassage, Copy
 from simstore.reports import html_page
 from simstore.reports.html_page import in_script, percent, shown
 from simstore.reports.html_words import all_words, sentence_in
-from tests.checked_papers import articles, checked, chinese_paper, english_paper, long_paper, summed
 
 pytest.importorskip("jinja2", reason="needs simstore[check]")
 

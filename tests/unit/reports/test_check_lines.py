@@ -2,9 +2,10 @@ import json
 from dataclasses import replace
 from xml.etree import ElementTree
 
+from checked_papers import english_paper
+
 from simstore.model import Copy
 from simstore.reports.check_lines import passage_rows, render_jsonl, render_pan, total_facts
-from tests.checked_papers import english_paper
 
 
 def test_jsonl_has_a_line_a_paper_with_totals_sources_copies_and_passages():

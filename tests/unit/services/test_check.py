@@ -7,6 +7,7 @@ pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 from simstore import Store
 from simstore.errors import InvalidParameter, MissingExtra, NotFound
 from simstore.model import CheckedPaper, CheckOptions, Rejection
+from simstore.reports.html_words import sentence_in
 from simstore.search import alignment
 
 RIVER = (
@@ -311,3 +312,15 @@ def test_fingerprints_of_passages_are_asked_where_wanted(tmp_path, text):
 def test_fingerprints_that_are_not_kept_are_refused(shelf):
     with pytest.raises(InvalidParameter, match="simhash"):
         shelf.check_text(RIVER, CheckOptions(channels=("anchors", "simhash")))
+
+
+def test_what_fingerprints_find_is_said_where_they_are_asked(tmp_path):
+    with Store.create(tmp_path / "s.db") as store:
+        store.build_passages(fingerprints=True)
+        store.add("river", RIVER)
+        plain = store.check_text(RIVER)
+        both = store.check_text(RIVER, CheckOptions(channels=("anchors", "simhash")))
+    assert "fingerprints" not in plain.method
+    assert "finds few short passages that were edited" in both.method
+    for sentence in (plain.method, both.method, both.guarantee):
+        assert sentence_in("zh", sentence) != sentence
