@@ -18,6 +18,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    # Containers share little memory.
+    "--disable-dev-shm-usage",
 )  # fmt: skip
 
 FAINT_TEXT = Path(__file__).with_name("faint_text.js").read_text(encoding="utf-8")
@@ -44,6 +46,8 @@ class Visit:
     def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
         options.setdefault("viewport", {"width": 1280, "height": 900})
         self.context = browser.new_context(**options)
+        # A busy machine is slow; what is looked for comes all the same.
+        self.context.set_default_timeout(120_000)
         self.page: Page = self.context.new_page()
         self.complaints: list[str] = []
         self.requests: list[str] = []
