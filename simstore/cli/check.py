@@ -71,17 +71,13 @@ if TYPE_CHECKING:
 @click.option(
     "--by",
     type=click.Choice(["sentences", "window"]),
-    default="sentences",
-    show_default=True,
-    help="What a passage of the paper is.",
+    help="What a passage of the paper is.  [default: sentences; with --window: window]",
 )
 @click.option(
     "--window",
     type=click.IntRange(min=1),
-    default=30,
-    show_default=True,
     metavar="N",
-    help="With --by window: its characters.",
+    help="Characters of a window.  [default: 30]",
 )
 @click.option(
     "--simhash",
@@ -130,7 +126,7 @@ def check(
 
     read = take_read_options(options)
     channels = ("anchors", "simhash") if options.pop("simhash") else ("anchors",)
-    asked = CheckOptions(**options, channels=channels)
+    asked = CheckOptions(**_passages(options), channels=channels)
     chosen = _format(output_format, output)
     if chosen == "html":
         output = output or "report.html"
@@ -172,6 +168,19 @@ def check(
         )
     if rejections:
         raise SystemExit(5)
+
+
+def _passages(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with what a passage is; a size says that it is a window."""
+    if options["window"] is not None:
+        if options["by"] == "sentences":
+            raise click.UsageError("--window is for --by window")
+        options["by"] = "window"
+    return {
+        name: value
+        for name, value in options.items()
+        if value is not None or name not in ("by", "window")
+    }
 
 
 def _refuse_papers(output: Path, papers: Iterable[str]) -> None:

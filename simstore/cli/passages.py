@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import print_facts, progress
 from simstore.errors import NotFound
 from simstore.reports.lines import to_json
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.passage_recipe import Cut
 
 
 @click.group()
@@ -45,13 +49,13 @@ def passages() -> None:
     help="A fingerprint of each passage besides: 64 bits, found within 3.",
 )
 @common_options
-def build(cut: str | None, window: int | None, simhash: bool) -> None:
+def build(cut: Cut | None, window: int | None, simhash: bool) -> None:
     """Make the passage index of the stored documents."""
     if window is not None and cut == "sentences":
         raise click.UsageError("--window is for --by window")
     with open_store() as store, progress("passages", at_once=False) as show:
         found = store.build_passages(
-            cut=cut,  # type: ignore[arg-type]
+            cut=cut,
             window=window,
             fingerprints=simhash or None,
             on_progress=show,

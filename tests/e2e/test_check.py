@@ -93,6 +93,15 @@ def test_standard_input_and_options(shell: Shell) -> None:
     assert len(found["passages"]) > 6
 
 
+def test_a_size_of_windows_says_that_passages_are_windows(shell: Shell) -> None:
+    by_size = shell("check", "paper.txt", "--format", "jsonl", "--window", "20").text
+    named = shell("check", "paper.txt", "--format", "jsonl", "--by", "window", "--window", "20")
+    assert by_size == named.text
+    assert by_size != shell("check", "paper.txt", "--format", "jsonl").text
+    done = shell("check", "paper.txt", "--by", "sentences", "--window", "20", code=2)
+    assert "--window is for --by window" in done.errors
+
+
 def test_a_check_inserts_nothing(shell: Shell) -> None:
     before = shell("list").text
     shell("check", "paper.txt")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
+from simstore.search.found import Found
 from simstore.search.growing_tables import GrowingTables
 from simstore.search.hamming import verify
 from simstore.search.pages import leading_values, restored, rotated
@@ -19,20 +18,6 @@ from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow
 
 
-class Matches(NamedTuple):
-    """Matches of many queries.
-
-    Attributes:
-        rows: Which query; int64, shape (matches,).
-        words: The fingerprints; uint64, shape (matches, ceil(M / 64)).
-        distances: In bits; int64, shape (matches,).
-    """
-
-    rows: NDArray[np.int64]
-    words: NDArray[np.uint64]
-    distances: NDArray[np.int64]
-
-
 def near_many(
     connection: Connection,
     bits: int,
@@ -42,7 +27,7 @@ def near_many(
     thresholds: tuple[int, ...],
     *,
     tail_tables: GrowingTables | None = None,
-) -> Matches:
+) -> Found:
     """Return the fingerprints of a generation within a radius of each of many.
 
     Args:
@@ -116,7 +101,7 @@ def _verified(
     rows: NDArray[np.int64],
     words: NDArray[np.uint64],
     radius: int,
-) -> Matches:
+) -> Found:
     """Return the matches, each once, in order."""
     near, distances = verify(words, queries[rows], radius)
     rows, words = rows[near], words[near]
@@ -124,4 +109,4 @@ def _verified(
     rows, words, distances = rows[order], words[order], distances[order]
     fresh = np.ones(len(rows), bool)
     fresh[1:] = (rows[1:] != rows[:-1]) | (words[1:] != words[:-1]).any(axis=1)
-    return Matches(rows[fresh], words[fresh], distances[fresh])
+    return Found(rows[fresh], words[fresh], distances[fresh])

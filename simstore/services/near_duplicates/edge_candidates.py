@@ -159,7 +159,7 @@ class EdgeCandidates:
             found = near_many(
                 self._connection, bits, row, queries, radius, plan.thresholds, tail_tables=held
             )
-            return found.rows.tolist(), to_integers(found.words)
+            return found.query_rows.tolist(), to_integers(found.words)
         for turn, value in enumerate(to_integers(queries)):
             for near, _ in lookup.search(value, radius, plan).found:
                 turns.append(turn)
