@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from postgres_places import Places, paths_are_on
+from postgres_servers import PostgresServer, running_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 BUNDLED_COURSE = Path(__file__).parent / "data" / "course"
@@ -24,6 +27,42 @@ settings.register_profile("ci", _local, derandomize=True, print_blob=True)
 settings.register_profile("thorough", _local, max_examples=400)
 settings.register_profile("quick", _local, max_examples=5, phases=[Phase.explicit, Phase.generate])
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--backend",
+        choices=("sqlite", "postgresql"),
+        default="sqlite",
+        help="where stores are: files, or a real PostgreSQL server that the tests start",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what tells of SQLite files, where stores are on a server."""
+    if config.getoption("--backend") == "sqlite":
+        return
+    about_files = pytest.mark.skip(reason="tells of an SQLite file")
+    for item in items:
+        if item.get_closest_marker("sqlite"):
+            item.add_marker(about_files)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A real PostgreSQL server; skips where it cannot be had."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def backend(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keep the stores of all tests where the option says."""
+    if request.config.getoption("--backend") == "sqlite":
+        yield
+        return
+    with paths_are_on(Places(request.getfixturevalue("postgres_server"))):
+        yield
 
 
 @dataclass(frozen=True)

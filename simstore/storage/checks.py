@@ -11,6 +11,7 @@ from sqlalchemy import Connection, LargeBinary, Table, func, select
 from simstore.search.pages import among, distinct
 from simstore.storage import generations, segment_pages
 from simstore.storage.documents import chunks
+from simstore.storage.forms import forms_of
 from simstore.storage.generations import GenerationRow
 from simstore.storage.schema import (
     FingerprintTables,
@@ -25,14 +26,8 @@ _RANGE_BITS = 6
 
 
 def file_problems(connection: Connection) -> Iterator[str]:
-    """Yield damaged pages, indexes that disagree with their tables, references to nothing."""
-    if connection.dialect.name != "sqlite":
-        return
-    for (problem,) in connection.exec_driver_sql("PRAGMA integrity_check(20)"):
-        if problem != "ok":
-            yield str(problem)
-    for row in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(20):
-        yield f"table {row[0]}, row {row[1]}: refers to nothing in {row[2]}"
+    """Yield what the database itself finds damaged."""
+    yield from forms_of(connection).problems(connection)
 
 
 def document_facts(

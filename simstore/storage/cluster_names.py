@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, update
 
-from simstore.storage.clusters import next_numbers
-from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
 from simstore.storage.schema import cluster
 
 

@@ -319,19 +319,6 @@ def drop_spokes(connection: Connection, rows: Iterable[tuple[int, int]]) -> None
         )
 
 
-def next_numbers(connection: Connection, table: str, column: str, count: int) -> list[int]:
-    """Return numbers that no row of a table has had, ascending, for a writer."""
-    if not count:
-        return []
-    if connection.dialect.name == "postgresql":
-        asked = f"SELECT nextval(pg_get_serial_sequence('{table}', '{column}')) "
-        rows = fetch(connection, asked + "FROM generate_series(1, ?)", count)
-        return sorted(row[0] for row in rows)
-    found = fetch(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", table)
-    first = (found[0][0] if found else 0) + 1
-    return list(range(first, first + count))
-
-
 def waiting(connection: Connection, digests: Sequence[bytes]) -> set[bytes]:
     """Return those of the texts that are noted."""
     statement = "SELECT digest FROM cluster_change WHERE digest IN ({})"

@@ -123,11 +123,3 @@ def sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def vacuum(database: Database) -> None:
-    """Rewrite the file without its unused pages, and empty its log."""
-    with database.autocommit() as connection:
-        connection.exec_driver_sql("VACUUM")
-        if database.is_sqlite:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

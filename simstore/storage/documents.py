@@ -98,6 +98,16 @@ def sizes_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, t
     return {row[0]: (row[1], row[2]) for row in select_in(connection, statement, document_ids)}
 
 
+def facts_of(
+    connection: Connection, document_ids: Sequence[int]
+) -> dict[int, tuple[bytes, bytes, int]]:
+    """Return key, digest and number of features of documents."""
+    statement = (
+        "SELECT document_id, key, digest, token_count FROM document WHERE document_id IN ({})"
+    )
+    return {row[0]: row[1:] for row in select_in(connection, statement, document_ids)}
+
+
 def digests_of(connection: Connection, document_ids: Sequence[int]) -> list[bytes]:
     """Return the distinct digests of documents."""
     found: set[bytes] = set()

@@ -279,6 +279,33 @@ def of_documents(
     return {row[0]: from_stored(row[1]) for row in rows}
 
 
+def linked_after(
+    connection: Connection, bits: int, generation_id: int, scheme_id: int, sketch_id: int
+) -> tuple[NDArray[np.uint64], int]:
+    """Return the fingerprints of documents whose sketches came later than one.
+
+    Args:
+        connection: A snapshot.
+        bits: Fingerprint length M.
+        generation_id: The generation.
+        scheme_id: The scheme of the sketches.
+        sketch_id: The largest number of a sketch that is not looked at.
+
+    Returns:
+        uint64, shape (n, ceil(M / 64)), in the order of the sketches; and the largest number of
+        one that was looked at.
+    """
+    links = fingerprint_tables(bits).links.name
+    statement = (
+        f"SELECT s.sketch_id, l.value FROM sketch s LEFT JOIN {links} l "  # noqa: S608 - ours
+        "ON l.document_id = s.document_id AND l.generation_id = ? "
+        "WHERE s.scheme_id = ? AND s.sketch_id > ? ORDER BY s.sketch_id"
+    )
+    rows = fetch(connection, statement, generation_id, scheme_id, sketch_id)
+    values = [row[1] for row in rows if row[1] is not None]
+    return words_of(values, bits), rows[-1][0] if rows else sketch_id
+
+
 def scan(connection: Connection, bits: int, generation_id: int) -> Iterator[NDArray[np.uint64]]:
     """Yield all distinct fingerprints of a generation in arrays of bounded size."""
     if generations.packed_count(connection, generation_id):

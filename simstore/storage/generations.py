@@ -11,6 +11,8 @@ from sqlalchemy import Connection, delete, insert, select, update
 from simstore.errors import ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import Policy
+from simstore.storage import additions
+from simstore.storage.forms import forms_of
 from simstore.storage.rows import execute, fetch
 from simstore.storage.schema import generation, scheme, store
 
@@ -64,6 +66,25 @@ SELECT {_SETTINGS_COLUMNS},
 FROM store LEFT JOIN generation ON generation.status = 'standing'
 ORDER BY generation_id DESC LIMIT 1
 """  # noqa: S608 - our own words
+_OF_STATUS = (
+    "SELECT generation_id, scheme_id, status, basis, fingerprint_count, packed_count, edition "
+    "FROM generation WHERE status IN ({}) ORDER BY generation_id DESC"
+)
+
+
+def _counted(statement: str) -> str:
+    """Return a statement that counts what writers beside each other have appended."""
+    return (
+        statement.replace(" changes,", f" {additions.CHANGES},")
+        .replace(" fingerprint_count,", f" {additions.FINGERPRINT_COUNT},")
+        .replace(" edition", f" {additions.EDITION}")
+    )
+
+
+# By whether counts are appended to.
+_SETTINGS_OF = {False: _SETTINGS, True: _counted(_SETTINGS)}
+_STANDING_OF = {False: _STANDING, True: _counted(_STANDING)}
+_OF_STATUS_OF = {False: _OF_STATUS, True: _counted(_OF_STATUS)}
 
 
 def create_settings(
@@ -86,12 +107,12 @@ def create_settings(
 
 def settings(connection: Connection) -> Settings:
     """Return the settings of the store."""
-    return _settings(fetch(connection, _SETTINGS)[0])
+    return _settings(fetch(connection, _SETTINGS_OF[forms_of(connection).appends_counts])[0])
 
 
 def standing(connection: Connection) -> tuple[Settings, int | None, GenerationRow | None]:
     """Return the settings, the number of the standing scheme, and the standing generation."""
-    (row,) = fetch(connection, _STANDING)
+    (row,) = fetch(connection, _STANDING_OF[forms_of(connection).appends_counts])
     found = None if row[7] is None else GenerationRow(row[7], row[8], "standing", *row[9:])
     return _settings(row), row[6], found
 
@@ -108,7 +129,10 @@ def set_policy(connection: Connection, policy: Policy) -> None:
 
 def note_change(connection: Connection) -> None:
     """Count a change of the stored documents."""
-    execute(connection, "UPDATE store SET changes = changes + 1")
+    if forms_of(connection).appends_counts:
+        additions.note_change(connection)
+    else:
+        execute(connection, "UPDATE store SET changes = changes + 1")
 
 
 def add_scheme(
@@ -209,16 +233,9 @@ def add_generation(
 
 def generations(connection: Connection, statuses: Sequence[str]) -> list[GenerationRow]:
     """Return the generations with one of these statuses, the newest first."""
-    c = generation.c
-    rows = connection.execute(
-        select(
-            c.generation_id, c.scheme_id, c.status, c.basis, c.fingerprint_count, c.packed_count,
-            c.edition,
-        )
-        .where(c.status.in_(statuses))
-        .order_by(c.generation_id.desc())
-    )  # fmt: skip
-    return [GenerationRow(*row) for row in rows]
+    statement = _OF_STATUS_OF[forms_of(connection).appends_counts]
+    marks = ", ".join("?" * len(statuses))
+    return [GenerationRow(*row) for row in fetch(connection, statement.format(marks), *statuses)]
 
 
 def generation_with_status(connection: Connection, status: str) -> GenerationRow | None:
@@ -251,6 +268,9 @@ def note_fingerprints(
         packed: Those that are in pages now and were not, less those that are not any more.
     """
     if not added and not packed:
+        return
+    if not packed and forms_of(connection).appends_counts:
+        additions.note_fingerprints(connection, generation_id, added)
         return
     execute(
         connection,

@@ -18,6 +18,14 @@ def count(connection: Connection) -> int:
     return int(stored[0][0]) + int(skipped[0][0])
 
 
+def mark(connection: Connection) -> str:
+    """Return what differs whenever another key or content is known, or one is not any more."""
+    made = "SELECT created_at, changes, (SELECT max(document_id) FROM document) FROM store"
+    skipped = "SELECT count(*), max(duplicate_id) FROM duplicate WHERE state = 'skipped'"
+    found = *fetch(connection, made)[0], *fetch(connection, skipped)[0]
+    return "-".join(str(number or 0) for number in found)
+
+
 def keys(connection: Connection) -> Iterator[list[bytes]]:
     """Yield the keys of documents, and those that were skipped as duplicates, each once."""
     for table, number, rule in (

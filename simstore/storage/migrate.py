@@ -17,7 +17,7 @@ from simstore.storage.engine import APPLICATION_ID, Database
 from simstore.storage.schema import metadata
 from simstore.storage.translate import translated
 
-HISTORY = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+HISTORY = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 HEAD = HISTORY[-1]
 
 # Compressed texts of some 2 kB fill pages of 8 kB well; pages of 4 kB take a quarter more space,
@@ -68,6 +68,11 @@ def check_revision(database: Database) -> None:
 def create_tables(connection: Connection) -> None:
     """Make all tables at the latest revision."""
     metadata.create_all(connection)
+    put_revision(connection)
+
+
+def put_revision(connection: Connection) -> None:
+    """Say that the tables are of the latest revision: with it, it is a store."""
     connection.exec_driver_sql(
         "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
         "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"

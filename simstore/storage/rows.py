@@ -15,6 +15,8 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Table
 
+from simstore.storage.forms import forms_of, sqlite_driver
+
 # Parameters a statement: SQLite takes 32,766, PostgreSQL 65,535; more than this gains nothing.
 _PARAMETERS = 4_096
 # Values of a look-up in one statement; few sizes, so that statements are prepared once.
@@ -41,9 +43,10 @@ def execute(connection: Connection, statement: str, *parameters: Any) -> int:
 def _run(connection: Connection, statement: str, parameters: tuple[Any, ...]) -> Any:
     driver: Any = _drivers.get(connection)
     if driver is None:
-        if connection.dialect.name != "sqlite":
-            return connection.exec_driver_sql(_for_server(statement), parameters)
-        driver = _drivers[connection] = connection.connection.driver_connection
+        driver = sqlite_driver(connection)
+        if driver is None:
+            return forms_of(connection).run(connection, statement, parameters)
+        _drivers[connection] = driver
     return driver.execute(statement, parameters)
 
 
@@ -68,6 +71,8 @@ def insert_rows(
     """
     if len(rows) == 1:
         return execute(connection, _insert(table.name, columns, conflict, 1), *rows[0])
+    if not conflict and forms_of(connection).copy_rows(connection, table.name, columns, rows):
+        return len(rows)
     most = _PARAMETERS // len(columns)
     changed = start = 0
     for size in (most, most // 16, 8, 1):
@@ -128,13 +133,9 @@ def next_numbers(connection: Connection, table: str, column: str, count: int) ->
         column: The column that numbers its rows.
         count: How many.
     """
-    if connection.dialect.name == "postgresql":
-        asked = f"SELECT nextval(pg_get_serial_sequence('{table}', '{column}')) "
-        rows = fetch(connection, asked + "FROM generate_series(1, ?)", count)
-        return sorted(row[0] for row in rows)
-    found = fetch(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", table)
-    first = (found[0][0] if found else 0) + 1
-    return list(range(first, first + count))
+    if not count:
+        return []
+    return forms_of(connection).next_numbers(connection, table, column, count)
 
 
 @lru_cache(256)
@@ -147,8 +148,3 @@ def _insert(table: str, columns: tuple[str, ...], conflict: str, rows: int) -> s
 @lru_cache(64)
 def _marks(count: int) -> str:
     return ", ".join(["?"] * count)
-
-
-@lru_cache(256)
-def _for_server(statement: str) -> str:
-    return statement.replace("?", "%s")

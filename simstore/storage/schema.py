@@ -7,6 +7,7 @@ the number of segment columns. Times are seconds since 1970-01-01 UTC.
 
 from __future__ import annotations
 
+from simstore.storage.tables.access import idempotency, token
 from simstore.storage.tables.base import metadata
 from simstore.storage.tables.clusters import (
     cluster,
@@ -41,7 +42,7 @@ from simstore.storage.tables.passages import (
 )
 from simstore.storage.tables.queries import query_match, query_run, query_sample
 from simstore.storage.tables.sketches import band_layout, band_page, sketch
-from simstore.storage.tables.store import generation, scheme, store
+from simstore.storage.tables.store import addition, generation, scheme, store
 from simstore.storage.tables.vocabulary import (
     feature,
     generation_frequency,
@@ -52,6 +53,7 @@ from simstore.storage.tables.vocabulary import (
 __all__ = [
     "FAMILIES",
     "FingerprintTables",
+    "addition",
     "anchor_page",
     "anchor_segment",
     "anchor_tail",
@@ -73,6 +75,7 @@ __all__ = [
     "generation",
     "generation_frequency",
     "generation_rank",
+    "idempotency",
     "ingest_run",
     "metadata",
     "passage_entry",
@@ -88,5 +91,6 @@ __all__ = [
     "snapshot",
     "source",
     "store",
+    "token",
     "vocabulary_delta",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from simstore.search import pages
 from simstore.search.segments import SEGMENT_BITS
 from simstore.storage import generations
 from simstore.storage.documents import chunks, integers
+from simstore.storage.forms import forms_of, sqlite_driver
+from simstore.storage.rows import fetch
 from simstore.storage.schema import fingerprint_page
 
 # A page's number: 44 bits of generation, 3 of segment, 16 of value.
@@ -65,8 +68,8 @@ def packed_among(
     if not packed:
         return found
     values = pages.leading_values(words)
-    driver = connection.connection.driver_connection
-    if isinstance(driver, sqlite3.Connection) and len(words) * _RECORDS_EACH < packed:
+    driver = sqlite_driver(connection)
+    if driver is not None and len(words) * _RECORDS_EACH < packed:
         keys = (values + page_key(generation_id, 0, 0)).tolist()
         return _holding(driver, list(zip(keys, pages.records_of(words), strict=True)))
     order = np.argsort(values, kind="stable")
@@ -308,29 +311,12 @@ def _between(connection: Connection, first: int, end: int) -> list[tuple[int, by
 
 
 def _rows(connection: Connection, statement: str) -> list[tuple[int, bytes]]:
-    driver = connection.connection.driver_connection
-    if isinstance(driver, sqlite3.Connection):
-        # Without SQLAlchemy's rows: there are many.
-        return driver.execute(statement).fetchall()
-    rows = connection.exec_driver_sql(statement).fetchall()
-    return [(page, bytes(records)) for page, records in rows]
+    # Without SQLAlchemy's rows: there are many.
+    return cast(list[tuple[int, bytes]], fetch(connection, statement))
 
 
 def _put(connection: Connection, rows: list[tuple[int, bytes]]) -> None:
-    if not rows:
-        return
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("INSERT OR REPLACE INTO fingerprint_page VALUES (?, ?)", rows)
-        return
-    from sqlalchemy.dialects import postgresql
-
-    statement = postgresql.insert(fingerprint_page)
-    connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["page"], set_={"records": statement.excluded.records}
-        ),
-        [{"page": page, "records": records} for page, records in rows],
-    )
+    forms_of(connection).replace_rows(connection, "fingerprint_page", ("page", "records"), rows)
 
 
 def _delete(connection: Connection, keys: Sequence[int]) -> None:

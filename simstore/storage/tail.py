@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from simstore.search.segments import segment_columns
 from simstore.storage.documents import chunks, integers
-from simstore.storage.rows import fetch, insert_rows
+from simstore.storage.rows import change_in, fetch, insert_rows
 from simstore.storage.schema import fingerprint_tables
 
 # Rows that are held in memory at a time.
@@ -82,12 +82,12 @@ def remove(connection: Connection, bits: int, generation_id: int, words: NDArray
     if not len(words):
         return 0
     name = fingerprint_tables(bits).tail.name
-    result = connection.exec_driver_sql(
-        f"DELETE FROM {name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - our own
-        f"AND value = {_mark(connection)}",
-        [(value,) for value in stored_values(words)],
+    return change_in(
+        connection,
+        f"DELETE FROM {name} WHERE generation_id = ? AND value IN ({{}})",  # noqa: S608 - our own
+        stored_values(words),
+        generation_id,
     )
-    return result.rowcount
 
 
 def remove_up_to(
@@ -201,8 +201,3 @@ def candidates(
         result = connection.exec_driver_sql(" UNION ALL ".join(some))
         rows += [row[0] for row in result.fetchall()]
     return words_of(rows, bits)
-
-
-def _mark(connection: Connection) -> str:
-    """Return how a parameter is written for the driver."""
-    return "?" if connection.dialect.name == "sqlite" else "%s"

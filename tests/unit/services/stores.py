@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from postgres_places import is_on_server, raw_place
+
 from simstore.services.arriving.ingest import IngestOptions
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.sources.reader import ReadOptions
@@ -34,6 +36,10 @@ def create(folder: Path, scheme: SchemeChoice = WEB, **options: Any) -> Store:
 
 def filled(folder: Path, scheme: SchemeChoice = WEB, **options: Any) -> Store:
     """Open a store that holds the texts above."""
+    if is_on_server(folder / "s.db"):
+        store = create(folder, scheme, **options)
+        store.add_many(TEXTS.items(), threads=1)
+        return store
     (folder / "s.db").write_bytes(_filled_file(scheme, tuple(sorted(options.items()))))
     return Store.open(folder / "s.db", synchronous="normal")
 
@@ -58,6 +64,10 @@ def ingest(store: Store, path: Path, data: bytes | None = None, **options: Any) 
 @contextmanager
 def raw(folder: Path) -> Iterator[sqlite3.Connection]:
     """Yield the store's file as plain SQLite; the store must be closed."""
+    if is_on_server(folder / "s.db"):
+        with raw_place(folder / "s.db") as connection:
+            yield connection
+        return
     with closing(sqlite3.connect(folder / "s.db")) as connection:
         yield connection
         connection.commit()

@@ -586,6 +586,7 @@ def _weighted_fingerprint(vector: dict[str, float]) -> int:
     return int("".join("1" if s > 0 else "0" for s in sums), 2)
 
 
+@pytest.mark.sqlite
 def test_weights_with_idf_need_the_counts_of_the_same_features(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="--db"):
         compare_texts("a", "b", CompareOptions(weights="idf"))

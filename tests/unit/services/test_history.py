@@ -170,6 +170,7 @@ def test_another_title_is_another_revision_and_the_same_version(tmp_path: Path) 
     assert rows(tmp_path, SNAPSHOTS) == [(2, 1, 2, 2)]
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("batch_documents", [1, 3, 100])
 def test_size_of_a_batch_changes_no_history(tmp_path: Path, batch_documents: int) -> None:
     texts = "abbcaacbabbbccaab"
@@ -202,6 +203,7 @@ def test_only_the_latest_snapshots_are_kept(tmp_path: Path) -> None:
     assert rows(tmp_path, "SELECT min(revision), count(*) FROM snapshot") == [(8, most)]
 
 
+@pytest.mark.sqlite
 def test_links_are_those_of_the_present_text(tmp_path: Path) -> None:
     links = "SELECT CAST(target AS TEXT) FROM document_link ORDER BY target"
     with create(tmp_path) as store:

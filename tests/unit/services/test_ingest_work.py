@@ -15,7 +15,7 @@ from simstore.model import IngestProgress
 from simstore.services.arriving import ingest
 from simstore.services.arriving.ingest import IngestOptions, Observer
 from simstore.services.upkeep.choose import SchemeChoice
-from simstore.storage.engine import Database
+from simstore.storage.sqlite_file import SqliteFile
 from simstore.store import Store
 
 WORDS = ["river", "stone", "lamp", "harbour", "bridge", "boat", "field", "cloud", "letter", "hill"]
@@ -26,14 +26,14 @@ Heard = list[str]
 def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
     """Return the statements that all connections run from now on."""
     statements: Heard = []
-    connect: Callable[..., sqlite3.Connection] = Database._connect
+    connect: Callable[..., sqlite3.Connection] = SqliteFile._connect
 
-    def traced(database: Database, uri: str) -> sqlite3.Connection:
-        connection = connect(database, uri)
+    def traced(file: SqliteFile, uri: str) -> sqlite3.Connection:
+        connection = connect(file, uri)
         connection.set_trace_callback(statements.append)
         return connection
 
-    monkeypatch.setattr(Database, "_connect", traced)
+    monkeypatch.setattr(SqliteFile, "_connect", traced)
     return statements
 
 

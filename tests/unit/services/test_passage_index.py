@@ -204,6 +204,7 @@ def test_an_index_outlives_a_reindex(tmp_path: Path) -> None:
         assert store.fsck() == []
 
 
+@pytest.mark.sqlite
 def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
     from simstore.errors import SchemeMismatch
 
@@ -217,6 +218,7 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
         store.add("one", text(1))
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [

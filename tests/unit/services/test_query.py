@@ -140,6 +140,7 @@ def test_run_that_is_not_kept_is_not_found(tmp_path: Path) -> None:
         assert store.query_runs() == []
 
 
+@pytest.mark.sqlite
 def test_only_the_latest_runs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "KEPT_RUNS", 3)
     path = tmp_path / "a.txt"

@@ -65,6 +65,7 @@ def test_columns_can_be_named_and_bad_rows_are_rejected(tmp_path: Path, database
         assert found[0].source.startswith("sqlite:")
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     "statement",
     ["DELETE FROM post RETURNING id, body AS text", "UPDATE post SET body = ''", "DROP TABLE post"],
@@ -113,6 +114,7 @@ def test_place_that_is_none_is_refused(tmp_path: Path) -> None:
             store.ingest_query(str(tmp_path / "text.db"), ALL)
 
 
+@pytest.mark.sqlite
 def test_driver_of_postgresql_may_be_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

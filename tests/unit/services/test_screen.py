@@ -11,7 +11,7 @@ from simstore.errors import InvalidParameter
 from simstore.model import Document, Duplicate, IngestSummary
 from simstore.services.arriving.ingest import IngestOptions, Observer
 from simstore.services.arriving.prepare import prepare
-from simstore.services.near_duplicates import edges
+from simstore.services.finding import kept_shingles
 from simstore.services.near_duplicates.check_insert import check_and_store
 from simstore.services.near_duplicates.screen import CheckOptions
 from simstore.services.upkeep import pack
@@ -229,7 +229,7 @@ def test_a_long_run_that_looks_documents_up_packs_its_tail_under_way(
 def test_shingles_that_are_kept_are_forgotten_before_they_take_too_much(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edges, "_KEPT_SHINGLES", 100)
+    monkeypatch.setattr(kept_shingles, "_KEPT_SHINGLES", 100)
     for number in range(12):
         add(store, (f"a {number}", A + f" {number}"), mode="skip")
         kept = store._opened.kept_shingles

@@ -1,0 +1,168 @@
+"""Every error that simstore raises on purpose.
+
+The tree, with the exit code of the command line and the HTTP status of a service::
+
+    SimstoreError                      1  500
+    ├── JobFailed                      1  500
+    ├── InvalidParameter (ValueError)  2  400
+    │   ├── MissingExtra (ImportError) 2  501
+    │   ├── MethodNotAllowed           2  405
+    │   └── NotServed                  2  501
+    ├── Denied                         2  403
+    │   ├── Unauthorized               2  401
+    │   └── Forbidden                  2  403
+    ├── NotFound (LookupError)         3  404
+    │   ├── DocumentNotFound
+    │   ├── StoreNotFound
+    │   ├── DatabaseNotFound
+    │   ├── SourceNotFound
+    │   ├── RunNotFound
+    │   └── RouteNotFound
+    ├── Conflict                       4  409
+    │   ├── StoreExists
+    │   ├── StaleGeneration
+    │   ├── ReindexInProgress
+    │   ├── FilterFull
+    │   ├── OutputExists
+    │   ├── ForkedStore
+    │   └── IdempotencyConflict
+    ├── BadInput (ValueError)          5  422
+    │   ├── MalformedRecord
+    │   ├── UnreadableSource
+    │   ├── MalformedRequest
+    │   ├── TooLarge                   5  413
+    │   └── UnsupportedMedia           5  415
+    ├── StorageError                   6  500
+    │   ├── DatabaseBusy               6  503
+    │   ├── DatabaseUnreachable        6  503
+    │   ├── DiskFull                   6  507
+    │   ├── ReadOnlyStore
+    │   ├── NotAStore
+    │   ├── SchemaOutOfDate
+    │   ├── SchemaTooNew
+    │   ├── SchemeMismatch
+    │   └── CorruptStore
+    └── Unavailable                    6  503
+        ├── Overloaded                 6  503
+        ├── Stopping                   6  503
+        ├── RateLimited                6  429
+        ├── ServerUnreachable          6  502
+        ├── BadReply                   6  502
+        ├── TimedOut (TimeoutError)    6  504
+        └── TooSlow (TimeoutError)     6  408
+
+Facts are attributes; the message says what, where, and the remedy, in one line.
+"""
+
+from __future__ import annotations
+
+from simstore.errors.base import (
+    BadInput,
+    Conflict,
+    Denied,
+    InvalidParameter,
+    NotFound,
+    SimstoreError,
+    StorageError,
+    Unavailable,
+)
+from simstore.errors.inputs import (
+    DocumentNotFound,
+    FilterFull,
+    MalformedRecord,
+    MissingExtra,
+    OutputExists,
+    SourceNotFound,
+    UnreadableSource,
+)
+from simstore.errors.printing import printable, shown_place
+from simstore.errors.service import (
+    BadReply,
+    Forbidden,
+    IdempotencyConflict,
+    MalformedRequest,
+    MethodNotAllowed,
+    NotServed,
+    Overloaded,
+    RateLimited,
+    RouteNotFound,
+    ServerUnreachable,
+    Stopping,
+    TimedOut,
+    TooLarge,
+    TooSlow,
+    Unauthorized,
+    UnsupportedMedia,
+)
+from simstore.errors.spark import JobFailed
+from simstore.errors.storage import (
+    CorruptStore,
+    DatabaseBusy,
+    DatabaseNotFound,
+    DatabaseUnreachable,
+    DiskFull,
+    ForkedStore,
+    NotAStore,
+    ReadOnlyStore,
+    ReindexInProgress,
+    RunNotFound,
+    SchemaOutOfDate,
+    SchemaTooNew,
+    SchemeMismatch,
+    StaleGeneration,
+    StoreExists,
+    StoreNotFound,
+)
+
+__all__ = [
+    "BadInput",
+    "BadReply",
+    "Conflict",
+    "CorruptStore",
+    "DatabaseBusy",
+    "DatabaseNotFound",
+    "DatabaseUnreachable",
+    "Denied",
+    "DiskFull",
+    "DocumentNotFound",
+    "FilterFull",
+    "Forbidden",
+    "ForkedStore",
+    "IdempotencyConflict",
+    "InvalidParameter",
+    "JobFailed",
+    "MalformedRecord",
+    "MalformedRequest",
+    "MethodNotAllowed",
+    "MissingExtra",
+    "NotAStore",
+    "NotFound",
+    "NotServed",
+    "OutputExists",
+    "Overloaded",
+    "RateLimited",
+    "ReadOnlyStore",
+    "ReindexInProgress",
+    "RouteNotFound",
+    "RunNotFound",
+    "SchemaOutOfDate",
+    "SchemaTooNew",
+    "SchemeMismatch",
+    "ServerUnreachable",
+    "SimstoreError",
+    "SourceNotFound",
+    "StaleGeneration",
+    "Stopping",
+    "StorageError",
+    "StoreExists",
+    "StoreNotFound",
+    "TimedOut",
+    "TooLarge",
+    "TooSlow",
+    "Unauthorized",
+    "Unavailable",
+    "UnreadableSource",
+    "UnsupportedMedia",
+    "printable",
+    "shown_place",
+]

@@ -1,0 +1,69 @@
+"""The families of errors."""
+
+from __future__ import annotations
+
+
+class SimstoreError(Exception):
+    """Base of all errors raised by simstore."""
+
+    exit_code = 1
+    http_status = 500
+
+
+class InvalidParameter(SimstoreError, ValueError):
+    """A parameter is out of its range, or parameters contradict each other."""
+
+    exit_code = 2
+    http_status = 400
+
+
+class Denied(SimstoreError):
+    """A server does not do this for who asks."""
+
+    exit_code = 2
+    http_status = 403
+
+
+class NotFound(SimstoreError, LookupError):
+    """Something that was named does not exist."""
+
+    exit_code = 3
+    http_status = 404
+
+
+class Conflict(SimstoreError):
+    """The request contradicts the state of the store."""
+
+    exit_code = 4
+    http_status = 409
+
+
+class BadInput(SimstoreError, ValueError):
+    """Input cannot be used as it is."""
+
+    exit_code = 5
+    http_status = 422
+
+
+class StorageError(SimstoreError):
+    """The store cannot do what was asked of it."""
+
+    exit_code = 6
+    http_status = 500
+
+
+class Unavailable(SimstoreError):
+    """A server does not do this now; the same request may succeed later.
+
+    Attributes:
+        message: What is told.
+        retry_after: When to try again, in seconds from now; None: nobody knows.
+    """
+
+    exit_code = 6
+    http_status = 503
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        self.message = message
+        self.retry_after = retry_after
+        super().__init__(message)

@@ -1,0 +1,83 @@
+"""What was asked for is not there, or cannot be used."""
+
+from __future__ import annotations
+
+from simstore.errors.base import BadInput, Conflict, InvalidParameter, NotFound
+from simstore.errors.printing import printable
+
+
+class MissingExtra(InvalidParameter, ImportError):
+    """An optional package is needed and not installed."""
+
+    http_status = 501
+
+    def __init__(self, feature: str, extra: str) -> None:
+        self.feature = feature
+        self.extra = extra
+        super().__init__(f"{feature} needs an optional package: pip install 'simstore[{extra}]'")
+
+
+class DocumentNotFound(NotFound):
+    """No document has this key."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(
+            f"no document has the key {printable(key)!r}; `simstore list` shows the keys"
+        )
+
+
+class SourceNotFound(NotFound):
+    """A file, folder or pattern to read does not exist."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"{printable(name)}: no such file or folder")
+
+
+class FilterFull(Conflict):
+    """A filter of known keys has no room for another member."""
+
+    def __init__(self, count: int, slots: int) -> None:
+        self.count = count
+        self.slots = slots
+        super().__init__(
+            f"the filter is full: {count:,} of its {slots:,} slots are taken; export one with a "
+            "larger --capacity"
+        )
+
+
+class OutputExists(Conflict):
+    """There is a file already where one is to be written."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{printable(path)} exists already; name another file, or replace it with --force"
+        )
+
+
+class MalformedRecord(BadInput):
+    """One record of a source cannot be used.
+
+    Attributes:
+        path: Name of the source.
+        position: Number of the record in its source, from 0; None where it has none.
+        reason: What is wrong with it.
+    """
+
+    def __init__(self, path: str, position: int | None, reason: str) -> None:
+        self.path = path
+        self.position = position
+        self.reason = reason
+        place = printable(path) if position is None else f"{printable(path)}, record {position}"
+        super().__init__(f"{place}: {reason}")
+
+
+class UnreadableSource(BadInput):
+    """A source exists and cannot be read."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f"{printable(name)}: {reason}")

@@ -1,0 +1,62 @@
+"""What a database has to do to hold a store, whatever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Literal, Protocol
+
+from sqlalchemy import Connection
+
+APPLICATION_ID = 0x53494D53  # "SIMS"
+BUSY_SECONDS = 60.0
+
+Synchronous = Literal["full", "normal"]
+
+
+class Backend(Protocol):
+    """Connections to one database, and what only it knows of itself.
+
+    How statements differ from database to database: :mod:`simstore.storage.forms`.
+
+    Attributes:
+        lets_write_beside: Whether writers may work beside each other; else they take turns.
+    """
+
+    lets_write_beside: bool
+
+    def check_exists(self) -> None:
+        """Raise StoreNotFound or NotAStore unless there is a store."""
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Return the context of a snapshot, through which nothing can be written."""
+
+    def writing(self, claims: Sequence[int] | None) -> AbstractContextManager[Connection]:
+        """Return the context of a writer's transaction.
+
+        Args:
+            claims: What no other writer claims at the same time: numbers of 64 bits, signed. None:
+                it is the only writer.
+        """
+
+    def outside(self) -> AbstractContextManager[Connection]:
+        """Return the context of a writer's connection without a transaction."""
+
+    @property
+    def can_write(self) -> bool:
+        """Return whether this process may write."""
+
+    def has_journal(self) -> bool:
+        """Return whether something is committed that is not in the file yet."""
+
+    def stored_bytes(self) -> int:
+        """Return the bytes that the store takes."""
+
+    def vacuum(self) -> None:
+        """Give unused space back."""
+
+    def close(self) -> None:
+        """Close all connections."""
+
+    def forget(self) -> None:
+        """Forget all connections: they belong to another process."""

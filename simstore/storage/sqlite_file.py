@@ -1,0 +1,213 @@
+"""A store in an SQLite file: how it is opened, read and written."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.engine import URL
+
+from simstore.errors import InvalidParameter, NotAStore, StorageError, StoreNotFound
+from simstore.storage.backends import APPLICATION_ID, BUSY_SECONDS, Synchronous
+from simstore.storage.kept import KeptConnections, LogPages
+
+MINIMUM_SQLITE = (3, 35, 0)
+# What SQLite says where it cannot make its shared-memory file: no room, no right, read-only.
+# (SQLITE_READONLY and SQLITE_CANTOPEN with all their kinds; SHMOPEN and SHMSIZE of IOERR.)
+_NO_LOG_PRIMARY = frozenset({8, 14})
+_NO_LOG = frozenset({4618, 4874})
+
+# Of pages of 8 kB: 512 and 64 MB. What a log takes beyond its limit is given back.
+_LOG = LogPages(large=64_000, small=8_000)
+_LOG_BYTES = 256 << 20
+_WRITER_CACHE_KIB = 131_072
+
+
+class SqliteFile:
+    """An SQLite file: many readers with a snapshot each, one writer.
+
+    Args:
+        given: The path as it was given.
+        url: The URL of SQLAlchemy that names it.
+        label: What messages call it.
+        synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
+        busy_seconds: How long to wait for another writer.
+
+    Raises:
+        StorageError: SQLite is too old.
+        InvalidParameter: The path is empty.
+    """
+
+    lets_write_beside = False
+
+    def __init__(
+        self,
+        given: Path,
+        url: URL,
+        label: str,
+        *,
+        synchronous: Synchronous = "full",
+        busy_seconds: float = BUSY_SECONDS,
+    ) -> None:
+        if sqlite3.sqlite_version_info < MINIMUM_SQLITE:
+            raise StorageError(
+                f"SQLite {sqlite3.sqlite_version} is too old: simstore needs "
+                f"{'.'.join(map(str, MINIMUM_SQLITE))} or newer; use a newer Python"
+            )
+        if str(given) == ".":
+            raise InvalidParameter("the path of the store is empty; name one with --db")
+        # The file itself, wherever the process goes and whatever links lead to it.
+        self.path = Path(os.path.realpath(given))
+        self._url = url
+        self._label = label
+        self._synchronous = synchronous
+        self._busy_seconds = busy_seconds
+        self._writer: Engine | None = None
+        self._reader: Engine | None = None
+        self._kept_writers: KeptConnections | None = None
+        self._kept_readers: KeptConnections | None = None
+
+    def check_exists(self) -> None:
+        """Raise unless there is an SQLite database of ours.
+
+        Raises:
+            StoreNotFound: There is no file.
+            NotAStore: It is something else.
+        """
+        try:
+            is_file = self.path.is_file()
+            size = self.path.stat().st_size if is_file else 0
+        except OSError as error:
+            raise NotAStore(self._label, error.strerror or str(error)) from error
+        if not is_file:
+            if self.path.exists():
+                raise NotAStore(self._label, "it is not a file")
+            raise StoreNotFound(self._label)
+        if size == 0:
+            raise NotAStore(self._label, "the file is empty")
+        with self.reading() as connection:
+            found = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+        if found != APPLICATION_ID:
+            raise NotAStore(self._label)
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Return the context of a snapshot."""
+        if self._kept_readers is None:
+            self._reader = self._engine("ro")
+            self._kept_readers = KeptConnections(self._reader, "BEGIN")
+        return self._kept_readers.transaction()
+
+    def writing(self, claims: Sequence[int] | None = None) -> AbstractContextManager[Connection]:  # noqa: ARG002
+        """Return the context of the one writer's transaction."""
+        if self._kept_writers is None:
+            self._kept_writers = KeptConnections(self._write_engine(), "BEGIN IMMEDIATE", _LOG)
+        return self._kept_writers.transaction()
+
+    def outside(self) -> AbstractContextManager[Connection]:
+        """Return the context of a connection without a transaction."""
+        return self._write_engine().connect()
+
+    @property
+    def can_write(self) -> bool:
+        """Return whether file and folder may be written by this process."""
+        return os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK)
+
+    def has_journal(self) -> bool:
+        """Return whether something is committed that is not in the file yet."""
+        return _has_journal(self.path)
+
+    def stored_bytes(self) -> int:
+        """Return the size of the file and its log."""
+        files = [self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal")]
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def vacuum(self) -> None:
+        """Rewrite the file without its unused pages, and empty its log."""
+        with self.outside() as connection:
+            connection.exec_driver_sql("VACUUM")
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close all connections; the file then needs no other beside it."""
+        for kept in (self._kept_readers, self._kept_writers):
+            if kept is not None:
+                kept.close()
+        for engine in (self._reader, self._writer):
+            if engine is not None:
+                engine.dispose()
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all connections: they belong to another process."""
+        self._reader = self._writer = None
+        self._kept_readers = self._kept_writers = None
+
+    def _write_engine(self) -> Engine:
+        if self._writer is None:
+            self._writer = self._engine("rw")
+        return self._writer
+
+    def _engine(self, mode: str) -> Engine:
+        # As many connections as there are threads that ask.
+        return create_engine(self._url, creator=self._connector(mode), max_overflow=-1)
+
+    def _connector(self, mode: str) -> Callable[[], sqlite3.Connection]:
+        path = self.path.absolute()
+
+        def connect() -> sqlite3.Connection:
+            # A reader that may write the file, and does not, can remove the log when it is the
+            # last to close it.
+            opened = "rw" if self.can_write else mode
+            uri = f"file:{quote(os.fsencode(path))}?mode={opened}"
+            if mode == "rw":
+                connection = self._connect(uri)
+                connection.execute(f"PRAGMA synchronous = {self._synchronous.upper()}")
+                # A cache that holds what a transaction changes takes room only when it does so.
+                connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG.large}")
+                connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+                connection.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
+                return connection
+            try:
+                connection = self._connect(uri)
+            except sqlite3.OperationalError as error:
+                code = error.sqlite_errorcode
+                cannot_log = code in _NO_LOG or code & 0xFF in _NO_LOG_PRIMARY
+                if not cannot_log or _has_journal(path):
+                    raise
+                # A reader of a WAL database makes a file beside it; where it cannot, nor can a
+                # writer, so nobody changes the store meanwhile.
+                connection = self._connect(f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1")
+            connection.execute("PRAGMA query_only = ON")
+            return connection
+
+        return connect
+
+    def _connect(self, uri: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            uri,
+            uri=True,
+            isolation_level=None,
+            timeout=self._busy_seconds,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute("PRAGMA cache_size = -65536")
+            # The first look at the file, so that what is wrong with it shows here.
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+
+def _has_journal(path: Path) -> bool:
+    journal = path.with_name(path.name + "-wal")
+    return journal.exists() and journal.stat().st_size > 0
