@@ -7,6 +7,7 @@ Times are seconds since 1970-01-01 UTC.
 
 from __future__ import annotations
 
+from simstore.model.access import SCOPES, Scope, Token
 from simstore.model.arriving import (
     Document,
     Duplicate,
@@ -62,14 +63,24 @@ from simstore.model.looking import (
     Version,
 )
 from simstore.model.upkeep import (
+    CopySummary,
     Finding,
     PassageStatus,
     StoreStatistics,
+    StoreVitals,
     VocabularyStatus,
     VocabularyTerm,
 )
+from simstore.model.writing import (
+    DocumentOutcome,
+    Idempotency,
+    RemoveRequest,
+    WriteReply,
+    WriteRequest,
+)
 
 __all__ = [
+    "SCOPES",
     "CheckOptions",
     "CheckedPaper",
     "CheckedPassage",
@@ -81,11 +92,14 @@ __all__ = [
     "ComparedText",
     "Comparison",
     "Copy",
+    "CopySummary",
     "Document",
+    "DocumentOutcome",
     "Duplicate",
     "DuplicateState",
     "ExpireSummary",
     "Finding",
+    "Idempotency",
     "IngestProgress",
     "IngestSummary",
     "KeptCluster",
@@ -103,18 +117,24 @@ __all__ = [
     "RefreshSummary",
     "Rejection",
     "Relative",
+    "RemoveRequest",
     "SampleExplanation",
     "SampleResult",
+    "Scope",
     "Seen",
     "SeenState",
     "SourceShare",
     "SourceState",
     "StoreStatistics",
+    "StoreVitals",
     "StoredDocument",
     "StoredRejection",
     "Story",
+    "Token",
     "Totals",
     "Version",
     "VocabularyStatus",
     "VocabularyTerm",
+    "WriteReply",
+    "WriteRequest",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simstore.model.arriving import Policy
@@ -139,6 +140,45 @@ class StoreStatistics:
     passage_count: int = 0
     anchor_count: int = 0
     passage_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoreVitals:
+    """What is soon told of a store, for those who watch it.
+
+    Attributes:
+        fingerprint_count: Distinct fingerprints of the standing generation.
+        tail_fingerprints: Those of them that are in no page yet.
+        sketch_count: Documents that have a sketch.
+        tail_sketches: Sketches that are in no page yet.
+        waiting: Documents without a fingerprint in the standing generation.
+        follows_corpus: Fingerprints depend on the whole corpus, so that they can drift.
+        duplicates: Duplicates by their state.
+        changes: Grows with each batch that adds or removes a text or changes one.
+        file_bytes: Size of the file and its log; 0 for a server.
+    """
+
+    document_count: int
+    fingerprint_count: int
+    tail_fingerprints: int
+    sketch_count: int
+    tail_sketches: int
+    waiting: int
+    fresh: bool
+    follows_corpus: bool
+    duplicates: Mapping[str, int]
+    reject_count: int
+    changes: int
+    file_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CopySummary:
+    """What a copy of a store holds: documents, and rows of all tables."""
+
+    document_count: int
+    row_count: int
+    table_count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,13 +63,12 @@ def tag_bits_for(false_positive_rate: float) -> int:
         raise InvalidParameter(
             f"false positive rate {false_positive_rate:g}: it must be above 0 and below 1"
         )
-    bits = max(LEAST_TAG_BITS, ceil(log2(2 * SLOTS / false_positive_rate + 1)))
-    if bits > MOST_TAG_BITS:
-        least = 2 * SLOTS / ((1 << MOST_TAG_BITS) - 1)
+    least = 2 * SLOTS / ((1 << MOST_TAG_BITS) - 1)
+    if false_positive_rate < least:
         raise InvalidParameter(
             f"false positive rate {false_positive_rate:g}: the least there is, is {least:.2g}"
         )
-    return bits
+    return max(LEAST_TAG_BITS, ceil(log2(2 * SLOTS / false_positive_rate + 1)))
 
 
 class CuckooTable:

@@ -38,6 +38,10 @@ class GrowingTables:
     def __len__(self) -> int:
         return len(self._buffer) + sum(len(words) for words, _ in self._levels)
 
+    def words(self) -> NDArray[np.uint64]:
+        """Return all that was put in, shape (n, ceil(M / 64)), in no order."""
+        return np.concatenate((self._buffer, *(words for words, _ in self._levels)))
+
     def extended(self, words: NDArray[np.uint64]) -> GrowingTables:
         """Return these and more fingerprints; this one stays as it is.
 

@@ -67,7 +67,7 @@ class SortedTables:
         self.bits = bits
         self._tables, self._rests = sorted_copies(words, bits)
         self._offsets = np.stack([offsets_of(table) for table in self._tables])
-        self.count = self._tables.shape[1]
+        self.count: int = self._tables.shape[1]
         self._compiled_seconds = self.count * _SECONDS_EACH
         self._planner = TablePlanner(self._tables, self._offsets, bits)
 
@@ -75,6 +75,10 @@ class SortedTables:
     def memory_bytes(self) -> int:
         """Bytes that the tables hold in memory."""
         return self._tables.nbytes + self._rests.nbytes + self._offsets.nbytes
+
+    def words(self) -> NDArray[np.uint64]:
+        """Return the fingerprints, shape (n, ceil(M / 64)), ascending."""
+        return self._words_at(0, np.arange(self.count))
 
     def near(self, value: int, radius: int) -> list[tuple[int, int]]:
         """Return the fingerprints within a radius of one.
@@ -167,6 +171,24 @@ class SortedTables:
             int(self._planner.candidate_counts(one, words)[0]) for one in prepared.ranges
         )
         return prepared.plan, sum(len(one.masks) for one in prepared.ranges), looked_at
+
+    def explain_many(
+        self, words: NDArray[np.uint64], radius: int
+    ) -> tuple[Plan, int, NDArray[np.int64]]:
+        """Return the plan for most queries, its probes, and the candidates of each query by it.
+
+        Args:
+            words: Fingerprints, shape (m, ceil(M / 64)).
+            radius: Largest distance, in bits, inclusive.
+
+        Raises:
+            InvalidParameter: The radius is not from 0 to M.
+        """
+        prepared = self._planner.plan(radius)
+        if not prepared.ranges:
+            return prepared.plan, 0, np.full(len(words), self.count)
+        probes = sum(len(one.masks) for one in prepared.ranges)
+        return prepared.plan, probes, self.candidate_counts(words, prepared.plan)
 
     # One query
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,16 +16,24 @@ from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.storage import frequencies, generations, passage_indexes, vocabularies
+from simstore.services.turns import Turns
+from simstore.storage import (
+    additions,
+    frequencies,
+    generations,
+    passage_indexes,
+    vocabularies,
+)
 from simstore.storage.engine import Connection, Database
 from simstore.storage.frequencies import Frequencies
 from simstore.storage.generations import GenerationRow, Settings
+from simstore.storage.settled import SettledNumbers
 
 if TYPE_CHECKING:
+    from simstore.services.finding.kept_shingles import KeptShingles
     from simstore.services.finding.near_tail import KeptNear
     from simstore.services.finding.resident import ResidentIndex
     from simstore.services.finding.sketch_search import KeptBands, KeptTail
-    from simstore.services.near_duplicates.edges import KeptShingles
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
@@ -98,7 +105,9 @@ class OpenStore:
             from simstore.services.finding.resident import ResidentIndex
 
             self.resident = ResidentIndex()
-        self._write_lock = threading.RLock()
+        self._turns = Turns()
+        # Whether the writer of this process works beside others.
+        self.is_beside = False
         # What stood when it was last asked; it may have changed since.
         self.last_state: State | None = None
         self._schemes: dict[int, tuple[Scheme, Channels]] = {}
@@ -106,6 +115,8 @@ class OpenStore:
         self._passages: dict[int, PassageRecipe] = {}
         self._terms: dict[bytes, int] = {}
         self._terms_scheme = 0
+        # Up to which sketches are known by their numbers.
+        self.settled_sketches = SettledNumbers("sketch", "sketch_id")
         self.kept_tail: KeptTail | None = None
         self.kept_near: KeptNear | None = None
         self.kept_bands: KeptBands | None = None
@@ -115,16 +126,32 @@ class OpenStore:
         self._frequencies: tuple[int, Frequencies] | None = None
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """Yield a writer's connection; commit at the end, roll back on error."""
-        with self._write_lock:
+    def write(self, claims: Sequence[int] | None = None) -> Iterator[Connection]:
+        """Yield a writer's connection; commit at the end, roll back on error.
+
+        Args:
+            claims: What no other process decides of meanwhile, where the database lets writers
+                work beside each other; they may add then, and change or remove nothing. None: this
+                is the only writer.
+        """
+        with self._turns:
+            self.is_beside = claims is not None and self.database.lets_write_beside
             try:
-                with self.database.write() as connection:
+                with self.database.write(claims) as connection:
+                    if not self.is_beside:
+                        additions.settle(connection)
+                    if self.resident is not None and not self.is_beside:
+                        self.resident.begin(connection)
                     yield connection
+                if self.resident is not None:
+                    self.resident.end(committed=True)
             except BaseException:
-                # Terms, fingerprints, sketches and pages that this transaction added are not there.
+                if self.resident is not None:
+                    self.resident.end(committed=False)
+                # Terms, fingerprints and sketches that this transaction added are not there. Pages
+                # are looked up once they stand, and were committed before.
                 self.forget_terms()
-                self.kept_tail = self.kept_bands = self.kept_near = None
+                self.kept_tail = self.kept_near = None
                 raise
 
     def state(self, connection: Connection) -> State:

@@ -18,7 +18,7 @@ from simstore.sources.source import HEAD_BYTES, Record
 from simstore.text.decoding import well_formed
 
 if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
+    from xml.etree.ElementTree import Element  # a type only  # nosec B405
 
 # XML of a text is longer than the text, by its markup.
 _MARKUP = 16

@@ -7,9 +7,7 @@ import importlib.util
 import io
 import json
 import os
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
@@ -17,7 +15,7 @@ from threading import Lock, Timer
 from typing import Any
 
 from simstore.errors import MissingExtra
-from simstore.sources import pdf_text
+from simstore.sources import bounded, pdf_text
 from simstore.sources.office import document_of, refused
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import Record
@@ -27,8 +25,6 @@ MOST_SECONDS = 60
 # Where a system knows no limit of processor time, and for a process that waits.
 _PATIENCE = 10
 _PIECE = 1 << 20
-_OUT_OF_TIME = getattr(signal, "SIGXCPU", None)
-_KILLED = getattr(signal, "SIGKILL", None)
 
 
 class PdfReader:
@@ -36,7 +32,8 @@ class PdfReader:
 
     A file without one, as scanners make it, is rejected. So is one that keeps the library busy for
     longer than a limit, or lets it take more than 4 GB: it reads in a process of its own, which is
-    ended then, and which reads all files of this process otherwise.
+    ended then, and which reads all files of this process otherwise. A process that is bounded
+    itself reads them itself.
 
     Args:
         most_seconds: Most processor time of a file.
@@ -66,7 +63,11 @@ class PdfReader:
             raise MissingExtra("reading .pdf files", "office")
         size = stream.seek(0, io.SEEK_END)
         stream.seek(0)
-        found = self._worker.answer(stream, size, request.options.max_document_bytes)
+        limit = request.options.max_document_bytes
+        if bounded.is_bounded():
+            found = pdf_text.found(stream, limit)
+        else:
+            found = self._worker.answer(stream, size, limit)
         reason = found.get("reason")
         if reason is None and not found["text"].strip():
             reason = "no text layer: its pages are pictures"
@@ -111,24 +112,14 @@ class _Worker:
                 if not answer:
                     self._end()
             if not answer:
-                return {"reason": _why_ended(process.returncode, self._most_seconds)}
+                return {"reason": bounded.why_ended(process.returncode, self._most_seconds)}
             found: dict[str, Any] = json.loads(answer)
             return found
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
             self._end()
-            # It is of another session: an interrupt from the keyboard is for this process, which
-            # reads a file to its end.
-            self._process = subprocess.Popen(  # noqa: S603 - nothing in it is of a file
-                # -P: what lies in the working folder is no module.
-                [sys.executable, "-P", "-m", pdf_text.__name__, str(self._most_seconds)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-                start_new_session=True,
-            )
+            self._process = bounded.start(pdf_text.__name__, str(self._most_seconds))
             self._owner = os.getpid()
             atexit.register(self._end)
         return self._process
@@ -174,12 +165,3 @@ def _answer_of(
     (length,) = pdf_text.ANSWER.unpack(told)
     answer = process.stdout.read(length)
     return answer if len(answer) == length else b""
-
-
-def _why_ended(status: int | None, most_seconds: int) -> str:
-    signalled = -status if status else None
-    if signalled == _OUT_OF_TIME:
-        return f"reading it takes more than {most_seconds:,} s of processor time"
-    if signalled == _KILLED:
-        return "reading it takes more time or memory than it may have"
-    return f"the library that reads it ended by itself (status {status})"

@@ -13,8 +13,9 @@ import logging
 import struct
 import sys
 import tempfile
-from contextlib import suppress
 from typing import Any, BinaryIO
+
+from simstore.sources import bounded
 
 REQUEST = struct.Struct(">qq")
 ANSWER = struct.Struct(">q")
@@ -42,26 +43,19 @@ def main(most_seconds: int) -> None:
             if size:
                 return
             file.seek(0)
-            _bound(most_seconds)
-            answer = json.dumps(_found(file, None if limit == NO_LIMIT else limit)).encode()
+            bounded.bound(most_seconds, _MOST_MEMORY)
+            answer = json.dumps(found(file, None if limit == NO_LIMIT else limit)).encode()
         target.write(ANSWER.pack(len(answer)) + answer)
         target.flush()
 
 
-def _bound(most_seconds: int) -> None:
-    """Set the limits of this process, where the system has such."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource
+def found(file: BinaryIO | tempfile.SpooledTemporaryFile[bytes], limit: int | None) -> Any:
+    """Return ``text`` and ``title`` of a file, or the ``reason`` why there is none.
 
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        seconds = int(used.ru_utime + used.ru_stime) + 1 + most_seconds
-        for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, _MOST_MEMORY)):
-            hard = resource.getrlimit(kind)[1]
-            if hard == resource.RLIM_INFINITY or hard >= most:
-                resource.setrlimit(kind, (most, hard))
-
-
-def _found(file: BinaryIO | tempfile.SpooledTemporaryFile[bytes], limit: int | None) -> Any:
+    Args:
+        file: The file.
+        limit: Characters of text from which on the rest is left out; None: none.
+    """
     import pypdf
 
     # It tells of each irregularity that it gets over.

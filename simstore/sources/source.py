@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -86,3 +86,10 @@ class Member:
     byte_offset: int
     end_offset: int
     source: Source | Rejection | PassedOver
+
+
+def read_so_far(sources: Sequence[Source]) -> tuple[int, int | None]:
+    """Return the bytes that were read of sources, and those in all; None: that is not known."""
+    sizes = [source.total_bytes for source in sources]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    return sum(source.bytes_read for source in sources), total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -12,9 +12,10 @@ from simstore.errors import InvalidParameter, StoreExists, StoreNotFound
 from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
 from simstore.fingerprint.given import GivenScheme
 from simstore.fingerprint.scheme import Scheme
-from simstore.model import Policy
+from simstore.model import CopySummary, Policy
 from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
+from simstore.store.access import Access
 from simstore.store.arriving import Arriving
 from simstore.store.asking import Asking
 from simstore.store.checking import Checking
@@ -24,12 +25,26 @@ from simstore.store.looking import Looking
 from simstore.store.passages import Passages
 from simstore.store.upkeep import Upkeep
 from simstore.store.values import ByValue
+from simstore.store.writing import Writing
 
 if TYPE_CHECKING:
     from simstore.services.upkeep.choose import SchemeChoice
+    from simstore.sources.deduped import DedupedOutput
 
 
-class Store(Arriving, Leaving, ByValue, Asking, Checking, Grouping, Looking, Passages, Upkeep):
+class Store(
+    Arriving,
+    Writing,
+    Leaving,
+    ByValue,
+    Asking,
+    Checking,
+    Grouping,
+    Looking,
+    Passages,
+    Upkeep,
+    Access,
+):
     """A near-duplicate store.
 
     Open one with :meth:`open`; close it with :meth:`close` or a ``with`` statement. Threads may
@@ -56,7 +71,8 @@ class Store(Arriving, Leaving, ByValue, Asking, Checking, Grouping, Looking, Pas
             read_only: Refuse to write.
             synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
             resident: Keep all fingerprints in memory, sorted by each segment (about 33 bytes each
-                at 64 bits, 65 at 128), for queries and readers; read anew when they have changed.
+                at 64 bits, 65 at 128), for queries, readers and checks before an insert. What
+                others write is read as it comes, and no answer is stale.
 
         Raises:
             StoreNotFound: There is none.
@@ -66,12 +82,12 @@ class Store(Arriving, Leaving, ByValue, Asking, Checking, Grouping, Looking, Pas
         """
         database = Database(place, read_only=read_only, synchronous=synchronous)
         try:
-            database.check_exists()
-        except StoreNotFound:
-            if not create or read_only:
-                raise
-            cls.create(place, synchronous=synchronous, exist_ok=True).close()
-        try:
+            try:
+                database.check_exists()
+            except StoreNotFound:
+                if not create or read_only:
+                    raise
+                cls.create(place, synchronous=synchronous, exist_ok=True).close()
             migrate.check_revision(database)
         except BaseException:
             database.close()
@@ -182,6 +198,40 @@ def upgrade(place: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
         database.close()
 
 
+def copy_store(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    restart: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> CopySummary:
+    """Copy a store to a place of whatever kind: an SQLite file or a PostgreSQL database.
+
+    The copy is as the store is at one moment; counts and digests of all tables are compared on
+    both sides. A copy that was ended goes on where it was, if the store has not changed.
+
+    Args:
+        source: Path or SQLAlchemy URL of the store.
+        target: Path or SQLAlchemy URL of the copy; there is no store.
+        restart: Begin again.
+        on_progress: Called with rows copied and in all.
+
+    Raises:
+        StoreNotFound: There is no store at the source.
+        StoreExists: There is one at the target.
+        Conflict: A copy of another store, or of another state, was begun at the target.
+        CorruptStore: What was written is not what was read.
+    """
+    from simstore.services.upkeep import copy
+
+    one, other = Database(source, read_only=True), Database(target)
+    try:
+        return copy.copy_store(one, other, restart=restart, on_progress=on_progress)
+    finally:
+        one.close()
+        other.close()
+
+
 def create_for_folder(
     place: str | os.PathLike[str], folder: Path, *, text: bool = True
 ) -> tuple[Store, SchemeChoice]:
@@ -190,3 +240,15 @@ def create_for_folder(
 
     choice = choice_for_folder(folder)
     return Store.create(place, scheme=choice, text=text, exist_ok=True), choice
+
+
+def create_for_output(place: str | os.PathLike[str], output: DedupedOutput) -> Store:
+    """Make a store for the output of ``simstore spark dedup``: of its scheme and channels."""
+    from simstore.services.upkeep.maintain import create_store
+
+    database = Database(place)
+    try:
+        create_store(database, output.scheme, channels=output.channels)
+    finally:
+        database.close()
+    return Store.open(place)

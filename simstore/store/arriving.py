@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from simstore.model import Document, Duplicate, IngestSummary, OnDuplicate, Outcome, StoredRejection
+from simstore.model import (
+    Document,
+    Duplicate,
+    IngestSummary,
+    KeptSummary,
+    OnDuplicate,
+    Outcome,
+    StoredRejection,
+)
 from simstore.services.arriving.accept import Addable
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
@@ -14,6 +22,8 @@ from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
     from simstore.services.arriving.ingest import IngestOptions, Observer
+    from simstore.services.upkeep.refresh import Progress
+    from simstore.sources.deduped import DedupedOutput
 
 
 class Arriving(Opened):
@@ -172,6 +182,47 @@ class Arriving(Opened):
         source = RowsSource(place, statement, read or ReadOptions())
         return ingest_sources(
             self._opened, [source], options or IngestOptions(), observer or Observer()
+        )
+
+    def import_deduped(
+        self,
+        output: DedupedOutput | str,
+        *,
+        clusters: bool = True,
+        observer: Observer | None = None,
+        on_progress: Progress | None = None,
+    ) -> tuple[IngestSummary, KeptSummary | None]:
+        """Add what ``simstore spark dedup`` found: its documents, in their order, and its clusters.
+
+        Clusters are taken without comparing where the store finds edges by the same rule and has no
+        other documents; else they are made as :meth:`keep_clusters` makes them.
+
+        Args:
+            output: The folder, or what was read of it.
+            clusters: Keep clusters.
+            observer: Hears of progress.
+            on_progress: Called with documents read and in all while clusters are made.
+
+        Returns:
+            What became of the documents, and of the clusters; None: none are kept, or it was
+            interrupted.
+
+        Raises:
+            NotFound: No run has finished in the folder.
+            InvalidParameter: The store has another scheme.
+            MissingExtra: PyArrow is not installed.
+        """
+        self._check_takes_documents()
+        from simstore.services.arriving.deduped import import_deduped
+        from simstore.services.arriving.ingest import Observer
+        from simstore.sources.deduped import DedupedOutput
+
+        return import_deduped(
+            self._opened,
+            DedupedOutput(output) if isinstance(output, str) else output,
+            observer or Observer(),
+            clusters=clusters,
+            on_progress=on_progress,
         )
 
     def retry_rejections(

@@ -73,10 +73,25 @@ class Asking(Opened):
         self, samples: Iterable[Addable], options: QueryOptions | None = None
     ) -> list[SampleResult]:
         """Return the matches of each sample, in the order of the samples."""
-        run = query_samples(
+        return list(self.query_run(samples, options).samples)
+
+    def query_run(
+        self, samples: Iterable[Addable], options: QueryOptions | None = None
+    ) -> QueryRun:
+        """Return the matches of each sample, and what they go by; nothing is recorded."""
+        return query_samples(
             self._opened, map(accept, samples), options or QueryOptions(), record=False
         )
-        return list(run.samples)
+
+    def warm(self) -> None:
+        """Read into memory what queries go by; the first of them then takes no longer than others.
+
+        Without a resident index (:meth:`open`), only what is worth it for any process that asks
+        often.
+        """
+        from simstore.services.finding.warm import warm
+
+        warm(self._opened)
 
     def query_sources(
         self,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from simstore.model import CheckedPaper, CheckOptions, PassedOver, Rejection
 from simstore.services.arriving.accept import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
+from simstore.sources.source import read_so_far
 from simstore.store.opened import Opened
-
-if TYPE_CHECKING:
-    from simstore.sources.source import Source
 
 
 class Checking(Opened):
@@ -75,11 +72,5 @@ class Checking(Opened):
         )
         for found in check_papers(self._opened, papers, options or CheckOptions()):
             if on_progress is not None:
-                on_progress(*_read_so_far(sources))
+                on_progress(*read_so_far(sources))
             yield found
-
-
-def _read_so_far(sources: Sequence[Source]) -> tuple[int, int | None]:
-    sizes = [source.total_bytes for source in sources]
-    total = None if None in sizes else sum(size or 0 for size in sizes)
-    return sum(source.bytes_read for source in sources), total

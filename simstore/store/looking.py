@@ -74,12 +74,20 @@ class Looking(Opened):
         collection: str | None = None,
         limit: int | None = None,
         with_text: bool = False,
+        after: int = 0,
     ) -> Iterator[StoredDocument]:
-        """Yield the documents in order of ingest."""
+        """Yield the documents in order of ingest.
+
+        Args:
+            collection: Only those of this collection.
+            limit: Most of them; None: all.
+            with_text: Read the texts, too.
+            after: Only those behind the one with this ``document_id``.
+        """
         from simstore.services.telling import show
 
         return show.iterate_documents(
-            self._opened, collection=collection, limit=limit, with_text=with_text
+            self._opened, collection=collection, limit=limit, with_text=with_text, after=after
         )
 
     def __iter__(self) -> Iterator[StoredDocument]:
@@ -151,3 +159,13 @@ class Looking(Opened):
             capacity=capacity,
             on_progress=on_progress,
         )
+
+    def known_mark(self) -> str:
+        """Return what tells whether a filter is out of date: while it is the same, so is the filter.
+
+        It may change where the filter does not.
+        """
+        from simstore.storage import known
+
+        with self._opened.database.read() as connection:
+            return known.mark(connection)

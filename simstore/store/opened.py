@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from simstore.fingerprint.given import GivenScheme, no_recipe
 from simstore.services.opened import OpenStore
@@ -18,6 +19,11 @@ class Opened:
         """Use :meth:`Store.open` or :meth:`Store.create`."""
         self._opened = OpenStore(database, resident=resident)
         self._takes_documents: bool | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The store's file, wherever links to it lie; None where it is on a database server."""
+        return self._opened.database.path
 
     def _check_takes_documents(self) -> None:
         if self._takes_documents is None:

@@ -15,6 +15,7 @@ from simstore.model import (
     Policy,
     RefreshSummary,
     StoreStatistics,
+    StoreVitals,
     VocabularyStatus,
     VocabularyTerm,
 )
@@ -92,6 +93,12 @@ class Upkeep(Opened):
         from simstore.services.telling import show
 
         return show.statistics(self._opened)
+
+    def vitals(self) -> StoreVitals:
+        """Return what is soon told of the store, for those who watch it."""
+        from simstore.services.telling.vitals import store_vitals
+
+        return store_vitals(self._opened)
 
     def figures(self, *, on_progress: Progress | None = None) -> StoreFigures:
         """Return the store over time: documents, duplicates, kept clusters, vocabulary.

@@ -12,6 +12,7 @@ import oracle
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from postgres_places import is_on_server
 
 from simstore.model import IngestSummary
 from simstore.reports.simtool import render
@@ -57,7 +58,10 @@ def new_store(scheme: SchemeChoice = SIMTOOL) -> Iterator[tuple[Path, Store]]:
     """Yield a folder and a store in it."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        (place / "s.db").write_bytes(empty_store(scheme))
+        if is_on_server(place / "s.db"):
+            Store.create(place / "s.db", scheme=scheme).close()
+        else:
+            (place / "s.db").write_bytes(empty_store(scheme))
         with Store.open(place / "s.db", synchronous="normal") as store:
             yield place, store
 

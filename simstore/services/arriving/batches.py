@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -42,7 +42,8 @@ class BatchOutcome:
     Attributes:
         outcomes: One a document, in their order.
         duplicates: Place of a document to the key of the earliest other with its content.
-        found: Duplicates that a check before the insert found, in their order.
+        found: Place of a document to what a check before the insert found that it duplicates;
+            ascending.
         renewed: Keys that were added, got another text, or were skipped.
         orphans: Keys that were skipped because of documents which have gone or changed.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
@@ -50,7 +51,7 @@ class BatchOutcome:
 
     outcomes: tuple[Outcome, ...]
     duplicates: Mapping[int, bytes]
-    found: tuple[Duplicate, ...] = ()
+    found: Mapping[int, Duplicate] = field(default_factory=dict)
     renewed: frozenset[bytes] = frozenset()
     orphans: frozenset[bytes] = frozenset()
     unflagged: frozenset[bytes] = frozenset()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from simstore.model import Document
 from simstore.services.arriving.decisions import Decisions
 from simstore.services.arriving.prepare import PreparedBatch
+from simstore.sources.claims import claim
 from simstore.storage import documents, duplicates, history
 from simstore.storage.engine import Connection
 from simstore.storage.history import SnapshotRow, Times
@@ -206,16 +207,3 @@ def _first(
         basis = "ingest" if document.seen_at is None else "crawl"
         times = replace(times, first_seen=earlier, basis=basis)
     return KeyHistory(digest, times, 1, links=set(map(encode, document.links)))
-
-
-def claim(document: Document, seen_at: int) -> tuple[int, str]:
-    """Return since when a record says that its document is there, and by what it says so.
-
-    A page that was published after it was seen was not.
-    """
-    published = document.published_at
-    if published is not None and published <= seen_at:
-        return published, "published"
-    if document.seen_since is not None:
-        return min(document.seen_since, seen_at), "crawl"
-    return seen_at, "ingest" if document.seen_at is None else "crawl"

@@ -12,6 +12,7 @@ from simstore.model import (
     Rejection,
     SourceState,
 )
+from simstore.services.arriving import beside
 from simstore.services.arriving.batches import BatchOutcome
 from simstore.services.arriving.history import see_again
 from simstore.services.arriving.ingest_options import Observer
@@ -27,7 +28,9 @@ from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
 Work = tuple[Batch, PreparedBatch, State]
-_COUNTS = (
+# Changes of the vocabulary that are gathered together.
+_MERGED_TOGETHER = 64
+RUN_COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "byte_count",
 )  # fmt: skip
 
@@ -42,6 +45,7 @@ class Run:
         orphans: Keys that were skipped because of documents which it removed or changed.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
         packed_at: Documents that it had written when it last looked whether a tail is long.
+        unmerged: Changes of the vocabulary that it appended beside others since it gathered them.
     """
 
     names: Sequence[str]
@@ -57,6 +61,7 @@ class Run:
     orphans: set[bytes] = field(default_factory=set)
     unflagged: set[bytes] = field(default_factory=set)
     packed_at: int = 0
+    unmerged: int = 0
 
     def forget(self, name: str) -> None:
         """Forget a source that was read to its end."""
@@ -73,15 +78,51 @@ def commit(
     *,
     ends_run: bool,
 ) -> None:
-    """Write batches, their rejections and their places in the sources in one transaction."""
+    """Write batches, their rejections and their places in the sources in one transaction.
+
+    Other processes write beside it where the database lets them and they decide of other things.
+    """
+    prepared = [(batch, state) for _, batch, state in works]
+    names = {name for batch, _, _ in works for name in batch.marks}
+    seen = [part.seen_key for batch, _, _ in works for part in batch.passed_over if part.seen_key]
+    claimed = beside.claims(opened, prepared, names, seen, check)
+    if claimed is not None:
+        try:
+            _commit(opened, run, works, observer, check, claimed, ends_run=ends_run)
+        except beside.MustBeAlone:
+            claimed = None
+    if claimed is None:
+        _commit(opened, run, works, observer, check, None, ends_run=ends_run)
+    elif run.unmerged >= _MERGED_TOGETHER:
+        # What is appended beside others is gathered by one alone.
+        with opened.write() as connection:
+            state = opened.state(connection)
+            deltas.merge_many(connection, state.scheme_id, run.unmerged)
+        run.unmerged = 0
+
+
+def _commit(
+    opened: OpenStore,
+    run: Run,
+    works: Sequence[Work],
+    observer: Observer,
+    check: CheckOptions | None,
+    claimed: Sequence[int] | None,
+    *,
+    ends_run: bool,
+) -> None:
+    """Write batches alone, or beside writers that claim nothing of the same."""
     counts = Counter(run.counts)
     source_ids = dict(run.source_ids)
     orphans, unflagged = set(run.orphans), set(run.unflagged)
     seen_at = now()
     outcomes = []
-    with opened.write() as connection:
+    with opened.write(claimed) as connection:
         state = opened.state(connection)
         generations.refuse_during_reindex(connection)
+        if claimed is not None:
+            prepared_works = [(batch, with_state) for _, batch, with_state in works]
+            beside.verify(opened, connection, state, prepared_works, check)
         run_id = run.run_id
         if run_id is None:
             run_id = runs.begin_run(connection, run.names, seen_at, __version__)
@@ -130,15 +171,17 @@ def commit(
                 "replaced_bytes" in one.metadata for one in batch.documents
             )
             counts["byte_count"] += sum(prepared.sizes)
-        deltas.merge_many(connection, state.scheme_id, len(works))
+        if claimed is None:
+            deltas.merge_many(connection, state.scheme_id, len(works))
         runs.count_in_run(
             connection,
             run_id,
-            {name: counts[name] for name in _COUNTS},
+            {name: counts[name] for name in RUN_COUNTS},
             finished_at=now() if ends_run else None,
         )
     run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, state
     run.orphans, run.unflagged = orphans, unflagged
+    run.unmerged += 0 if claimed is None else len(works)
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
         _tell(run, batch, prepared, outcome, observer)
     _tell_progress(run, works[-1][0], observer)
@@ -182,7 +225,7 @@ def _tell(
     for place, original in outcome.duplicates.items():
         key = prepared.documents[place].key
         observer.on_duplicate(key, original.decode("utf-8", "surrogateescape"))
-    for duplicate in outcome.found:
+    for duplicate in outcome.found.values():
         observer.on_found(duplicate)
     for rejection in batch.rejections:
         observer.on_reject(rejection)

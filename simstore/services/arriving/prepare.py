@@ -14,11 +14,13 @@ from simstore.errors import InvalidParameter, printable
 from simstore.fingerprint.channels import sketch_texts
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.passage_recipe import IndexedText
+from simstore.fingerprint.scheme import Scheme
 from simstore.model import Document
 from simstore.services.counting import pack_change
 from simstore.services.opened import State
 from simstore.storage import codecs
 from simstore.text.decoding import encode
+from simstore.text.scanning import Scanned
 
 DIGEST_BYTES = 16
 # Bytes a character of texts that are looked at as words alone.
@@ -87,7 +89,7 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     for document in batch:
         if not document.key:
             raise InvalidParameter("a document has an empty key; give each its own key")
-    batch = [_with_json_metadata(document) for document in batch]
+    batch = [with_json_metadata(document) for document in batch]
     encoded = [encode(document.text) for document in batch]
     texts = [document.text for document in batch]
     metadata = [document.metadata for document in batch]
@@ -95,9 +97,7 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     keep_counts = state.keeps_counts or not by_document
     pack_counts = not keep_counts and state.records_vocabulary
     counts = words = None
-    # Few bytes beyond one a character: hardly any script without blanks between words.
-    narrow = sum(map(len, encoded)) <= _NARROW * sum(map(len, texts))
-    scanned = scheme.scan(texts) if narrow else None
+    scanned = scanned_words(scheme, texts, encoded)
     if keep_counts or pack_counts or not channels.simhash:
         counts = scheme.count(texts, metadata) if scanned is None else scheme.count_words(scanned)
         token_counts = scheme.token_counts(counts)
@@ -120,6 +120,19 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     )
 
 
+def scanned_words(scheme: Scheme, texts: Sequence[str], encoded: Sequence[bytes]) -> Scanned | None:
+    """Return the words of texts, where they are worth it, and the texts hardly anything else.
+
+    Args:
+        scheme: The scheme.
+        texts: The texts.
+        encoded: Their bytes.
+    """
+    # Few bytes beyond one a character: hardly any script without blanks between words.
+    narrow = sum(map(len, encoded)) <= _NARROW * sum(map(len, texts))
+    return scheme.scan(texts) if narrow else None
+
+
 def is_prepared_for(prepared_with: State, state: State) -> bool:
     """Return whether what was prepared with one state of a store serves another."""
     one, other = prepared_with, state
@@ -128,8 +141,12 @@ def is_prepared_for(prepared_with: State, state: State) -> bool:
     ) and one.settings.vocabulary_recorded == other.settings.vocabulary_recorded  # fmt: skip
 
 
-def _with_json_metadata(document: Document) -> Document:
-    """Return the document with its metadata as they come back from the store."""
+def with_json_metadata(document: Document) -> Document:
+    """Return the document with its metadata as they come back from the store.
+
+    Raises:
+        InvalidParameter: They are no JSON values.
+    """
     if not document.metadata:
         return document
     try:

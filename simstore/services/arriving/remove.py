@@ -68,13 +68,8 @@ def remove_documents(
     for part in documents.chunks(wanted, BATCH_DOCUMENTS):
         with opened.write() as connection:
             # Others may have removed some meanwhile, and added them again.
-            numbers = documents.numbers_of(connection, part)
-            # Before the documents: what is forgotten is no orphan.
-            unstored = [key for key in part if key not in numbers]
-            forgotten = duplicate_rows.by_keys(connection, unstored)
-            duplicate_rows.drop_many(connection, list(forgotten))
-            let_go = remove_batch(opened, connection, list(numbers.values()))
-        removed += len(numbers) + len(forgotten)
+            gone, let_go = remove_keys(opened, connection, part)
+        removed += gone
         done += len(part)
         if on_orphan is not None:
             for orphan in sorted(let_go.orphans):
@@ -96,6 +91,37 @@ def refresh_live(
         state = opened.state(connection)
     if refresh_after and state.settings.policy == "live" and not state.is_fresh:
         refresh(opened, on_progress=on_refresh)
+
+
+def remove_keys(
+    opened: OpenStore, connection: Connection, keys: Sequence[bytes], *, missing_ok: bool = True
+) -> tuple[int, LetGo]:
+    """Remove the documents with these keys within a transaction, and forget those skipped.
+
+    Args:
+        opened: The store.
+        connection: A writer; the caller commits.
+        keys: Keys, each once.
+        missing_ok: Pass over keys that are not there.
+
+    Returns:
+        How many were there, and what duplicated them.
+
+    Raises:
+        DocumentNotFound: A key is not there; then nothing is removed.
+        ReindexInProgress: The store is between two schemes.
+    """
+    numbers = documents.numbers_of(connection, keys)
+    # Before the documents: what is forgotten is no orphan.
+    unstored = [key for key in keys if key not in numbers]
+    forgotten = duplicate_rows.by_keys(connection, unstored)
+    if not missing_ok:
+        for key in unstored:
+            if key not in forgotten:
+                raise DocumentNotFound(key.decode("utf-8", "surrogateescape"))
+    duplicate_rows.drop_many(connection, list(forgotten))
+    let_go = remove_batch(opened, connection, list(numbers.values()))
+    return len(numbers) + len(forgotten), let_go
 
 
 def remove_batch(opened: OpenStore, connection: Connection, document_ids: Sequence[int]) -> LetGo:

@@ -9,17 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.model import LeastShares
+from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.star_names import LostStar, pass_on
 from simstore.search.stars import star_clusters
-from simstore.services.clusters.canonical_order import CanonicalOrder
 from simstore.services.clusters.cluster import policy_order
-from simstore.services.clusters.contents import Progress, read_contents
-from simstore.services.clusters.verified_edges import EdgeFinder
+from simstore.services.clusters.contents import Contents, Progress, read_contents
+from simstore.services.clusters.verified_edges import EdgeFinder, Edges
 from simstore.services.opened import OpenStore, now
 from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import ClusteringRow, TextRow
 from simstore.storage.engine import Connection
+from simstore.storage.rows import next_numbers
 
+# Returns the edges between the texts of a snapshot; None: it does not know those of this one.
+KnownEdges = Callable[[Contents], Edges | None]
 # Rows that are written at a time.
 _WRITTEN_ROWS = 10_000
 # Clusters whose members are looked up at a time.
@@ -52,7 +55,10 @@ class Made:
 
 
 def write_from_scratch(
-    opened: OpenStore, begun: ClusteringRow, on_progress: Progress | None = None
+    opened: OpenStore,
+    begun: ClusteringRow,
+    on_progress: Progress | None = None,
+    known: KnownEdges | None = None,
 ) -> Callable[[Connection], None]:
     """Make the clusters of what stands, without writing anything yet.
 
@@ -60,11 +66,12 @@ def write_from_scratch(
         opened: The store.
         begun: The rule.
         on_progress: Called with documents read and in all, then with pairs compared and in all.
+        known: Tells the edges, where they were found elsewhere by the same rule.
 
     Returns:
         What writes them through a writer's connection in the place of all that are there.
     """
-    made = _stars(opened, begun, on_progress)
+    made = _stars(opened, begun, on_progress, known)
 
     def finish(connection: Connection) -> None:
         _write(connection, made)
@@ -72,13 +79,20 @@ def write_from_scratch(
     return finish
 
 
-def _stars(opened: OpenStore, begun: ClusteringRow, on_progress: Progress | None) -> Made:
+def _stars(
+    opened: OpenStore,
+    begun: ClusteringRow,
+    on_progress: Progress | None,
+    known: KnownEdges | None,
+) -> Made:
     with opened.database.read() as connection:
         state = opened.state(connection)
         held = read_contents(opened, connection, state, on_progress=on_progress)
-        least = LeastShares(begun.min_resemblance)
-        finder = EdgeFinder(opened, connection, state, held, least, on_progress)
-        edges = finder.by_channels(begun.basis.radius)
+        edges = known(held) if known is not None else None
+        if edges is None:
+            least = LeastShares(begun.min_resemblance)
+            finder = EdgeFinder(opened, connection, state, held, least, on_progress)
+            edges = finder.by_channels(begun.basis.radius)
     order = CanonicalOrder(begun.policy, begun.preferred)
     _, firsts = policy_order(held, order)
     majors = np.array(
@@ -113,9 +127,7 @@ def _write(connection: Connection, made: Made) -> None:
     before = _standing_names(connection, made)
     cluster_names.free_names(connection)
     clusters.drop_texts_and_spokes(connection)
-    numbers = np.array(
-        clusters.next_numbers(connection, "cluster_text", "text_id", total), np.int64
-    )
+    numbers = np.array(next_numbers(connection, "cluster_text", "text_id", total), np.int64)
     for start in range(0, total, _WRITTEN_ROWS):
         part = slice(start, start + _WRITTEN_ROWS)
         clusters.add_texts(

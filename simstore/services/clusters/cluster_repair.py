@@ -7,14 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.star_names import LostStar, pass_on
 from simstore.search.star_repair import Place, Repair, Spokes, repair
-from simstore.services.clusters.canonical_order import CanonicalOrder
 from simstore.services.near_duplicates.edges import EdgeSearch, Probed
 from simstore.services.opened import OpenStore, State
 from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import ClusteringRow, HolderRow, TextRow
 from simstore.storage.engine import Connection
+from simstore.storage.rows import next_numbers
 
 
 def repair_texts(
@@ -47,7 +48,7 @@ def repair_texts(
         if digest in places and (state.scheme.reads_metadata or row.place != places[digest])
     ]
     fresh = sorted((place, digest) for digest, place in places.items() if digest not in known)
-    numbers = clusters.next_numbers(connection, "cluster_text", "text_id", len(fresh))
+    numbers = next_numbers(connection, "cluster_text", "text_id", len(fresh))
     new = [
         TextRow(number, digest, place)
         for number, (place, digest) in zip(numbers, fresh, strict=True)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import KeptSummary
+from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.plan import default_radius
-from simstore.services.clusters.canonical_order import CanonicalOrder
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
-from simstore.services.clusters.cluster_build import write_from_scratch
+from simstore.services.clusters.cluster_build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster_repair import repair_texts
 from simstore.services.clusters.contents import Progress
 from simstore.services.opened import OpenStore, State, now
@@ -30,6 +30,7 @@ def keep_clusters(
     policy: str | None = None,
     rebuild: bool = False,
     on_progress: Progress | None = None,
+    known: KnownEdges | None = None,
 ) -> KeptSummary:
     """Make clusters where none are kept, and bring them up to date.
 
@@ -44,6 +45,7 @@ def keep_clusters(
         policy: ``first``, ``longest`` or ``prefer:REGEX``; None: as above, else ``first``.
         rebuild: Make them from the first, by what is given.
         on_progress: Called with texts done and in all.
+        known: Tells the edges, where they were found elsewhere by the same rule.
 
     Raises:
         InvalidParameter: A parameter is out of its range, or other than what clusters are kept by
@@ -66,7 +68,7 @@ def keep_clusters(
         _refuse_others(kept, min_resemblance, order)
     made_anew = kept is None or rebuild or kept.state == "building" or kept.basis != basis
     if made_anew:
-        _make(opened, min_resemblance, order, on_progress)
+        _make(opened, min_resemblance, order, on_progress, known)
         waiting = 0
     _bring_up_to_date(opened, waiting, on_progress)
     found = kept_summary(opened)
@@ -148,6 +150,7 @@ def _make(
     min_resemblance: float | None,
     order: CanonicalOrder | None,
     on_progress: Progress | None,
+    known: KnownEdges | None,
 ) -> None:
     """Make all clusters from the first; what changes meanwhile waits."""
     while True:
@@ -173,7 +176,7 @@ def _make(
             clusters.put_row(connection, begun)
             # All that is there now is looked at.
             clusters.drop_all_changes(connection)
-        finish = write_from_scratch(opened, begun, on_progress)
+        finish = write_from_scratch(opened, begun, on_progress, known)
         with opened.write() as connection:
             state = opened.state(connection)
             if clusters.row(connection) != begun:

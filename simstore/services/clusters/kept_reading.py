@@ -7,7 +7,7 @@ from typing import Literal
 
 from simstore.errors import DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, KeptCluster
-from simstore.services.clusters.canonical_order import CanonicalOrder
+from simstore.search.canonical_order import CanonicalOrder
 from simstore.services.opened import OpenStore, State
 from simstore.storage import cluster_names, clusters, documents, fingerprints
 from simstore.storage.clusters import HolderRow

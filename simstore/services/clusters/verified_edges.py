@@ -14,6 +14,7 @@ from simstore.model import LeastShares
 from simstore.search.agreement import connected, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import pairs_of_columns
+from simstore.search.edge_rule import EdgeRule, size_ratios
 from simstore.search.likeness import TermVectors, likenesses
 from simstore.search.likeness_join import alike_pairs
 from simstore.search.near_pairs import near_pairs
@@ -90,6 +91,7 @@ class EdgeFinder:
         self._state = state
         self._held = held
         self._least = least
+        self._rule = EdgeRule(least.resemblance, state.scheme.least_features)
         self._on_progress = on_progress
 
     def all_texts(self) -> ReadTexts:
@@ -125,8 +127,8 @@ class EdgeFinder:
         first, second = found // max(total, 1), found % max(total, 1)
         if self._state.channels.minhash and least.likeness is None:
             # The size alone tells that sets of very different sizes cannot resemble each other.
-            share = _size_ratio(held.shingle_counts, first, second)
-            found = found[share >= (least.resemblance or 0.0)]
+            sizes = held.shingle_counts
+            found = found[self._rule.may_hold(sizes[first], sizes[second])]
         if self._state.settings.text_kept:
             return self._compared_in_blocks(found)
         first, second = found // max(total, 1), found % max(total, 1)
@@ -220,10 +222,7 @@ class EdgeFinder:
     def _judged(
         self, edges: Edges, cosine: NDArray[np.float64] | None, sizes: NDArray[np.int64]
     ) -> Edges:
-        """Return the edges that hold: those of too short texts where one wholly contains the other.
-
-        Of two sets, the smaller lies within the larger where their resemblance is the ratio of
-        their sizes; an estimate may be above it.
+        """Return the edges that hold.
 
         Args:
             edges: Pairs and their shares.
@@ -231,14 +230,14 @@ class EdgeFinder:
             sizes: Distinct shingles of each text.
         """
         least, features = self._least, self._held.feature_counts
-        fewest = np.minimum(features[edges.first], features[edges.second])
-        kept = np.zeros(len(edges.first), np.bool_)
-        if least.resemblance is not None:
-            kept |= edges.resemblance >= least.resemblance
+        kept = self._rule.resembles(edges.resemblance)
         if least.likeness is not None and edges.likeness is not None and cosine is not None:
             kept |= (edges.likeness >= least.likeness) & (cosine >= least.cosine)
-        contained = edges.resemblance >= _size_ratio(sizes, edges.first, edges.second)
-        kept &= (fewest >= self._state.scheme.least_features) | contained
+        kept &= self._rule.is_long_enough(
+            edges.resemblance,
+            size_ratios(sizes[edges.first], sizes[edges.second]),
+            np.minimum(features[edges.first], features[edges.second]),
+        )
         return Edges(
             edges.first[kept],
             edges.second[kept],
@@ -259,13 +258,3 @@ def _joined(parts: list[Edges]) -> Edges:
         np.concatenate([part.resemblance for part in parts])[order],
         np.concatenate(likeness)[order] if likeness else None,
     )
-
-
-def _size_ratio(
-    sizes: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the smaller size of each pair divided by the larger; 0 where both are 0."""
-    lower = np.minimum(sizes[first], sizes[second])
-    upper = np.maximum(sizes[first], sizes[second])
-    ratio: NDArray[np.float64] = lower / np.maximum(upper, 1)
-    return ratio

@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import CHANNELS, Sketching
-from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.minhash import sketches as make_sketches
-from simstore.fingerprint.shingle_sets import from_rows
+from simstore.fingerprint.minhash import VALUES
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.search.resemblance import Overlap
-from simstore.services.arriving.prepare import DIGEST_BYTES
-from simstore.services.finding.neighbours import Neighbours, NeighbourSearch
+from simstore.services.finding.askable import check_tellable, chosen_channels
+from simstore.services.finding.known_documents import KnownDocuments
+from simstore.services.finding.neighbours import NeighbourSearch
+from simstore.services.finding.read_samples import ReadSample, read_samples
 from simstore.services.finding.sketch_search import SketchSearch
 from simstore.services.finding.verify import Verifier
-from simstore.services.opened import OpenStore, State, missing_channel
+from simstore.services.opened import OpenStore, State
 from simstore.storage import documents
 from simstore.storage.engine import Connection
-from simstore.storage.sketches import StoredSketch
-from simstore.text.decoding import encode
-
-
-@dataclass(slots=True)
-class _Sample:
-    """A sample with what is made of it: shingles and sketch only when they are asked for."""
-
-    document: Document
-    digest: bytes
-    feature_count: int
-    sketching: Sketching
-    near: Neighbours | None = None
-    agreeing: Mapping[int, StoredSketch] = field(default_factory=dict)
-    known_sketch: NDArray[np.uint16] | None = None
-    known_shingles: NDArray[np.uint64] | None = None
-
-    @property
-    def shingles(self) -> NDArray[np.uint64]:
-        """The hashes of its shingles, ascending."""
-        if self.known_shingles is None:
-            self.known_shingles = self.sketching.sets([self.document.text]).row(0)
-        return self.known_shingles
-
-    @property
-    def sketch(self) -> NDArray[np.uint16]:
-        """Its sketch; zeros where it has no shingles."""
-        if self.known_sketch is None:
-            self.known_sketch = make_sketches(from_rows([self.shingles]))[0]
-        return self.known_sketch
 
 
 class Matcher:
@@ -87,47 +53,78 @@ class Matcher:
         """Return the matches of each sample, by distance, then order of ingest."""
         if not samples:
             return []
-        texts = [sample.text for sample in samples]
-        counts = self._state.scheme.count(texts, [sample.metadata for sample in samples])
-        made = self._samples(samples, counts)
-        if self._neighbours is not None:
+        made, words = read_samples(
+            self._state, samples, self._neighbours, sketched=self._sketches is not None
+        )
+        if self._neighbours is not None and words is not None:
             first = self._options.first
-            for sample, near in zip(made, self._near(counts, first=first), strict=True):
+            for sample, near in zip(made, self._neighbours.find(words, first=first), strict=True):
                 sample.near = near
         if self._sketches is not None:
-            sizes, sketched = self._state.channels.sketching.sketched(texts)
-            for sample, sketch in zip(made, sketched, strict=True):
-                sample.known_sketch = sketch
-            judged = [sample for sample, size in zip(made, sizes.tolist(), strict=True) if size]
-            found = self._sketches.find(sketched[sizes > 0])
+            judged = [sample for sample in made if sample.shingle_count]
+            sketched = np.array([sample.sketch for sample in judged], np.uint16)
+            found = self._sketches.find(sketched.reshape(len(judged), VALUES))
             for sample, agreeing in zip(judged, found, strict=True):
                 sample.agreeing = agreeing
+        known = self._known_of(made)
+        found_of = [self._filtered(self._found(one, known), one.document.key) for one in made]
+        self._read_ahead(made, found_of, known)
         results = []
-        for row, sample in enumerate(made):
-            result = self._result(sample)
-            if self._options.first and not result.matches and sample.near is not None:
+        for row, (sample, matches) in enumerate(zip(made, found_of, strict=True)):
+            result = self._result(sample, matches, known)
+            if (
+                self._options.first
+                and not result.matches
+                and self._neighbours
+                and words is not None
+            ):
                 # What was found first may have been filtered out.
-                sample.near = self._near(counts.rows(row, row + 1), first=False)[0]
-                result = self._result(sample)
+                (sample.near,) = self._neighbours.find(words[row : row + 1])
+                known = self._known_of([sample])
+                matches = self._filtered(self._found(sample, known), sample.document.key)
+                result = self._result(sample, matches, known)
             results.append(result)
         return results
 
-    def _near(self, counts: FeatureCounts, *, first: bool) -> list[Neighbours]:
-        return self._neighbours.find(counts, first=first) if self._neighbours else []
+    def _known_of(self, made: Sequence[ReadSample]) -> KnownDocuments:
+        """Read what is to be known of the documents that any of the samples found."""
+        return KnownDocuments(
+            self._connection,
+            self._neighbours.linked if self._neighbours else None,
+            [one.near for one in made if one.near] if "simhash" in self.channels else [],
+            {number for one in made for number in one.agreeing},
+        )
 
-    def _samples(self, samples: Sequence[Document], counts: FeatureCounts) -> list[_Sample]:
-        return [
-            _Sample(sample, _digest(sample.text), feature_count, self._state.channels.sketching)
-            for sample, feature_count in zip(
-                samples, self._state.scheme.token_counts(counts).tolist(), strict=True
-            )
-        ]
+    def _read_ahead(
+        self,
+        made: Sequence[ReadSample],
+        found: Sequence[Sequence[Match]],
+        known: KnownDocuments,
+    ) -> None:
+        """Read at once the texts that most likely will be compared with a sample."""
+        options = self._options
+        if not (options.verify or options.filters_by_text):
+            return
+        limit = 1 if options.first else options.limit
+        wanted: dict[bytes, int] = {}
+        compared = []
+        for sample, matches in zip(made, found, strict=True):
+            some = matches if options.filters_by_text else matches[:limit]
+            if some:
+                compared.append(sample)
+            wanted.update((known.sizes[one.document_id][0], one.document_id) for one in some)
+        if len(compared) > 1 and self._state.settings.text_kept:
+            self._verifier.read_ahead(wanted)
+            sets = self._state.channels.sketching.sets([one.document.text for one in compared])
+            for place, sample in enumerate(compared):
+                sample.known_shingles = sets.row(place)
 
-    def _result(self, sample: _Sample) -> SampleResult:
+    def _result(
+        self, sample: ReadSample, matches: list[Match], known: KnownDocuments
+    ) -> SampleResult:
         started = time.perf_counter()
         near = sample.near
-        matches = self._filtered(self._found(sample), sample.document.key)
-        verified, overlaps = self._judged(sample, matches)
+        verified, overlaps = self._judged(sample, matches, known.sizes)
         explanation = SampleExplanation(
             near.method if near else "none",
             near.thresholds if near else (),
@@ -145,34 +142,32 @@ class Matcher:
             sample.feature_count < self._least,
         )
 
-    def _found(self, sample: _Sample) -> list[Match]:
+    def _found(self, sample: ReadSample, known: KnownDocuments) -> list[Match]:
         """Return what the channels found, by distance, then order of ingest."""
-        near = sample.near
-        rows: dict[int, tuple[bytes, int | None]] = {}
+        distances: dict[int, int | None] = {}
         found_by: dict[int, list[str]] = {}
-        if near is not None and self._neighbours is not None and "simhash" in self.channels:
-            for number, row in self._neighbours.documents_near(near).items():
-                rows[number] = row
-                found_by[number] = ["simhash"]
-        others = [number for number in sample.agreeing if number not in rows]
-        distances: dict[int, int] = {}
-        if near is not None and self._neighbours is not None:
-            distances = self._neighbours.distances_to(near, others)
-            # What has no fingerprint yet is not part of what stands.
-            others = [number for number in others if number in distances]
-        for number, key in documents.keys_of(self._connection, others).items():
-            rows[number] = key, distances.get(number)
+        near = sample.near
+        if near is not None and "simhash" in self.channels:
+            for value, distance in near.found:
+                for number in known.holders.get(value, ()):
+                    distances[number] = distance
+                    found_by[number] = ["simhash"]
         for number in sample.agreeing:
-            if number in rows:
+            # What has no fingerprint yet is not part of what stands.
+            if number not in distances and near is not None and number in known.values:
+                distances[number] = (known.values[number] ^ near.value).bit_count()
+            elif near is None and number in known.keys:
+                distances[number] = None
+            if number in distances:
                 found_by.setdefault(number, []).append("minhash")
         matches = [
             Match(
-                key.decode("utf-8", "surrogateescape"),
+                known.keys[number].decode("utf-8", "surrogateescape"),
                 distance,
                 number,
                 tuple(found_by[number]),
             )
-            for number, (key, distance) in rows.items()
+            for number, distance in distances.items()
         ]
         return sorted(matches, key=lambda match: (match.distance or 0, match.document_id))
 
@@ -192,16 +187,17 @@ class Matcher:
             matches = [match for match in matches if match.document_id in passing]
         return matches
 
-    def _judged(self, sample: _Sample, matches: list[Match]) -> tuple[list[Match], int]:
+    def _judged(
+        self, sample: ReadSample, matches: list[Match], sizes: Mapping[int, tuple[bytes, int]]
+    ) -> tuple[list[Match], int]:
         """Return the matches to tell of, verified and cut, and how many were verified."""
         options = self._options
         limit = 1 if options.first else options.limit
-        sizes = documents.sizes_of(self._connection, [match.document_id for match in matches])
-        digests = {number: digest for number, (digest, _) in sizes.items()}
+        digests = {match.document_id: sizes[match.document_id][0] for match in matches}
         short = {
-            number: digests[number]
-            for number, (_, features) in sizes.items()
-            if min(features, sample.feature_count) < self._least
+            number: digest
+            for number, digest in digests.items()
+            if min(sizes[number][1], sample.feature_count) < self._least
         }
         without_distance = self._neighbours is None
         must_verify = self._options.filters_by_text or without_distance
@@ -222,7 +218,7 @@ class Matcher:
         return told[:limit], len(matches)
 
     def _verified(
-        self, sample: _Sample, matches: Sequence[Match], digests: Mapping[int, bytes]
+        self, sample: ReadSample, matches: Sequence[Match], digests: Mapping[int, bytes]
     ) -> list[Match]:
         """Return the matches, those of which a digest is given with their overlap."""
         wanted = {
@@ -252,7 +248,7 @@ class Matcher:
             for match in judged
         ]
 
-    def _is_told(self, sample: _Sample, match: Match, short: Mapping[int, bytes]) -> bool:
+    def _is_told(self, sample: ReadSample, match: Match, short: Mapping[int, bytes]) -> bool:
         options = self._options
         if match.document_id in short and not (
             short[match.document_id] == sample.digest
@@ -269,35 +265,6 @@ class Matcher:
         return all((least or 0.0) <= (value or 0.0) for least, value in thresholds)
 
 
-def check_tellable(state: State, options: QueryOptions) -> None:
-    """Raise InvalidParameter where a threshold is by something that the store cannot tell."""
-    kept = state.settings.text_kept
-    if options.asks_likeness and not (kept and state.records_vocabulary):
-        raise InvalidParameter(
-            "likeness needs the texts and the vocabulary of a store; this one was made with "
-            + ("--no-vocabulary" if kept else "--no-text")
-        )
-    if options.filters_by_text and not kept and not state.channels.minhash:
-        raise InvalidParameter(
-            "resemblance and containment need the texts or the sketches of a store; this one was "
-            "made with --no-text --channels simhash"
-        )
-
-
-def chosen_channels(state: State, wanted: Sequence[str]) -> tuple[str, ...]:
-    """Return the channels to look by, in their order.
-
-    Raises:
-        InvalidParameter: There is no such channel, or this store has it not.
-    """
-    for name in wanted:
-        if name not in CHANNELS:
-            raise InvalidParameter(f"channel {name!r}: choose simhash or minhash")
-        if name not in state.channels.names:
-            raise missing_channel(state, name)
-    return tuple(name for name in state.channels.names if not wanted or name in wanted)
-
-
 def _with(match: Match, found: Overlap | None) -> Match:
     if found is None:
         return match
@@ -308,7 +275,3 @@ def _with(match: Match, found: Overlap | None) -> Match:
         containment_reverse=found.containment_reverse,
         basis=found.basis,
     )
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(encode(text), digest_size=DIGEST_BYTES).digest()

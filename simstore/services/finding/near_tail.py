@@ -60,18 +60,19 @@ def tail_tables(
     asked += kept.asked if kept is not None and kept.moment[0] == row.generation_id else 0
     size = row.fingerprint_count - row.packed_count
     tables = None
-    if size <= min(asked * _TAIL_EACH, _MOST_KEPT):
+    if not opened.is_beside and size <= min(asked * _TAIL_EACH, _MOST_KEPT):
         tables = GrowingTables(bits)
         for words in tail.scan(connection, bits, row.generation_id):
             tables = tables.extended(words)
-    opened.kept_near = KeptNear(moment, 0 if tables is not None else asked, tables)
+    if not opened.is_beside:
+        opened.kept_near = KeptNear(moment, 0 if tables is not None else asked, tables)
     return tables
 
 
 def note_added(
     opened: OpenStore, connection: Connection, state: State, words: NDArray[np.uint64]
 ) -> None:
-    """Keep fingerprints with a tail that was in memory when a transaction began to add them.
+    """Keep fingerprints with what of the store was in memory when a transaction began to add them.
 
     Args:
         opened: The store.
@@ -79,11 +80,16 @@ def note_added(
         state: What stood before.
         words: The fingerprints, shape (n, ceil(M / 64)).
     """
-    kept, row = opened.kept_near, state.generation
-    if kept is None or kept.tables is None or row is None or kept.moment != _moment(row):
+    kept, row, resident = opened.kept_near, state.generation, opened.resident
+    if row is None or (kept is None and resident is None) or opened.is_beside:
+        # Beside other writers, nobody knows what the tail holds by what this one has added.
         return
     now = generations.standing(connection)[2]
-    if now is not None:
+    if now is None:
+        return
+    if resident is not None:
+        resident.note_added(connection, row, now, words)
+    if kept is not None and kept.tables is not None and kept.moment == _moment(row):
         opened.kept_near = KeptNear(_moment(now), 0, kept.tables.extended(words))
 
 

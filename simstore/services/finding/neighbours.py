@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.simhash import to_hex, to_integers, to_words
 from simstore.model import QueryOptions
-from simstore.search.hamming import distances
 from simstore.search.methods import CLASSIC_METHODS
 from simstore.search.scan import scan_many
 from simstore.services import standing
@@ -20,6 +20,9 @@ from simstore.services.finding.lookup import Answer, Lookup
 from simstore.services.opened import OpenStore, State
 from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
+
+if TYPE_CHECKING:
+    from simstore.services.finding.resident import ResidentTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,25 @@ class Neighbours:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Which documents have which fingerprints in a snapshot."""
+
+    connection: Connection
+    bits: int
+    generation_id: int
+
+    def holders_of(self, values: Sequence[int]) -> list[tuple[int, int]]:
+        """Return (fingerprint, document) of the documents with these fingerprints."""
+        return fingerprints.holders_of(self.connection, self.bits, self.generation_id, values)
+
+    def values_of(self, document_ids: Sequence[int]) -> dict[int, int]:
+        """Return the fingerprints of documents that have one."""
+        return fingerprints.of_documents(
+            self.connection, self.bits, self.generation_id, document_ids
+        )
+
+
 class NeighbourSearch:
     """A search in one snapshot of a store."""
 
@@ -62,21 +84,21 @@ class NeighbourSearch:
         row = state.generation
         self._generation_id = row.generation_id if row else None
         self._lookup = Lookup(connection, self._bits, row, opened.database.label) if row else None
+        self.linked = Linked(connection, self._bits, row.generation_id) if row else None
         self._everything: NDArray[np.uint64] | None = None
-        self._tables = None
+        self._tables: ResidentTables | None = None
         if row and opened.resident is not None and options.plan == "auto":
-            self._tables = opened.resident.tables(connection, self._bits, row)
+            self._tables = opened.resident.current(connection, state, row)
 
-    def find(self, counts: FeatureCounts, *, first: bool = False) -> list[Neighbours]:
-        """Return the fingerprints within the radius of each text.
+    def find(self, words: NDArray[np.uint64], *, first: bool = False) -> list[Neighbours]:
+        """Return the fingerprints within the radius of each of some.
 
         Args:
-            counts: Feature counts of the texts.
+            words: Fingerprints, shape (n, ceil(M / 64)).
             first: Stop at the first segment that gives one.
         """
-        if not len(counts):
+        if not len(words):
             return []
-        words = self._fingerprints(counts)
         values = to_integers(words)
         if self._lookup is None:
             return [
@@ -85,20 +107,16 @@ class NeighbourSearch:
             ]
         if self._options.plan in CLASSIC_METHODS:
             return self._by_classic(values, words)
+        if self._tables is not None:
+            return self._by_tables(self._tables, values, words)
         plan = self._lookup.plan(
             self._radius, query_count=len(set(values)), method=self._options.plan
         )
-        scanned = None
-        if plan.method == "scan" and self._tables is None:
-            scanned = self._scan(values)
+        scanned = self._scan(values) if plan.method == "scan" else None
         results = []
         for value, query in zip(values, words, strict=True):
             started = time.perf_counter()
-            if self._tables is not None:
-                chosen, probes, candidates = self._tables.explain(value, self._radius)
-                found = self._tables.near(value, self._radius)
-                answer = Answer(found, chosen.thresholds, probes, candidates)
-            elif scanned is not None:
+            if scanned is not None:
                 answer = Answer(scanned[value], (), 0, self._lookup.count)
             else:
                 answer = self._lookup.search(value, self._radius, plan, first=first)
@@ -117,32 +135,12 @@ class NeighbourSearch:
             )
         return results
 
-    def documents_near(self, near: Neighbours) -> dict[int, tuple[bytes, int]]:
-        """Return key and distance of the documents with these fingerprints, by their numbers."""
-        if not near.found or self._generation_id is None:
-            return {}
-        distance_of = dict(near.found)
-        rows = fingerprints.documents_with(
-            self._connection, self._bits, self._generation_id, list(distance_of)
-        )
-        return {document_id: (key, distance_of[value]) for value, document_id, key in rows}
-
-    def distances_to(self, near: Neighbours, document_ids: Sequence[int]) -> dict[int, int]:
-        """Return the distances of documents, those that have a fingerprint, by their numbers."""
-        if self._generation_id is None:
-            return {}
-        values = fingerprints.of_documents(
-            self._connection, self._bits, self._generation_id, document_ids
-        )
-        chosen = sorted(values)
-        words = to_words([values[number] for number in chosen], self._bits)
-        return dict(zip(chosen, distances(words, near.query).tolist(), strict=True))
-
     def hexadecimal(self, near: Neighbours) -> str:
         """Return the fingerprint of the text, zero-padded."""
         return to_hex(near.value, self._bits)
 
-    def _fingerprints(self, counts: FeatureCounts) -> NDArray[np.uint64]:
+    def fingerprints(self, counts: FeatureCounts) -> NDArray[np.uint64]:
+        """Make the fingerprints of texts as they are made in the standing generation."""
         scheme = self._state.scheme
         if not scheme.depends_on_corpus:
             return scheme.fingerprints(counts)
@@ -150,6 +148,27 @@ class NeighbourSearch:
             self._opened, self._connection, self._state, self._generation_id, counts.terms
         )
         return scheme.fingerprints(counts, known)
+
+    def _by_tables(
+        self, tables: ResidentTables, values: Sequence[int], words: NDArray[np.uint64]
+    ) -> list[Neighbours]:
+        """Return the answers of what is in memory, where fingerprints that have gone may be."""
+        started = time.perf_counter()
+        found: list[list[tuple[int, int]]] = [[] for _ in values]
+        near = tables.near_many(words, self._radius)
+        near_values = to_integers(near.words)
+        for row, value, distance in zip(
+            near.query_rows.tolist(), near_values, near.distances.tolist(), strict=True
+        ):
+            found[row].append((value, distance))
+        plan, probes, candidates = tables.base.explain_many(words, self._radius)
+        each = (time.perf_counter() - started) / len(values)
+        return [
+            Neighbours(value, query, plan.method, some, plan.thresholds, probes, count, each)
+            for value, query, some, count in zip(
+                values, words, found, candidates.tolist(), strict=True
+            )
+        ]
 
     def _scan(self, values: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
         """Return (fingerprint, distance) of the matches of each query, looking at everything."""

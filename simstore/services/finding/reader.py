@@ -65,7 +65,7 @@ class Reader:
         self._is_open = True
         self._near: Callable[[int, int], list[tuple[int, int]]] = _nothing
         if row is not None and resident is not None:
-            self._tables = resident.tables(connection, self.bits, row)
+            self._tables = resident.tables(connection, state, row)
             self._near = self._tables.near
         elif row is not None:
             self._lookup = Lookup(connection, self.bits, row, opened.database.label)

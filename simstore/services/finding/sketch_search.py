@@ -16,6 +16,8 @@ from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.search.band_filter import BandFilter, is_affordable
+from simstore.search.band_hashes import BandHashes
+from simstore.search.band_hashes import is_affordable as is_affordable_hashes
 from simstore.search.band_index import BandIndex
 from simstore.search.band_postings import matching_postings
 from simstore.search.bands import BandTable, band_start, checks, distinct, page_numbers
@@ -62,11 +64,16 @@ class KeptBands:
         layout_id: The layout.
         seconds: What the reading of pages took since the filter has the bands that it has.
         filter: None: it was not made yet.
+        hashes: What all sketches of the layout have, for snapshots of ``since`` and later; None:
+            nobody has asked for it.
+        since: The store's count of changes when it was made.
     """
 
     layout_id: int
     seconds: float
     filter: BandFilter | None
+    hashes: BandHashes | None = None
+    since: int = 0
 
 
 class SketchSearch:
@@ -124,6 +131,25 @@ class SketchSearch:
         for rows, places, stored in self._agreeing(wanted, among):
             numbers = np.array([row.document_id for row in stored], np.int64)
             yield rows, numbers[places]
+
+    def warm(self) -> None:
+        """Read the bands of all sketches, before anybody asks for some."""
+        packed, opened = self._packed, self._opened
+        kept = opened.kept_bands  # one read: another thread may put another in its place
+        if packed is not None:
+            count, bands = packed.packed_count, packed.layout.bands
+            is_made = kept is not None and kept.layout_id == packed.layout_id and kept.hashes
+            if not is_made and is_affordable_hashes(bands, count):
+                made = BandHashes(bands, count)
+                scheme_id = self._state.scheme_id
+                for _, some in sketches.read_after(
+                    self._connection, scheme_id, 0, packed.packed_to
+                ):
+                    made.add(band_values(self._unpacked(some), packed.layout))
+                changes = self._state.settings.changes
+                opened.kept_bands = KeptBands(packed.layout_id, 0.0, None, made, changes)
+        for _ in self._tail():
+            pass
 
     def _agreeing(
         self, wanted: NDArray[np.uint16], among: Among | None
@@ -184,15 +210,19 @@ class SketchSearch:
             return
         wanted = page_numbers(queries, self._packed.key_bits)
         asks = np.ones(wanted.shape, np.bool_)
-        kept = self._kept_bands(self._packed)
-        if kept.filter is not None:
+        before = self._opened.kept_bands  # one read: another thread may put another in its place
+        kept = self._kept_bands(self._packed, before)
+        if kept.hashes is not None and kept.since <= self._state.settings.changes:
+            asks = kept.hashes.may_hold(queries)
+        elif kept.filter is not None:
             asks = kept.filter.may_hold(wanted, checks(queries))
         started = time.perf_counter()
         found = sketches.pages(
             self._connection, self._packed.layout_id, distinct(wanted[asks]).tolist()
         )
         seconds = kept.seconds + time.perf_counter() - started
-        self._opened.kept_bands = replace(kept, seconds=seconds)
+        if self._opened.kept_bands is before:
+            self._opened.kept_bands = replace(kept, seconds=seconds)
         if not found:
             return
         known = np.array(sorted(found), np.int64)
@@ -209,16 +239,17 @@ class SketchSearch:
         except ValueError as error:
             raise CorruptStore(self._opened.database.label, str(error)) from error
 
-    def _kept_bands(self, packed: LayoutRow) -> KeptBands:
+    def _kept_bands(self, packed: LayoutRow, kept: KeptBands | None) -> KeptBands:
         """Return what pages carry, once reading them took as long as to make a filter of them.
 
         Before that it would take longer than it has saved. Where pages are read from a disk it is
         worth while sooner than where they are in memory. Pages of a layout never change.
         """
         opened, bands = self._opened, packed.layout.bands
-        kept = opened.kept_bands  # one read: another thread may put another in its place
         if kept is None or kept.layout_id != packed.layout_id:
             kept = KeptBands(packed.layout_id, 0.0, None)
+        if kept.hashes is not None:
+            return kept
         made = kept.filter
         held = made.bands if made else 0
         missing = max(self.layout.bands - held, 0) << packed.key_bits
@@ -244,16 +275,22 @@ class SketchSearch:
         after = self._packed.packed_to if self._packed else 0
         kept = opened.kept_tail  # one read: another thread may put another in its place
         index = BandIndex(self._whole.bands)
+        # Where writers work beside each other, later numbers may be read before smaller ones come.
+        settled = opened.settled_sketches.up_to(self._connection)
         if kept and (kept.scheme_id, kept.layout_id) == (state.scheme_id, layout_id):
-            if kept.changes == state.settings.changes:
+            if kept.changes == state.settings.changes and settled is None:
                 yield kept.index
                 return
-            if kept.changes < state.settings.changes:
+            if kept.changes < state.settings.changes or settled is not None:
                 index = kept.index
                 after = max(after, index.last_number)
         read = sketches.read_after(self._connection, state.scheme_id, after)
         for numbers, packed in read:
             bands = band_values(self._unpacked(packed), self._whole)
+            if settled is not None and numbers[-1] > settled:
+                count = int(np.searchsorted(numbers, settled, "right"))
+                yield BandTable(bands[count:], numbers[count:])
+                bands, numbers = bands[:count], numbers[:count]
             if len(index) + len(numbers) > _KEPT_SKETCHES:
                 # What is not kept is read anew each time.
                 yield index

@@ -18,6 +18,7 @@ from simstore.model import Document
 from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 from simstore.search.resemblance import Overlap, estimated_overlap, overlap
 from simstore.services import counting
+from simstore.services.finding.kept_shingles import kept_shingles
 from simstore.services.opened import OpenStore, State
 from simstore.storage import documents, sketches, vocabularies
 from simstore.storage.documents import chunks
@@ -25,8 +26,6 @@ from simstore.storage.engine import Connection
 from simstore.storage.sketches import StoredSketch
 
 _BATCH_DOCUMENTS = 256
-# Shingles of stored documents that are kept from sample to sample: 64 MB.
-_KEPT_SHINGLES = 8 << 20
 
 
 class Verifier:
@@ -36,8 +35,7 @@ class Verifier:
         self._opened = opened
         self._connection = connection
         self._state = state
-        self._kept: dict[bytes, NDArray[np.uint64]] = {}
-        self._kept_size = 0
+        self._kept = kept_shingles(opened, state)
         self._corpus: tuple[int, dict[int | bytes, int]] | None = None
 
     def overlaps(
@@ -72,6 +70,15 @@ class Verifier:
             sets = self._shingles({digest: document_of[digest] for digest in part})
             found |= {digest: overlap(shingles, held) for digest, held in sets.items()}
         return {number: found[digest] for number, digest in digests.items() if digest in found}
+
+    def read_ahead(self, document_of: Mapping[bytes, int]) -> None:
+        """Read texts that will be compared with samples, all at once.
+
+        Args:
+            document_of: Their digests, and a document that has each.
+        """
+        for part in chunks(list(document_of), _BATCH_DOCUMENTS):
+            self._shingles({digest: document_of[digest] for digest in part})
 
     def likenesses(
         self, sample: Document, document_ids: Sequence[int]
@@ -108,16 +115,15 @@ class Verifier:
 
     def _shingles(self, document_of: Mapping[bytes, int]) -> dict[bytes, NDArray[np.uint64]]:
         """Return the shingle sets of texts by their digests, given a document that has each."""
-        missing = {n: digest for digest, n in document_of.items() if digest not in self._kept}
-        texts = counting.stored_texts(self._opened, self._connection, list(missing))
-        sets = self._state.channels.sketching.sets(texts.values())
-        made = {missing[number]: sets.row(place) for place, number in enumerate(texts)}
-        found = {digest: self._kept[digest] for digest in document_of if digest in self._kept}
-        if self._kept_size > _KEPT_SHINGLES:
-            self._kept, self._kept_size = {}, 0
-        self._kept |= made
-        self._kept_size += len(sets.hashes)
-        return found | made
+        found = self._kept.of(document_of)
+        missing = {n: digest for digest, n in document_of.items() if digest not in found}
+        if missing:
+            texts = counting.stored_texts(self._opened, self._connection, list(missing))
+            sets = self._state.channels.sketching.sets(texts.values())
+            made = {missing[number]: sets.row(place) for place, number in enumerate(texts)}
+            self._kept.put(made)
+            found |= made
+        return found
 
     def _estimated(
         self,

@@ -51,7 +51,7 @@ def check_and_store(
         )
     outcomes: list[Outcome] = []
     exact: dict[int, bytes] = {}
-    found: list[Duplicate] = []
+    found: dict[int, Duplicate] = {}
     renewed: set[bytes] = set()
     orphans: set[bytes] = set()
     unflagged: set[bytes] = set()
@@ -74,7 +74,7 @@ def check_and_store(
         )
         outcomes += part.outcomes
         exact.update((place + start, key) for place, key in part.duplicates.items())
-        found += part.found
+        found.update((place + start, one) for place, one in part.found.items())
         renewed |= part.renewed
         orphans = (orphans - part.renewed) | part.orphans
         unflagged = (unflagged - part.renewed) | part.unflagged
@@ -84,7 +84,7 @@ def check_and_store(
     return BatchOutcome(
         tuple(outcomes),
         exact,
-        tuple(found),
+        found,
         frozenset(renewed),
         frozenset(orphans),
         frozenset(unflagged),

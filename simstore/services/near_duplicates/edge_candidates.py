@@ -28,7 +28,7 @@ from simstore.services.finding.near_tail import tail_tables
 from simstore.services.finding.sketch_search import Among, SketchSearch
 from simstore.services.near_duplicates.probed import Probed
 from simstore.services.opened import OpenStore, State
-from simstore.storage import documents, fingerprints
+from simstore.storage import documents, fingerprints, near_rows
 from simstore.storage.engine import Connection
 
 
@@ -140,6 +140,11 @@ class EdgeCandidates:
         row, bits, radius = self._row, self._state.scheme.bits, self._radius
         if row is None:
             return [], []
+        resident = self._opened.resident
+        if resident is not None and not self._opened.is_beside:
+            tables = resident.current(self._connection, self._state, row)
+            held_near = tables.near_many(queries, radius)
+            return held_near.query_rows.tolist(), to_integers(held_near.words)
         lookup = Lookup(self._connection, bits, row, self._opened.database.label)
         tail_count = row.fingerprint_count - row.packed_count
         rates = PAGE_RATES if row.packed_count > tail_count else TAIL_RATES
@@ -153,9 +158,10 @@ class EdgeCandidates:
                 values += to_integers(part[positions])
             return turns, values
         held = None
-        if len(queries) > 1:
+        found_there = near_rows.can_find(self._connection, bits)
+        if len(queries) > 1 and not found_there:
             held = tail_tables(self._opened, self._connection, bits, row, len(queries))
-        if held is not None:
+        if held is not None or found_there:
             found = near_many(
                 self._connection, bits, row, queries, radius, plan.thresholds, tail_tables=held
             )

@@ -14,17 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
+from simstore.search.edge_rule import EdgeRule, size_ratio
 from simstore.search.resemblance import overlap
 from simstore.services import counting
+from simstore.services.finding.kept_shingles import kept_shingles
 from simstore.services.near_duplicates.edge_candidates import EdgeCandidates
 from simstore.services.near_duplicates.probed import Probed
 from simstore.services.opened import OpenStore, State
 from simstore.storage.engine import Connection
 
 __all__ = ["Among", "Basis", "Compared", "Edge", "EdgeSearch", "Probed", "Verified"]
-
-# Shingles of texts that are kept from one look to the next: 64 MB.
-_KEPT_SHINGLES = 8 << 20
 
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 Basis = Literal["same", "text", "sketch"]
@@ -71,32 +70,6 @@ class Compared:
     shares: dict[tuple[bytes, bytes], tuple[float, float]] = field(default_factory=dict)
 
 
-class KeptShingles:
-    """Shingle sets of texts that were compared lately, by their digests: an original comes again.
-
-    Args:
-        scheme_id: The scheme by which they were made.
-    """
-
-    def __init__(self, scheme_id: int) -> None:
-        self.scheme_id = scheme_id
-        self._sets: dict[bytes, NDArray[np.uint64]] = {}
-        self._size = 0
-
-    def of(self, digests: Iterable[bytes]) -> dict[bytes, NDArray[np.uint64]]:
-        """Return the sets that are kept."""
-        sets = self._sets  # one read: another thread may put another in its place
-        return {digest: sets[digest] for digest in digests if digest in sets}
-
-    def put(self, made: Mapping[bytes, NDArray[np.uint64]]) -> None:
-        """Keep sets; all others are forgotten once they take too much."""
-        if self._size > _KEPT_SHINGLES:
-            self._sets, self._size = {}, 0
-        # Copies: a row would keep all sets alive that were made with it.
-        self._sets.update((digest, one.copy()) for digest, one in made.items())
-        self._size += sum(map(len, made.values()))
-
-
 class EdgeSearch:
     """Finds edges in one snapshot, or in a writer's transaction.
 
@@ -130,13 +103,11 @@ class EdgeSearch:
         self._connection = connection
         self._state = state
         self._least = min_resemblance
+        self._rule = EdgeRule(min_resemblance, state.scheme.least_features)
         self.candidates = EdgeCandidates(
             opened, connection, state, radius, min_resemblance=min_resemblance
         )
-        kept = opened.kept_shingles
-        if kept is None or kept.scheme_id != state.scheme_id:
-            kept = opened.kept_shingles = KeptShingles(state.scheme_id)
-        self._kept = kept
+        self._kept = kept_shingles(opened, state)
 
     def edges_of(self, texts: Sequence[Probed], among: Among | None = None) -> list[list[Edge]]:
         """Return the edges of each text, in order of ingest.
@@ -204,10 +175,7 @@ class EdgeSearch:
         if both not in compared.shares:
             compared.shares[both] = self._share(one, other, compared.sets)
         share, ratio = compared.shares[both]
-        # Of two sets, the smaller lies within the larger where their resemblance is the ratio
-        # of their sizes; an estimate may be above it.
-        fewest = min(one.feature_count, other.feature_count)
-        if share < self._least or (fewest < self._state.scheme.least_features and share < ratio):
+        if not self._rule.holds_for(share, ratio, min(one.feature_count, other.feature_count)):
             return None
         basis: Basis = "text" if self._state.settings.text_kept else "sketch"
         return Verified(share, _distance(one, other), basis)
@@ -217,7 +185,7 @@ class EdgeSearch:
         sizes = one.shingle_count, other.shingle_count
         if sizes[0] is None or sizes[1] is None:
             return True
-        return _ratio(sizes[0], sizes[1]) >= self._least
+        return size_ratio(sizes[0], sizes[1]) >= self._least
 
     def _share(
         self, one: Probed, other: Probed, sets: dict[bytes, NDArray[np.uint64]]
@@ -227,8 +195,8 @@ class EdgeSearch:
             if one.digest not in sets or other.digest not in sets:
                 sets.update(self._sets({one.digest: one, other.digest: other}))
             first, second = sets[one.digest], sets[other.digest]
-            return overlap(first, second).resemblance, _ratio(len(first), len(second))
-        ratio = _ratio(one.shingle_count or 0, other.shingle_count or 0)
+            return overlap(first, second).resemblance, size_ratio(len(first), len(second))
+        ratio = size_ratio(one.shingle_count or 0, other.shingle_count or 0)
         if one.sketch is None or other.sketch is None:
             return 0.0, ratio
         return float((one.sketch == other.sketch).mean()), ratio
@@ -257,11 +225,6 @@ def _distance(one: Probed, other: Probed) -> int | None:
     if one.words is None or other.words is None:
         return None
     return int(np.bitwise_count(one.words ^ other.words).sum())
-
-
-def _ratio(one: int, other: int) -> float:
-    """Return the smaller size divided by the larger; 0 where both are 0."""
-    return min(one, other) / max(one, other, 1)
 
 
 def check_verifiable(state: State) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from simstore.model import Duplicate
 from simstore.services.arriving.decisions import Decisions
-from simstore.services.arriving.history import claim
 from simstore.services.arriving.prepare import PreparedBatch
 from simstore.services.near_duplicates.duplicates import as_duplicate, orphan
 from simstore.services.near_duplicates.screen import Screen
+from simstore.sources.claims import claim
 from simstore.storage import documents, duplicates
 from simstore.storage.duplicates import DuplicateRow, LetGo
 from simstore.storage.engine import Connection
@@ -44,8 +44,8 @@ def write_found(
     *,
     run_id: int,
     seen_at: int,
-) -> tuple[Duplicate, ...]:
-    """Write the duplicates that were found in a batch, after its documents; return them in order.
+) -> dict[int, Duplicate]:
+    """Write the duplicates that were found in a batch, after its documents; return them by place.
 
     Args:
         connection: A writer.
@@ -56,7 +56,7 @@ def write_found(
         seen_at: The time, for documents without a date of their own.
     """
     if screen is None or not (screen.found or screen.again):
-        return ()
+        return {}
     times = [seen_at if one.seen_at is None else one.seen_at for one in batch.documents]
     since = [claim(one, time)[0] for one, time in zip(batch.documents, times, strict=True)]
     duplicates.touch_many(
@@ -65,7 +65,7 @@ def write_found(
     )
     rows = _rows(connection, batch, screen, ids, since, times, run_id)
     duplicates.put_many(connection, [rows[place] for place in sorted(screen.found)])
-    return tuple(as_duplicate(rows[place]) for place in sorted(rows))
+    return {place: as_duplicate(rows[place]) for place in sorted(rows)}
 
 
 def _rows(

@@ -48,9 +48,10 @@ def iterate_documents(
     collection: str | None = None,
     limit: int | None = None,
     with_text: bool = False,
+    after: int = 0,
 ) -> Iterator[StoredDocument]:
     """Yield documents in order of ingest; pages of them are read in a snapshot each."""
-    after, left = 0, limit
+    left = limit
     while left is None or left > 0:
         with opened.database.read() as connection:
             rows = list(

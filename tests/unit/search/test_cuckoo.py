@@ -165,7 +165,7 @@ def test_slots_come_back_from_their_bits(bits: int) -> None:
 
 def test_tags_are_as_long_as_the_rate_needs() -> None:
     assert [tag_bits_for(rate) for rate in (0.5, 0.03, 0.01, 0.001, 1e-8)] == [8, 9, 10, 13, 30]
-    for rate in (0, 1, -1, 2, float("nan"), 1e-12):
+    for rate in (0, 1, -1, 2, float("nan"), 1e-12, 1e-308, 5e-324):
         with pytest.raises(InvalidParameter, match="false positive rate"):
             tag_bits_for(rate)
     least = 8 / ((1 << MOST_TAG_BITS) - 1)

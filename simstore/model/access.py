@@ -1,0 +1,41 @@
+"""Who may use a served store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Scope = Literal["read", "write", "admin"]
+# Each may do what those before it may.
+SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token, without its secret, which nobody has but its holder.
+
+    Attributes:
+        token_id: Its number, never given again.
+        name: How its owner calls it.
+        scope: ``read``; ``write``: and change documents; ``admin``: and copy the whole store.
+        created_at: Seconds since 1970-01-01 UTC, as all times here.
+        expires_at: From then on it is refused; None: never.
+        revoked_at: Since then it is refused; None: it is not revoked.
+    """
+
+    token_id: int
+    name: str
+    scope: Scope
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+
+    def state(self, now: int) -> Literal["valid", "expired", "revoked"]:
+        """Return whether the token is taken at a time."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and now >= self.expires_at else "valid"
+
+    def allows(self, scope: Scope) -> bool:
+        """Return whether its scope has another in it."""
+        return SCOPES.index(self.scope) >= SCOPES.index(scope)

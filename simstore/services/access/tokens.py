@@ -1,0 +1,154 @@
+"""Make, list, revoke and recognise tokens.
+
+A secret has 256 random bits, so its SHA-256 needs no salt and no slow hash: there is nothing to
+guess. What is compared is digests, all of them and each in a time that does not depend on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from threading import Lock
+
+from simstore.errors import Conflict, InvalidParameter, NotFound, printable
+from simstore.model import SCOPES, Scope, Token
+from simstore.services.opened import OpenStore, now
+from simstore.storage import tokens
+from simstore.storage.tokens import TokenRow
+
+PREFIX = "sst_"
+SECRET_BYTES = 32
+# No answer is given on a token for longer than this after it was revoked.
+FRESH_SECONDS = 0.5
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
+# Longer ones are none of ours, and need not be hashed.
+_LONGEST = 200
+
+
+def add_token(
+    opened: OpenStore, name: str, scope: Scope = "read", expires_at: int | None = None
+) -> str:
+    """Make a token; return its secret, which is kept nowhere.
+
+    Raises:
+        InvalidParameter: The name, scope or time is none, or the time has passed.
+        Conflict: A token that is not revoked is called so.
+    """
+    if _NAME.fullmatch(name) is None:
+        raise InvalidParameter(
+            f"{printable(name)!r} is no name of a token: write 1 to 100 of A-Z a-z 0-9 . _ @ - "
+            "and begin with a letter or digit"
+        )
+    if scope not in SCOPES:
+        raise InvalidParameter(f"scope {scope!r}: choose one of {', '.join(SCOPES)}")
+    created_at = now()
+    if expires_at is not None and expires_at <= created_at:
+        raise InvalidParameter(
+            f"the token {name} would have expired already; name a later time, or none"
+        )
+    secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
+    with opened.write() as connection:
+        if tokens.standing(connection, name) is not None:
+            raise Conflict(
+                f"there is a token {name} already; choose another name, or revoke it first with "
+                f"`simstore token revoke {name}`"
+            )
+        tokens.add(connection, name, digest_of(secret), scope, created_at, expires_at)
+    return secret
+
+
+def all_tokens(opened: OpenStore) -> list[Token]:
+    """Return the tokens in the order they were made, the expired and the revoked too."""
+    with opened.database.read() as connection:
+        return [_token(row) for row in tokens.rows(connection)]
+
+
+def revoke_token(opened: OpenStore, name: str) -> None:
+    """Revoke a token; servers refuse it within a second.
+
+    Raises:
+        NotFound: No token that is not revoked is called so.
+    """
+    with opened.write() as connection:
+        if not tokens.revoke(connection, name, now()):
+            raise NotFound(
+                f"no token that is not revoked is called {printable(name)!r}; "
+                "`simstore token list` shows them"
+            )
+
+
+def digest_of(secret: str) -> bytes:
+    """Return the SHA-256 of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+
+
+class TokenBook:
+    """The tokens of a store, read anew when what is known of them is older than half a second.
+
+    Threads may share it.
+
+    Args:
+        opened: The store.
+    """
+
+    def __init__(self, opened: OpenStore) -> None:
+        self._opened = opened
+        self._lock = Lock()
+        self._rows: list[TokenRow] = []
+        self._read_at: float | None = None
+
+    def is_fresh(self) -> bool:
+        """Return whether a question is answered without asking the store."""
+        return self._read_at is not None and time.monotonic() - self._read_at < FRESH_SECONDS
+
+    def read(self) -> None:
+        """Read the tokens, unless another thread has just done so."""
+        with self._lock:
+            if not self.is_fresh():
+                began = time.monotonic()
+                with self._opened.database.read() as connection:
+                    self._rows = tokens.rows(connection)
+                self._read_at = began
+
+    def are_there_any(self) -> bool:
+        """Return whether the store ever had a token.
+
+        Those that are expired or revoked count: who revokes the last one does not mean to open the
+        store to everybody.
+        """
+        self.read()
+        return bool(self._rows)
+
+    def token_of(self, secret: str) -> Token | None:
+        """Return the valid token of a secret; None for another, expired or revoked one."""
+        return self._found(digest_of(secret)) if len(secret) <= _LONGEST else None
+
+    def with_id(self, token_id: int) -> Token | None:
+        """Return the valid token of a number; None where it is expired, revoked or gone."""
+        self.read()
+        for row in self._rows:
+            if row.token_id == token_id:
+                return _valid(row)
+        return None
+
+    def _found(self, digest: bytes) -> Token | None:
+        self.read()
+        found = None
+        for row in self._rows:
+            # Every one is compared: how long it takes tells nothing.
+            if hmac.compare_digest(row.digest, digest):
+                found = row
+        return None if found is None else _valid(found)
+
+
+def _valid(row: TokenRow) -> Token | None:
+    token = _token(row)
+    return token if token.state(now()) == "valid" else None
+
+
+def _token(row: TokenRow) -> Token:
+    scope: Scope = next(scope for scope in SCOPES if scope == row.scope)
+    return Token(row.token_id, row.name, scope, row.created_at, row.expires_at, row.revoked_at)

@@ -1,0 +1,163 @@
+"""What ``simstore spark dedup`` has left in a folder, read without Spark."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, MissingExtra, NotFound, printable
+from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.scheme_json import scheme_of_json
+from simstore.fingerprint.schemes import open_scheme
+from simstore.model import Document, Rejection
+from simstore.sources.exported import read_exported
+
+MANIFEST = "manifest.json"
+VERSION = 1
+_ROWS = 1_000
+_EXPORTED = (
+    "simstore_record", "key", "key_base64", "text", "text_base64", "title", "collection",
+    "metadata", "first_seen", "first_seen_basis", "last_seen", "links", "links_base64", "place",
+    "record",
+)  # fmt: skip
+
+
+class DedupedEdges(NamedTuple):
+    """Verified edges between texts.
+
+    Attributes:
+        digests: BLAKE2b-128 of the texts, ``V16``, ascending, shape (texts,).
+        first: The one text of each edge, int64, shape (edges,).
+        second: The other.
+        resemblance: float64, shape (edges,).
+    """
+
+    digests: NDArray[np.void]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    resemblance: NDArray[np.float64]
+
+
+class DedupedOutput:
+    """The documents and edges of all runs in a folder.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        NotFound: No run has finished there.
+        InvalidParameter: It was written by a newer simstore, or is damaged.
+        SchemeMismatch: This installation makes other fingerprints.
+        MissingExtra: PyArrow is not installed.
+    """
+
+    def __init__(self, path: str) -> None:
+        try:
+            from pyarrow import parquet
+        except ImportError as error:
+            raise MissingExtra("Parquet", "parquet") from error
+        self._parquet: Any = parquet
+        self.path = path
+        place = Path(path, MANIFEST)
+        try:
+            manifest = json.loads(place.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            raise NotFound(
+                f"{printable(path)}: no finished run of `simstore spark dedup` (no {MANIFEST})"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise InvalidParameter(f"{printable(str(place))} cannot be read ({error})") from None
+        try:
+            if manifest["simstore_spark"] != VERSION:
+                raise InvalidParameter(
+                    f"{printable(str(place))} is of version {manifest['simstore_spark']}; this "
+                    f"simstore reads version {VERSION}"
+                )
+            rule = manifest["rule"]
+            self.scheme: Scheme = open_scheme(scheme_of_json(rule["scheme"]))
+            self.channels = Channels.from_record(
+                rule["channels"], self.scheme.normalization, self.scheme.label
+            )
+            self.radius = int(rule["radius"])
+            self.min_resemblance = float(rule["min_resemblance"])
+            self.policy = str(rule["policy"])
+            self._tables: dict[str, list[str]] = manifest["tables"]
+            self.document_count = int(manifest["runs"][-1]["document_count"])
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise InvalidParameter(
+                f"{printable(str(place))} is damaged ({error!r}); run the job again"
+            ) from None
+
+    def documents(self) -> Iterator[Document | Rejection]:
+        """Yield the documents in the order of ingest; what is held are some rows of each file."""
+        gone = self._column("superseded", "record")
+        files = [self._rows(file, gone) for file in self._files("documents")]
+        for place, row in heapq.merge(*files, key=lambda one: one[0]):
+            for name in ("place", "record"):
+                del row[name]
+            record = {name: value for name, value in row.items() if value is not None}
+            try:
+                yield read_exported(record, place, 0, 0)
+            except ValueError as error:
+                yield Rejection(self.path, place, 0, 0, str(error))
+
+    def edges(self) -> DedupedEdges:
+        """Return the edges between texts that a document has; 40 bytes a text, 24 an edge."""
+        numbers = self._column("texts", "text_id")
+        standing = ~np.isin(self._column("texts", "holder"), self._column("superseded", "record"))
+        texts = self._values("texts", "digest")
+        digests = np.frombuffer(b"".join(map(bytes.fromhex, texts)), "V16")[standing]
+        numbers = numbers[standing]
+        order = np.argsort(digests.view("S16"), kind="stable")
+        places = np.argsort(numbers)
+        ordered = numbers[places]
+        place_of = np.empty(len(numbers), np.int64)
+        place_of[order] = np.arange(len(numbers))
+        ends = []
+        known = np.ones(len(self._column("pairs", "first")), np.bool_)
+        for name in ("first", "second"):
+            asked = self._column("pairs", name)
+            if not len(ordered):
+                known[:] = False
+                ends.append(asked)
+                continue
+            found = np.minimum(np.searchsorted(ordered, asked), len(ordered) - 1)
+            known &= ordered[found] == asked
+            ends.append(place_of[places[found]])
+        shares = self._column("pairs", "resemblance")
+        return DedupedEdges(digests[order], ends[0][known], ends[1][known], shares[known])
+
+    def _files(self, table: str) -> list[Path]:
+        return [
+            file
+            for run in self._tables.get(table, [])
+            for file in sorted(Path(self.path, table, run).glob("*.parquet"))
+        ]
+
+    def _values(self, table: str, name: str) -> list[Any]:
+        return [value for part in self._parts(table, name) for value in part.to_pylist()]
+
+    def _column(self, table: str, name: str) -> Any:
+        parts = [part.to_numpy() for part in self._parts(table, name)]
+        kind = np.float64 if name == "resemblance" else np.int64
+        return np.concatenate(parts) if parts else np.empty(0, kind)
+
+    def _parts(self, table: str, name: str) -> Iterator[Any]:
+        for file in self._files(table):
+            # Folders are called run=N, which would be a column.
+            yield self._parquet.read_table(file, columns=[name], partitioning=None).column(0)
+
+    def _rows(self, file: Path, gone: NDArray[np.int64]) -> Iterator[tuple[int, dict[str, Any]]]:
+        held = self._parquet.ParquetFile(file)
+        for batch in held.iter_batches(_ROWS, columns=list(_EXPORTED)):
+            for row in batch.to_pylist():
+                if len(gone) and np.isin(row["record"], gone):
+                    continue
+                yield row["place"], row

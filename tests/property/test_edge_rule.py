@@ -1,0 +1,44 @@
+"""The rule of an edge says the same of one pair and of many, and of sets as of their sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstore.search.edge_rule import EdgeRule, size_ratio, size_ratios
+from simstore.search.resemblance import overlap
+
+sets = st.sets(st.integers(0, 12), max_size=12)
+rules = st.builds(EdgeRule, st.sampled_from([None, 0.1, 0.5, 0.8, 1.0]), st.integers(0, 12))
+
+
+def hashes(one: set[int]) -> np.ndarray:
+    return np.array(sorted(one), np.uint64)
+
+
+@given(rules, sets, sets, st.integers(0, 20), st.integers(0, 20))
+def test_rule_is_that_of_the_words(
+    rule: EdgeRule, one: set[int], other: set[int], features: int, more: int
+) -> None:
+    share = overlap(hashes(one), hashes(other)).resemblance
+    ratio = size_ratio(len(one), len(other))
+    fewest = min(features, more)
+    holds = rule.holds_for(share, ratio, fewest)
+    least = rule.min_resemblance
+    contained = bool(one and other) and (one <= other or other <= one)
+    if least is None or share < least:
+        assert not holds
+    else:
+        assert holds == (fewest >= rule.least_features or contained)
+    together = rule.holds(np.array([share]), np.array([ratio]), np.array([fewest]))
+    assert together.tolist() == [holds]
+
+
+@given(rules, sets, sets)
+def test_what_sizes_rule_out_has_no_edge(rule: EdgeRule, one: set[int], other: set[int]) -> None:
+    sizes = np.array([len(one)]), np.array([len(other)])
+    assert size_ratios(*sizes).tolist() == [size_ratio(len(one), len(other))]
+    if not rule.may_hold(*sizes)[0]:
+        share = overlap(hashes(one), hashes(other)).resemblance
+        assert not rule.holds_for(share, size_ratio(len(one), len(other)), 10**6)

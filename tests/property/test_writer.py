@@ -1,0 +1,146 @@
+"""Requests that are committed together do what they do one after the other, each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simstore.errors import DocumentNotFound, IdempotencyConflict
+from simstore.model import Document, Idempotency, RemoveRequest, WriteReply, WriteRequest
+from simstore.services.arriving.write_groups import Reply, Request
+from simstore.services.upkeep.choose import SchemeChoice
+from simstore.store import Store
+
+from .state import state_of
+from .strategies import cuts_of, parts_of
+from .test_batches import new_store
+from .test_check_insert import KEYS, LEAST, PAGES, THREE_BITS, Plain, assert_is
+
+few = settings(max_examples=max(settings.default.max_examples // 2, 1))
+MODES = st.sampled_from(["keep", "flag", "skip"])
+# Of few names and digests, so that requests come again, and others under their name.
+NAMES = st.none() | st.builds(
+    Idempotency, st.sampled_from("ab"), st.just("name"), st.sampled_from([b"1", b"1", b"2"])
+)
+WRITES = st.builds(
+    lambda pages, mode, name: WriteRequest(
+        tuple(Document(key, text) for key, text in pages[:4]), mode, idempotency=name
+    ),
+    PAGES,
+    MODES,
+    NAMES,
+)
+REMOVALS = st.builds(
+    RemoveRequest,
+    st.lists(st.sampled_from(KEYS), max_size=2).map(tuple),
+    st.booleans(),
+    NAMES,
+)
+REQUESTS = st.lists(WRITES | WRITES | REMOVALS, max_size=9)
+SCHEMES = st.sampled_from(
+    [
+        SchemeChoice("web"),
+        SchemeChoice("simtool", bits=24, features=4),
+        SchemeChoice("web", bits=24, weights="tf-idf"),
+    ]
+)
+
+
+def told(replies: Sequence[Reply]) -> list[Any]:
+    """Return replies without what the time or the number of a run has to do with."""
+    return [
+        (type(one).__name__, str(one))
+        if isinstance(one, Exception)
+        else (
+            one.removed,
+            one.replayed,
+            [(each.key, each.outcome, each.same_text_as) for each in one.outcomes],
+            one.orphans,
+            one.unflagged,
+        )
+        for one in replies
+    ]
+
+
+def duplicates_of(store: Store) -> list[Any]:
+    return [
+        (one.key, one.state, one.original, one.distance, one.resemblance, one.digest)
+        for one in store.duplicates()
+    ]
+
+
+@few
+@given(REQUESTS, st.data(), SCHEMES)
+def test_how_requests_are_grouped_changes_nothing(
+    requests: list[Request], data: st.DataObject, scheme: SchemeChoice
+) -> None:
+    outcomes = []
+    groupings = [[[one] for one in requests], parts_of(requests, data.draw(cuts_of(len(requests))))]
+    for groups in groupings:
+        with new_store(scheme) as (_, store):
+            replies: list[Reply] = []
+            with store.writer() as writer:
+                for group in groups:
+                    if group:
+                        checked = [writer.checked(one) for one in group]
+                        replies += writer.commit(writer.prepare(checked))
+            store.refresh()
+            assert store.fsck() == []
+            outcomes.append((told(replies), state_of(store), duplicates_of(store)))
+            runs = store.ingest_runs()
+            assert all(run["state"] == "finished" for run in runs)
+            assert len(runs) <= 1
+    assert outcomes[0] == outcomes[1]
+
+
+@few
+@given(REQUESTS, st.data(), LEAST)
+def test_groups_do_what_the_rule_says(
+    requests: list[Request], data: st.DataObject, least: Fraction
+) -> None:
+    plain = Plain(least)
+    answered: dict[tuple[str, str], tuple[bytes, Any]] = {}
+
+    def expected(request: Request) -> Any:
+        name = request.idempotency
+        known = answered.get((name.owner, name.key)) if name else None
+        if name and known:
+            return known[1] if known[0] == name.digest else IdempotencyConflict
+        made: Any
+        if isinstance(request, RemoveRequest):
+            keys = list(dict.fromkeys(request.keys))
+            held = [key for key in keys if key in plain.texts or key in plain.duplicates]
+            if held != keys and not request.missing_ok:
+                return DocumentNotFound
+            for key in held:
+                if key in plain.texts:
+                    plain.remove(key)
+                else:
+                    plain.duplicates.pop(key)
+            made = len(held), []
+        else:
+            pages = [(one.key, one.text) for one in request.documents]
+            made = 0, [plain.add(key, text, request.on_duplicate) for key, text in pages]
+        if name:
+            answered[name.owner, name.key] = name.digest, made
+        return made
+
+    with new_store(THREE_BITS) as (_, store), store.writer() as writer:
+        for group in parts_of(requests, data.draw(cuts_of(len(requests)))):
+            asked: list[Request] = [
+                replace(one, min_resemblance=float(least)) if isinstance(one, WriteRequest) else one
+                for one in group
+            ]
+            for request, reply in zip(asked, writer.commit(writer.prepare(asked)), strict=True):
+                made = (
+                    (reply.removed, [one.outcome for one in reply.outcomes])
+                    if isinstance(reply, WriteReply)
+                    else type(reply)
+                )
+                assert made == expected(request)
+            assert_is(store, plain)

@@ -1,0 +1,40 @@
+"""Signatures of a batch are what a store makes of its documents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.scheme import KNOWN_TEXTS
+from simstore.fingerprint.signatures import signatures
+from simstore.fingerprint.web import WebScheme
+
+TEXTS = [*KNOWN_TEXTS, "one two three four five six seven", "六个汉字在这里"]
+
+
+@pytest.mark.parametrize("bits", [64, 17, 128])
+@pytest.mark.parametrize("times", [1, 400])
+def test_signatures_are_those_of_scheme_and_sketching(bits: int, times: int) -> None:
+    """Few texts and many: many are compiled."""
+    scheme, channels = WebScheme(bits), Channels()
+    texts = TEXTS * times
+    size = sum(len(text.encode("utf-8", "surrogateescape")) for text in texts)
+    made = signatures(scheme, channels, texts, size)
+    counts = scheme.count(texts)
+    assert made.words is not None
+    assert made.sketches is not None
+    assert (made.words == scheme.fingerprints(counts)).all()
+    assert (made.feature_counts == scheme.token_counts(counts)).all()
+    sizes, sketches = channels.sketching.sketched(texts)
+    assert (made.shingle_counts == sizes).all()
+    assert (made.sketches == sketches).all()
+
+
+def test_a_channel_that_is_not_there_is_not_made() -> None:
+    scheme = WebScheme()
+    only_prints = signatures(scheme, Channels(minhash=False), TEXTS, 500)
+    assert only_prints.sketches is None
+    both = signatures(scheme, Channels(), TEXTS, 500)
+    assert np.array_equal(only_prints.shingle_counts, both.shingle_counts)
+    assert signatures(scheme, Channels(simhash=False), TEXTS, 500).words is None
