@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
 
 from simstore.errors import InvalidParameter
 from simstore.model.check import CheckedPaper, CheckedPassage, Copy
@@ -13,6 +15,7 @@ from simstore.reports.html_page import (
     Section,
     SourceRow,
     Tile,
+    contents,
     percent,
     render,
     shown,
@@ -23,8 +26,6 @@ from simstore.reports.lines import key_text, rounded
 _HAN = re.compile("[\u3400-\u9fff]")
 _LINE = re.compile(r"\n")
 _PARAGRAPH = re.compile(r"\n[^\S\n]*(?=\n)|(?<=\n)\n")
-# A line that another one follows without a blank line between them.
-_WITHIN = re.compile(r"^[^\n]*\S[^\n]*$(?=\n[^\S\n]*\S)", re.MULTILINE)
 _FULL, _WIDEST = 45, 100
 
 
@@ -40,17 +41,40 @@ def html_report(papers: Sequence[CheckedPaper], *, lang: Language = "en", genera
         InvalidParameter: There is no paper, or no such language.
         MissingExtra: Jinja is not installed.
     """
+    return render(report_contents(papers, lang=lang, generated_at=generated_at))
+
+
+def report_contents(
+    papers: Sequence[CheckedPaper],
+    *,
+    lang: Language,
+    generated_at: int,
+    address_of: Callable[[str], str] | None = None,
+) -> dict[str, Any]:
+    """Return what ``report_body.html`` says of papers; as :func:`html_report`.
+
+    Args:
+        papers: What was checked, at least one.
+        lang: Language of the interface.
+        generated_at: When it is made, in seconds since 1970-01-01 UTC.
+        address_of: Returns where more is told of the document with a key; None: nowhere.
+    """
     words = words_of(lang)
     if not papers:
         raise InvalidParameter("a report needs at least one paper")
-    sections = [_section(paper, words, lang) for paper in papers]
+    sections = [_section(paper, words, lang, address_of) for paper in papers]
     title = words["report"]
     if len(papers) == 1:
         title = f"{_name(papers[0].title, papers[0].key)} – {title}"
-    return render(sections, form="check", lang=lang, title=title, generated_at=generated_at)
+    return contents(sections, form="check", lang=lang, title=title, generated_at=generated_at)
 
 
-def _section(paper: CheckedPaper, words: dict[str, str], lang: Language) -> Section:
+def _section(
+    paper: CheckedPaper,
+    words: dict[str, str],
+    lang: Language,
+    address_of: Callable[[str], str] | None,
+) -> Section:
     numbers = {source.key: number for number, source in enumerate(paper.sources, 1)}
     totals = paper.totals
     passages = _in_turn(paper.passages)
@@ -70,7 +94,7 @@ def _section(paper: CheckedPaper, words: dict[str, str], lang: Language) -> Sect
                 if one.excluded is None
             ]
         ),
-        sources=_sources(paper),
+        sources=_sources(paper, address_of),
         fact_names=(words["copied"], words["stretches"]),
         blocks=tuple(_blocks(paper, passages, numbers, words)),
         method=(
@@ -81,6 +105,7 @@ def _section(paper: CheckedPaper, words: dict[str, str], lang: Language) -> Sect
         data={
             "text": shown(paper.text),
             "sources": [_name(source.title, source.key) for source in paper.sources],
+            "links": [address_of(source.key) for source in paper.sources] if address_of else [],
             "copies": [_copy_row(copy, numbers) for copy in paper.copies],
             "passages": [
                 [one.start, one.end, rounded(one.similarity), _kind(one), one.copy]
@@ -119,7 +144,7 @@ def _notices(paper: CheckedPaper, words: dict[str, str]) -> tuple[str, ...]:
     )
 
 
-def _sources(paper: CheckedPaper) -> tuple[SourceRow, ...]:
+def _sources(paper: CheckedPaper, address_of: Callable[[str], str] | None) -> tuple[SourceRow, ...]:
     places: dict[str, list[tuple[float, float]]] = {}
     length = len(paper.text) or 1
     for copy in paper.copies:
@@ -138,6 +163,7 @@ def _sources(paper: CheckedPaper) -> tuple[SourceRow, ...]:
                 round(1000 * source.characters / largest),
                 (f"{source.characters:,}", f"{source.copies:,}"),
                 strip(places.get(source.key, ())),
+                address_of(source.key) if address_of else "",
             )
         )
     return tuple(rows)
@@ -184,11 +210,21 @@ def _blocks(
         yield tuple(block)
 
 
+def paragraphs_of(text: str) -> tuple[list[str], bool]:
+    """Return the paragraphs of a text as a report shows them, and whether lines are joined."""
+    said = shown(text)
+    wrapped = _is_wrapped(said)
+    parts = (_PARAGRAPH if wrapped else _LINE).split(said)
+    return [part for part in parts if part.strip()], wrapped
+
+
 def _is_wrapped(text: str) -> bool:
     """Return whether most lines of paragraphs end where a column of letters was full."""
-    lines = [len(line) for line in _WITHIN.findall(text)]
-    full = sum(_FULL <= length <= _WIDEST for length in lines)
-    return bool(lines) and 10 * full >= 7 * len(lines) and not _HAN.search(text)
+    followed = [
+        len(line) for line, after in pairwise(text.split("\n")) if line.strip() and after.strip()
+    ]
+    full = sum(_FULL <= length <= _WIDEST for length in followed)
+    return bool(followed) and 10 * full >= 7 * len(followed) and not _HAN.search(text)
 
 
 def _marked(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import quoteattr  # it reads nothing  # nosec B406
 
 from simstore.errors import printable
 from simstore.model import CheckedPaper, CheckedPassage, Copy

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 SHOWN_SOURCES = 12
+# BCP 47.
+LANGUAGE_TAGS: dict[Language, str] = {"en": "en", "zh": "zh-Hans"}
 # What the script says; the rest of the words are in the template.
 _SCRIPT_WORDS = (
     "high", "moderate", "low", "excluded", "span", "in_paper", "in_source", "same", "different",
@@ -61,6 +63,7 @@ class SourceRow:
         width: The same, of the largest, 0 to 1000.
         facts: Other figures, one a column.
         where: Path of the strip of its places.
+        address: Where more is told of it; empty: nowhere.
     """
 
     number: int
@@ -70,6 +73,7 @@ class SourceRow:
     width: int
     facts: tuple[str, ...]
     where: str
+    address: str = ""
 
     @property
     def colour(self) -> int:
@@ -149,15 +153,15 @@ class Section:
         return frozenset(piece.kind for block in self.blocks for piece in block if piece.kind)
 
 
-def render(
+def contents(
     sections: Sequence[Section],
     *,
     form: str,
     lang: Language,
     title: str,
     generated_at: int,
-) -> str:
-    """Return the page.
+) -> dict[str, Any]:
+    """Return what ``report_body.html`` says, by the template's names.
 
     Args:
         sections: What it tells of, at least one.
@@ -165,35 +169,51 @@ def render(
         lang: Language of its interface.
         title: Its title.
         generated_at: When it is made, in seconds since 1970-01-01 UTC.
-
-    Raises:
-        MissingExtra: Jinja is not installed.
     """
     from simstore import __version__
 
-    template = _template()
     words = words_of(lang, form)
-    style, script = _part("report.css"), _part("report.js")
-    return template.render(
-        sections=sections,
-        form=form,
-        lang={"en": "en", "zh": "zh-Hans"}[lang],
-        w=words,
-        title=title,
-        made=words["made"].format(time_text(generated_at)),
-        version=__version__,
-        style=style,
-        script=script,
-        digests={"style": _digest(style), "script": _digest(script)},
-        shown_sources=SHOWN_SOURCES,
-        data=in_script(
+    return {
+        "sections": sections,
+        "form": form,
+        "lang": LANGUAGE_TAGS[lang],
+        "w": words,
+        "title": title,
+        "made": words["made"].format(time_text(generated_at)),
+        "version": __version__,
+        "shown_sources": SHOWN_SOURCES,
+        "data": in_script(
             {
                 "words": {name: words[name] for name in _SCRIPT_WORDS},
                 "form": form,
                 "parts": [part.data for part in sections],
             }
         ),
-        percent=percent,
+        "percent": percent,
+    }
+
+
+def render(told: Mapping[str, Any]) -> str:
+    """Return the page that needs nothing but itself, of its :func:`contents`.
+
+    Raises:
+        MissingExtra: Jinja is not installed.
+    """
+    style, script = _style(), part("report.js")
+    return _template().render(
+        **told,
+        style=style,
+        script=script,
+        digests={"style": _digest(style), "script": _digest(script)},
+    )
+
+
+def content_policy() -> str:
+    """Return the policy of the page that :func:`render` makes, for who serves it by HTTP."""
+    style, script = _digest(_style()), _digest(part("report.js"))
+    return (
+        f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
     )
 
 
@@ -233,9 +253,15 @@ def _template() -> Template:
 
 
 @cache
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """Return a file of the report's templates: ``light.css``, ``dark.css``, ``report.js``, ..."""
     place = resources.files("simstore.reports") / "templates" / name
     return place.read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    dark = f"@media (prefers-color-scheme: dark) {{\n{part('dark.css')}}}\n"
+    return part("light.css") + dark + part("report.css")
 
 
 def _digest(text: str) -> str:

@@ -109,6 +109,19 @@ class KnownFilter:
         except ValueError as error:
             raise UnreadableSource(os.fspath(path), str(error)) from None
 
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return the filter of the bytes of a file.
+
+        Raises:
+            ValueError: They are no filter, or damaged.
+        """
+        return cls(_unpacked(data))
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes of a file of it."""
+        return b"".join(_packed(self._parts))
+
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the filter to a file, as a whole or not at all.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simstore.reports.html_charts import Bar, Kind, chart, strip
 from simstore.reports.html_page import (
@@ -12,6 +12,7 @@ from simstore.reports.html_page import (
     Section,
     SourceRow,
     Tile,
+    contents,
     percent,
     render,
     shown,
@@ -50,6 +51,22 @@ def run_report(
         InvalidParameter: There is no such language.
         MissingExtra: Jinja is not installed.
     """
+    told = run_contents(
+        run, text_of, lang=lang, generated_at=generated_at, high=high, moderate=moderate
+    )
+    return render(told)
+
+
+def run_contents(
+    run: QueryRun,
+    text_of: Callable[[str], str | None],
+    *,
+    lang: Language,
+    generated_at: int,
+    high: float = HIGH,
+    moderate: float = MODERATE,
+) -> dict[str, Any]:
+    """Return what ``report_body.html`` says of a query run; as :func:`run_report`."""
     words = words_of(lang, "run")
     count = len(run.samples) or 1
     near = _near(run)
@@ -109,7 +126,7 @@ def run_report(
         moderate=moderate,
         notices=(words["stale"].format(shown(run.stale)),) if run.stale else (),
     )
-    return render(
+    return contents(
         [section],
         form="run",
         lang=lang,

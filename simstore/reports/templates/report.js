@@ -24,6 +24,16 @@
   }
   const badge = (number) => number ? made(`b.badge.c${(number - 1) % 12}`, String(number)) : null;
 
+  // The name of a copy's source; where more is told of it, that is a link.
+  function named(part, [, , number, ...copy]) {
+    const name = made("bdi", part.sources[number - 1] ?? copy[copy.length - 1]);
+    const address = part.links?.[number - 1];
+    if (!address) return name;
+    const link = made("a", name);
+    link.href = address;
+    return link;
+  }
+
   // Places count code points, as the report's maker does; JavaScript counts UTF-16 units.
   const cut = (points, start, end) => points.slice(start, end).join("");
   const pointsOf = (part) => part.points ??= Array.from(part.text);
@@ -105,7 +115,7 @@
       panel.querySelector(all === whole ? "[aria-current]" : ".widen")?.focus();
     };
     const shown = [verdict(at === best ? similarity : copy[5], kind),
-      made("p.origin", badge(copy[2]), made("bdi", part.sources[copy[2] - 1] ?? copy[9])),
+      made("p.origin", badge(copy[2]), named(part, copy)),
       ...pair(part, copy, from, to)];
     if (copy[8] !== null) shown.push(signs());
     if (whole || copy[0] < start || copy[1] > end) {
@@ -263,7 +273,7 @@
     const held = rows.querySelectorAll(".row").length;
     for (const one of all.slice(held, held + count)) {
       const head = form === "run" ? made("p.head", made("bdi", one[0]), percent(one[1]))
-        : made("p.head", badge(one[2]), made("bdi", part.sources[one[2] - 1] ?? one[9]), percent(one[5]));
+        : made("p.head", badge(one[2]), named(part, one), percent(one[5]));
       const body = form === "run" ? one[3].slice(0, AT_ONCE).map((row) => aboutMatch(part, row))
         : pair(part, one, one[0], one[1]).filter(Boolean);
       rows.append(made("div.row", head, ...body));

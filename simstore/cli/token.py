@@ -1,0 +1,118 @@
+"""``simstore token``: who may use a served store."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.output import print_table, time_text
+from simstore.errors import InvalidParameter
+from simstore.reports.lines import to_json
+
+if TYPE_CHECKING:
+    from simstore.model import Scope
+
+
+@click.group()
+def token() -> None:
+    """Make, list and revoke tokens for `simstore serve`."""
+
+
+@token.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore token add crawler-1 --scope write --expires 90d\n"
+        "  simstore token add nightly --scope admin --expires 2027-01-01\n"
+        "  simstore token add page --expires never\n\n"
+        "The secret is printed once, on stdout; the store has its SHA-256 only. As soon as a store "
+        "has a token, a server asks everybody for one."
+    )
+)
+@click.argument("name")
+@click.option(
+    "--scope",
+    type=click.Choice(["read", "write", "admin"]),
+    default="read",
+    show_default=True,
+    help="read: ask and look; write: and add and remove; admin: and copy the whole store.",
+)
+@click.option(
+    "--expires",
+    metavar="AGE|DATE|never",
+    required=True,
+    help="When it ends: after 30m, 12h, 90d or 8w; at a date (ISO 8601, UTC); or never.",
+)
+@common_options
+def add(name: str, scope: Scope, expires: str) -> None:
+    """Make a token, and print its secret."""
+    expires_at = _time(expires)
+    with open_store() as store:
+        secret = store.add_token(name, scope, expires_at)
+    until = "" if expires_at is None else f" until {time_text(expires_at)}"
+    log.info(f"token {name} ({scope}){until}; keep the secret, it is shown this once")
+    click.echo(secret)
+
+
+def _time(text: str) -> int | None:
+    """Return when a token expires, in seconds since 1970-01-01 UTC; None: never."""
+    if text == "never":
+        return None
+    import time
+
+    from simstore.sources.dates import duration, seconds
+
+    try:
+        return int(time.time()) + duration(text)
+    except ValueError:
+        pass
+    try:
+        return seconds(text)
+    except ValueError:
+        raise InvalidParameter(
+            f"--expires {text[:40]!r}: write 30m, 12h, 90d or 8w, a date as 2027-01-01, or never"
+        ) from None
+
+
+@token.command(name="list", epilog="\b\nExample:\n  simstore token list --format jsonl")
+@format_option("table", "jsonl")
+@common_options
+def list_tokens(output_format: str) -> None:
+    """List the tokens: names, scopes and times, no secrets."""
+    import time
+
+    now = int(time.time())
+    with open_store(read_only=True) as store:
+        tokens = store.tokens()
+    if output_format == "jsonl":
+        for one in tokens:
+            click.echo(to_json(asdict(one) | {"state": one.state(now)}))
+        return
+    print_table(
+        ("name", "scope", "state", "made", "expires", "revoked"),
+        (
+            (
+                one.name,
+                one.scope,
+                one.state(now),
+                time_text(one.created_at),
+                time_text(one.expires_at) or "never",
+                time_text(one.revoked_at),
+            )
+            for one in tokens
+        ),
+    )
+
+
+@token.command(
+    epilog="\b\nExample:\n  simstore token revoke crawler-1\n\nServers refuse it within a second."
+)
+@click.argument("name")
+@common_options
+def revoke(name: str) -> None:
+    """Revoke a token."""
+    with open_store() as store:
+        store.revoke_token(name)
+    log.info(f"token {name} is revoked; servers refuse it within a second")

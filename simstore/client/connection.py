@@ -1,0 +1,282 @@
+"""The connection to a server: requests, their retries, and replies as values or errors."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from urllib.parse import urlencode
+
+from simstore import __version__
+from simstore.client.addresses import checked_token, checked_url, seconds_of
+from simstore.client.problems import error_of
+from simstore.client.retries import NotNow, Retries
+from simstore.errors import (
+    BadReply,
+    InvalidParameter,
+    MissingExtra,
+    ServerUnreachable,
+    SimstoreError,
+    TimedOut,
+)
+from simstore.reports.wire import decoded, encoded, from_wire
+from simstore.text.decoding import encode
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+Parameters = Mapping[str, str | int | float | list[str] | None]
+
+_PROBLEM = "application/problem+json"
+_LINES = "application/x-ndjson"
+_NAME_HEADER = "Idempotency-Key"
+# A server that is overloaded, or stops, or a proxy before it that cannot reach it.
+_PASSING = frozenset((408, 429, 502, 503))
+_CONNECT_SECONDS = 10.0
+
+
+class Connection:
+    """A connection to a server, or a few of them, to be shared by threads."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        timeout: float = 30.0,
+        patience: float = 60.0,
+    ) -> None:
+        """Connect; nothing is sent before the first request.
+
+        Args:
+            url: Where the server is, as ``http://127.0.0.1:8765``; a path is put before those of
+                the API.
+            token: A token that ``simstore token add`` made; None: the server asks for none.
+            timeout: Longest time for a reply, in seconds.
+            patience: For how many seconds a request is sent again that was not served: the server
+                is overloaded, is restarted, or the connection breaks. Safe, since a request has a
+                name by which the server does it once. 0: each is sent once. A server that has
+                never answered is not waited for.
+
+        Raises:
+            InvalidParameter: The address is none, or a time is not above 0.
+            MissingExtra: httpx is not installed.
+        """
+        try:
+            import httpx
+        except ImportError:
+            raise MissingExtra("a client of a server", "client") from None
+        self._url = checked_url(url)
+        if not timeout > 0 or not patience >= 0:
+            raise InvalidParameter("a timeout is above 0 seconds, patience 0 or more")
+        self._timeout = timeout
+        self._retries = Retries(patience)
+        headers = {"User-Agent": f"simstore/{__version__}", "Accept": "application/json"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {checked_token(token)}"
+        self._http = httpx.Client(
+            headers=headers,
+            timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._url!r})"
+
+    def _get(self, path: str, parameters: Parameters | None = None) -> Any:
+        """Return the JSON values at a path."""
+        return self._values(self._ask("GET", path, parameters))
+
+    def _post(self, path: str, value: Any, parameters: Parameters | None = None) -> Any:
+        """Return the JSON values that are replied to such."""
+        return self._values(self._ask("POST", path, parameters, encoded(value)))
+
+    def _write(self, path: str, value: Any, parameters: Parameters | None = None) -> Any:
+        """As :meth:`_post`, for what changes the store: it is done once, however often sent."""
+        name = {_NAME_HEADER: str(uuid.uuid4())}
+        return self._values(self._ask("POST", path, parameters, encoded(value), name))
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        parameters: Parameters | None = None,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """Return the body of the reply.
+
+        Raises:
+            SimstoreError: What the server tells of, as if it were raised here.
+            ServerUnreachable: No server answers.
+            BadReply: It is no server of ours.
+            TimedOut: It took too long.
+        """
+        sent = dict(headers or {})
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+        url = self._address(path, parameters)
+
+        def send() -> bytes:
+            with self._translated():
+                reply = self._http.request(method, url, content=body, headers=sent)
+            if reply.is_success:
+                return reply.content
+            raise self._failure(reply)
+
+        return self._retries.run(send)
+
+    def _lines(self, path: str, parameters: Parameters) -> Iterator[Any]:
+        """Yield the JSON values of the lines at a path, as they come.
+
+        It is begun again where the server is busy, and not where the connection breaks under way.
+        """
+        url = self._address(path, parameters)
+
+        def begin() -> httpx.Response:
+            with self._translated():
+                request = self._http.build_request("GET", url, headers={"Accept": _LINES})
+                reply = self._http.send(request, stream=True)
+                if reply.is_success:
+                    return reply
+                reply.read()
+            raise self._failure(reply)
+
+        reply = self._retries.run(begin)
+        rest = b""
+        try:
+            with self._translated():
+                for part in reply.iter_bytes():
+                    *lines, rest = (rest + part).split(b"\n")
+                    yield from map(self._values, lines)
+        except NotNow as broken:
+            raise broken.error from None
+        finally:
+            reply.close()
+
+    def _pages(
+        self, path: str, name: str, parameters: Parameters, *, page: int, limit: int | None = None
+    ) -> Iterator[Any]:
+        """Yield the JSON values of a list that is fetched page by page.
+
+        Args:
+            path: Where it is.
+            name: The field of the reply that has a page of it.
+            parameters: What is asked.
+            page: Most values a request.
+            limit: Most values in all; None: all.
+        """
+        left, after = limit, None
+        while left is None or left > 0:
+            wanted = page if left is None else min(page, left)
+            value = self._get(path, {**parameters, "limit": wanted, "after": after})
+            found = self._as(list[Any], self._member(value, name))
+            yield from found
+            after = self._as(_Next, {"next": self._member(value, "next")}).next
+            if after is None:
+                return
+            left = None if left is None else left - len(found)
+
+    def _address(self, path: str, parameters: Parameters | None) -> str:
+        given = [
+            (name, encode(one) if isinstance(one, str) else one)
+            for name, value in (parameters or {}).items()
+            if value is not None
+            for one in (value if isinstance(value, list) else [value])
+        ]
+        return f"{self._url}{path}?{urlencode(given)}" if given else self._url + path
+
+    def _translated(self) -> _Translated:
+        return _Translated(self._url, self._timeout)
+
+    def _failure(self, reply: httpx.Response) -> Exception:
+        """Return what a reply that is no success tells of."""
+        error: SimstoreError
+        if reply.headers.get("content-type", "").startswith(_PROBLEM):
+            error = error_of(self._problem(reply.content))
+        elif reply.status_code in _PASSING:
+            error = ServerUnreachable(self._url, f"{reply.status_code} {reply.reason_phrase}")
+        else:
+            error = BadReply(self._url, f"{reply.status_code} {reply.reason_phrase}")
+        if reply.status_code in _PASSING:
+            return NotNow(error, seconds_of(reply.headers.get("retry-after")))
+        return error
+
+    def _problem(self, content: bytes) -> dict[str, Any]:
+        value = self._values(content)
+        if not isinstance(value, dict):
+            raise BadReply(self._url, "an error that is no object")
+        return value
+
+    def _values(self, content: bytes) -> Any:
+        try:
+            return decoded(content)
+        except InvalidParameter as error:
+            raise BadReply(self._url, str(error)) from None
+
+    def _as(self, kind: type[T], value: Any) -> T:
+        """Return the value of a type that JSON values of a reply stand for."""
+        try:
+            return from_wire(kind, value, lenient=True)
+        except InvalidParameter as error:
+            raise BadReply(self._url, str(error)) from None
+
+    def _member(self, value: Any, name: str) -> Any:
+        """Return a field of an object of a reply."""
+        if not isinstance(value, dict) or name not in value:
+            raise BadReply(self._url, f"a reply without {name}")
+        return value[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Next:
+    """Where the next page begins; None: there is none."""
+
+    next: str | int | None
+
+
+class _Translated:
+    """Turns errors of httpx into ours."""
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self._url = url
+        self._timeout = timeout
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        import httpx
+
+        if not isinstance(error, httpx.HTTPError | httpx.InvalidURL):
+            return
+        reason = str(error) or type(error).__name__
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            raise NotNow(ServerUnreachable(self._url, reason), refused=True) from error
+        if isinstance(error, httpx.TimeoutException):
+            raise TimedOut(self._timeout) from error
+        if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError):
+            raise NotNow(ServerUnreachable(self._url, reason)) from error
+        raise BadReply(self._url, reason) from error

@@ -1,0 +1,223 @@
+"""Readers of JSON values, each made from a type: what :mod:`simstore.reports.wire` reads by."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import types
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from simstore.errors import InvalidParameter, printable
+from simstore.text.decoding import well_formed
+
+# Beside NAME, a field NAME_base64 has the bytes of what is not UTF-8.
+SUFFIX = "_base64"
+_SCALARS = (str, int, float, bool, type(None))
+# Takes a value, its place for messages, and whether unknown fields are passed over.
+Reader = Callable[[Any, str, bool], Any]
+
+
+@cache
+def reader_of(kind: Any) -> Reader:
+    """Return what reads values of a type; made once a type."""
+    if kind is Any:
+        return lambda value, _place, _lenient: value
+    if dataclasses.is_dataclass(kind):
+        return _dataclass_reader(kind)
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return _literal_reader(inside)
+    if origin in (Union, types.UnionType):
+        return _union_reader(inside)
+    if origin is tuple and inside[-1:] == (...,):
+        return _list_reader(inside[0], tuple)
+    if origin is tuple:
+        return _places_reader(inside)
+    if origin is list:
+        return _list_reader(inside[0], list)
+    if origin is not None and issubclass(origin, Mapping):
+        return _mapping_reader(inside[1])
+    if kind in _SCALARS:
+        return _scalar_reader(kind)
+    raise TypeError(f"{kind!r} has no form in JSON")
+
+
+def _scalar_reader(kind: type) -> Reader:
+    wanted = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+    accepted = (float, int) if kind is float else (kind,)
+
+    def read(value: Any, place: str, _lenient: bool) -> Any:
+        # By its very type: True is no number.
+        if type(value) not in accepted:
+            raise _wrong(place, wanted.get(kind, "null"), value)
+        if kind is float:
+            try:
+                return float(value)
+            except OverflowError:
+                raise InvalidParameter(f"{place or 'the value'}: too large a number") from None
+        # Half a character of JSON must not be taken for a byte that is not UTF-8.
+        return well_formed(value) if kind is str else value
+
+    return read
+
+
+def _literal_reader(choices: tuple[Any, ...]) -> Reader:
+    shown = ", ".join(map(str, choices))
+
+    def read(value: Any, place: str, _lenient: bool) -> Any:
+        if type(value) not in {type(choice) for choice in choices} or value not in choices:
+            told = value if isinstance(value, str) and len(value) < 40 else type(value).__name__
+            raise InvalidParameter(
+                f"{place or 'the value'}: {printable(str(told))!r}: choose one of {shown}"
+            )
+        return value
+
+    return read
+
+
+def _union_reader(kinds: tuple[Any, ...]) -> Reader:
+    optional = type(None) in kinds
+    others = [kind for kind in kinds if kind is not type(None)]
+    if len(others) == 1:
+        inner = reader_of(others[0])
+
+        def read(value: Any, place: str, lenient: bool) -> Any:
+            return None if value is None and optional else inner(value, place, lenient)
+
+        return read
+    if not all(kind in _SCALARS for kind in others):
+        raise TypeError(f"{kinds!r}: only scalars can stand for one another")
+
+    def read_scalar(value: Any, place: str, _lenient: bool) -> Any:
+        if type(value) not in kinds:
+            raise _wrong(place, "another kind of value", value)
+        return value
+
+    return read_scalar
+
+
+def _list_reader(kind: Any, made: type) -> Reader:
+    inner = reader_of(kind)
+
+    def read(value: Any, place: str, lenient: bool) -> Any:
+        if not isinstance(value, list):
+            raise _wrong(place, "a list", value)
+        return made(inner(item, f"{place}[{n}]", lenient) for n, item in enumerate(value))
+
+    return read
+
+
+def _places_reader(kinds: tuple[Any, ...]) -> Reader:
+    inner = [reader_of(kind) for kind in kinds]
+
+    def read(value: Any, place: str, lenient: bool) -> Any:
+        if not isinstance(value, list) or len(value) != len(inner):
+            raise _wrong(place, f"a list of {len(inner)}", value)
+        return tuple(
+            reader(item, f"{place}[{n}]", lenient)
+            for n, (reader, item) in enumerate(zip(inner, value, strict=True))
+        )
+
+    return read
+
+
+def _mapping_reader(kind: Any) -> Reader:
+    inner = reader_of(kind)
+
+    def read(value: Any, place: str, lenient: bool) -> Any:
+        if not isinstance(value, dict):
+            raise _wrong(place, "an object", value)
+        return {name: inner(item, _within(place, name), lenient) for name, item in value.items()}
+
+    return read
+
+
+def _within(place: str, name: str) -> str:
+    shown = printable(name)
+    return f"{place}.{shown}" if place else shown
+
+
+def _dataclass_reader(kind: Any) -> Reader:
+    hints = get_type_hints(kind)
+    fields = [field for field in dataclasses.fields(kind) if field.init]
+    readers = {field.name: _field_reader(hints[field.name]) for field in fields}
+    needed = [
+        field.name
+        for field in fields
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    ]
+    in_bytes = (name for name in readers if _has_bytes(hints[name]))
+    known = {*readers, *(name + SUFFIX for name in in_bytes)}
+
+    def read(value: Any, place: str, lenient: bool) -> Any:
+        if not isinstance(value, dict):
+            raise _wrong(place, "an object", value)
+        if not lenient and (strange := sorted(value.keys() - known)):
+            shown = printable(_within(place, strange[0][:40]))
+            raise InvalidParameter(f"{shown}: there is no such field")
+        taken = {
+            name: reader(value, name, _within(place, name), lenient)
+            for name, reader in readers.items()
+            if name in value or name + SUFFIX in value
+        }
+        for name in needed:
+            if name not in taken:
+                raise InvalidParameter(f"{_within(place, name)}: the field is missing")
+        return kind(**taken)
+
+    return read
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    """Return the types that a field may have."""
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _has_bytes(kind: Any) -> bool:
+    """Return whether bytes may stand beside a field."""
+    return any(each in (str, bytes, list[str], tuple[str, ...]) for each in _choices(kind))
+
+
+def _field_reader(kind: Any) -> Callable[[dict[str, Any], str, str, bool], Any]:
+    """Return what reads a field of an object: its value, or the bytes beside it."""
+    if kind is bytes:
+        return lambda record, name, place, _lenient: _bytes(record.get(name + SUFFIX), place)
+    inner = reader_of(kind)
+    choices = _choices(kind)
+    one = str in choices
+    many = next(
+        (get_origin(each) for each in choices if each in (list[str], tuple[str, ...])), None
+    )
+
+    def read(record: dict[str, Any], name: str, place: str, lenient: bool) -> Any:
+        held = record.get(name + SUFFIX)
+        if held is None or not (one or many):
+            return inner(record.get(name), place, lenient)
+        if one:
+            return _bytes(held, place + SUFFIX).decode("utf-8", "surrogateescape")
+        if many is None or not isinstance(held, list):
+            raise _wrong(place + SUFFIX, "a list", held)
+        return many(
+            _bytes(item, place + SUFFIX).decode("utf-8", "surrogateescape") for item in held
+        )
+
+    return read
+
+
+def _bytes(value: Any, place: str) -> bytes:
+    try:
+        if isinstance(value, str):
+            return base64.b64decode(value, validate=True)
+    except (ValueError, binascii.Error):
+        pass
+    raise _wrong(place, "base64", value)
+
+
+def _wrong(place: str, wanted: str, value: Any) -> InvalidParameter:
+    shown = f" of {len(value):,}" if isinstance(value, str | list | dict) else f" {value!r}"
+    kind = {str: "a string", list: "a list", dict: "an object", type(None): "null"}.get(type(value))
+    told = kind + shown if kind and value is not None else (kind or shown.strip())
+    return InvalidParameter(f"{place or 'the value'}: {wanted} is needed, not {told}")

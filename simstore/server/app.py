@@ -1,0 +1,72 @@
+"""The application: every route, and what surrounds them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from simstore import __version__
+from simstore.errors import SimstoreError
+from simstore.server.access import Gate, GuardedRoute
+from simstore.server.direct import Direct
+from simstore.server.errors import reply_to
+from simstore.server.exchange import Surroundings
+from simstore.server.guard import SecurityHeaders
+from simstore.server.openapi import publish
+from simstore.server.page import routes as page
+from simstore.server.routes import backup, check, clusters, documents, health, query, stats
+from simstore.server.service import Service
+from simstore.server.settings import Settings
+
+
+def create_app(place: str | os.PathLike[str], settings: Settings | None = None) -> FastAPI:
+    """Return the application that serves a store.
+
+    The store is opened when the application starts, and closed when it ends.
+
+    Args:
+        place: Path of the store, or an SQLAlchemy URL.
+        settings: How to serve it.
+    """
+    service = Service(place, settings or Settings())
+
+    @asynccontextmanager
+    async def life(_app: FastAPI) -> AsyncIterator[None]:
+        service.open()
+        app.state.gate = Gate(
+            service.store.token_book(),
+            host=service.settings.host,
+            require_tokens=service.settings.require_tokens,
+            rate=service.settings.rate,
+        )
+        try:
+            yield
+        finally:
+            service.close()
+
+    app = FastAPI(
+        title="simstore",
+        version=__version__,
+        summary="A near-duplicate store for text.",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=life,
+    )
+    app.state.service = service
+    app.router.route_class = GuardedRoute
+    for part in (query, documents, check, clusters, stats, backup, health, page):
+        app.include_router(part.router)
+    for kind in (SimstoreError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, reply_to)
+    direct = [route for route in query.router.routes if isinstance(route, GuardedRoute)]
+    app.add_middleware(Direct, routes=direct)
+    app.add_middleware(Surroundings, service=service)
+    app.add_middleware(SecurityHeaders)
+    publish(app)
+    return app

@@ -1,0 +1,79 @@
+"""Bodies of requests and replies."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from simstore.errors import InvalidParameter, MalformedRequest, UnsupportedMedia
+from simstore.reports.wire import decoded, encoded, from_wire
+
+T = TypeVar("T")
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+
+
+async def checked_json(request: Request) -> bytes:
+    """Return the body of a request that is said to be JSON.
+
+    Raises:
+        UnsupportedMedia: It is said to be something else.
+        TooLarge: It is too large.
+    """
+    kind = content_type(request)
+    if kind not in (JSON, ""):
+        raise UnsupportedMedia(kind, JSON)
+    return await request.body()
+
+
+def parsed(data: bytes, place: str = "body") -> Any:
+    """Return JSON values from their bytes.
+
+    Raises:
+        MalformedRequest: They are no JSON.
+    """
+    try:
+        return decoded(data)
+    except InvalidParameter as error:
+        raise MalformedRequest(place, str(error)) from None
+
+
+def taken(kind: type[T], value: Any, place: str = "body") -> T:
+    """Return the value of a type that JSON values stand for.
+
+    Raises:
+        MalformedRequest: They do not stand for one.
+    """
+    try:
+        return from_wire(kind, value)
+    except InvalidParameter as error:
+        raise MalformedRequest(place, str(error)) from None
+
+
+async def read_body(request: Request, kind: type[T]) -> T:
+    """Return the JSON body of a request as a value of a type.
+
+    Raises:
+        UnsupportedMedia: It is said to be something else.
+        MalformedRequest: It is no JSON, or stands for no such value.
+        TooLarge: It is too large.
+    """
+    return taken(kind, parsed(await checked_json(request)))
+
+
+def content_type(request: Request) -> str:
+    """Return the media type of a request's body, without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def accepts(request: Request, kind: str) -> bool:
+    """Return whether a request names a media type among those it takes as a reply."""
+    named = request.headers.get("accept", "").lower().split(",")
+    return any(part.partition(";")[0].strip() == kind for part in named)
+
+
+def reply(value: Any, status: int = 200) -> Response:
+    """Return JSON values as a reply."""
+    return Response(encoded(value), status, media_type=JSON)

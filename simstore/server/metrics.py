@@ -1,0 +1,117 @@
+"""What ``/metrics`` tells, in the text format of Prometheus."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+# Upper bounds of the latencies' buckets, seconds.
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+Labels = Mapping[str, str]
+
+
+class Metrics:
+    """Counts of requests and how long they took.
+
+    Used in the one thread of the event loop.
+    """
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[str, str, int], int] = defaultdict(int)
+        self._buckets: dict[tuple[str, str], list[int]] = {}
+        self._seconds: dict[tuple[str, str], float] = defaultdict(float)
+        self.in_flight = 0
+        self.received_bytes = 0
+        self.documents: Counter[str] = Counter()
+        self.samples = 0
+
+    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request.
+
+        Args:
+            method: GET, POST and the like.
+            route: The pattern of its path, of which there are few.
+            status: Of its reply.
+            seconds: From its head to the end of its reply.
+        """
+        self._requests[method, route, status] += 1
+        key = (method, route)
+        buckets = self._buckets.get(key)
+        if buckets is None:
+            buckets = self._buckets[key] = [0] * (len(BOUNDS) + 1)
+        buckets[bisect_left(BOUNDS, seconds)] += 1
+        self._seconds[key] += seconds
+
+    def lines(self) -> Iterator[str]:
+        """Yield what was counted."""
+        yield from family(
+            "simstore_http_requests_total",
+            "counter",
+            "Requests, by what was asked and the status of the reply.",
+            (
+                ({"method": method, "route": route, "status": str(status)}, count)
+                for (method, route, status), count in sorted(self._requests.items())
+            ),
+        )
+        yield from self._histogram()
+        yield from family(
+            "simstore_http_requests_in_flight", "gauge", "Requests that have no reply yet.",
+            [({}, self.in_flight)],
+        )  # fmt: skip
+        yield from family(
+            "simstore_http_received_bytes_total", "counter", "Bytes of the bodies of requests.",
+            [({}, self.received_bytes)],
+        )  # fmt: skip
+        yield from family(
+            "simstore_documents_total",
+            "counter",
+            "Documents that were sent, by what became of them.",
+            (({"outcome": name}, count) for name, count in sorted(self.documents.items())),
+        )
+        yield from family(
+            "simstore_samples_total", "counter", "Samples that were looked for.",
+            [({}, self.samples)],
+        )  # fmt: skip
+
+    def _histogram(self) -> Iterator[str]:
+        name = "simstore_http_request_seconds"
+        yield f"# HELP {name} Time from the head of a request to the end of its reply."
+        yield f"# TYPE {name} histogram"
+        for (method, route), buckets in sorted(self._buckets.items()):
+            labels = {"method": method, "route": route}
+            total = 0
+            for bound, count in zip((*BOUNDS, None), buckets, strict=True):
+                total += count
+                shown = "+Inf" if bound is None else f"{bound:g}"
+                yield sample(f"{name}_bucket", {**labels, "le": shown}, total)
+            yield sample(f"{name}_sum", labels, self._seconds[method, route])
+            yield sample(f"{name}_count", labels, total)
+
+
+def family(
+    name: str, kind: str, told: str, samples: Iterable[tuple[Labels, float]]
+) -> Iterator[str]:
+    """Yield the lines of a metric.
+
+    Args:
+        name: Its name.
+        kind: ``counter`` or ``gauge``.
+        told: What it is.
+        samples: Labels and values.
+    """
+    yield f"# HELP {name} {told}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in samples:
+        yield sample(name, labels, value)
+
+
+def sample(name: str, labels: Labels, value: float) -> str:
+    """Return a line with a value."""
+    if not labels:
+        return f"{name} {value!r}"
+    inside = ",".join(f'{key}="{text.translate(_ESCAPES)}"' for key, text in labels.items())
+    return f"{name}{{{inside}}} {value!r}"

@@ -1,0 +1,129 @@
+"""What a plot is made of: series, hints, bars, and the same figures as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simstore.server.page.scales import Tick, box, count_ticks
+
+_WIDEST = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What is drawn in one ink.
+
+    Attributes:
+        name: What it is.
+        tone: Which ink: a class of the style.
+        path: Its path.
+        is_line: It is a line, not an area.
+    """
+
+    name: str
+    tone: str
+    path: str
+    is_line: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A part of the width of a plot, and what resting on it tells; percent of the width."""
+
+    left: float
+    width: float
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A picture with its axes, and its figures as a table.
+
+    Attributes:
+        name: Names it among the others.
+        title: What it shows.
+        note: A sentence about it.
+        series: What is drawn, the hindmost first.
+        rows: Ticks of the height.
+        columns: Ticks of the width.
+        hints: What resting on its parts tells.
+        heads: Heads of the table.
+        table: Its rows.
+        begins: Ticks of the width say where something begins.
+        empty: Why there is nothing to draw; empty where there is.
+    """
+
+    name: str
+    title: str
+    note: str = ""
+    series: tuple[Series, ...] = ()
+    rows: tuple[Tick, ...] = ()
+    columns: tuple[Tick, ...] = ()
+    hints: tuple[Hint, ...] = ()
+    heads: tuple[str, ...] = ()
+    table: tuple[tuple[str, ...], ...] = ()
+    begins: bool = False
+    empty: str = ""
+
+
+def bars(
+    name: str,
+    title: str,
+    note: str,
+    named: Sequence[tuple[str, str, Sequence[int]]],
+    labels: Sequence[str],
+    told: Sequence[str],
+    head: str,
+    columns: tuple[Tick, ...] | None = None,
+) -> Plot:
+    """Return bars, one upon the other."""
+    sums = [sum(column) for column in zip(*(held for _, _, held in named), strict=True)]
+    rows, most = count_ticks(max(sums))
+    count = len(labels)
+    # Few bars are no wider than is good to look at.
+    half = min((0.42 if count <= 60 else 0.5) / count, _WIDEST / 2)
+    floors = [0] * count
+    series = []
+    for said, tone, held in named:
+        boxes = [
+            box(
+                (place + 0.5) / count - half,
+                (place + 0.5) / count + half,
+                floors[place] / most,
+                (floors[place] + value) / most,
+            )
+            for place, value in enumerate(held)
+            if value
+        ]
+        series.append(Series(said, tone, "".join(boxes)))
+        floors = [low + value for low, value in zip(floors, held, strict=True)]
+    begins = columns is not None
+    if columns is None:
+        step = -(-count // 12)
+        columns = tuple(
+            Tick(round(100 * (place + 0.5) / count, 2), label)
+            for place, label in enumerate(labels)
+            if place % step == 0
+        )
+    heads = (head, *(said for said, _, _ in named))
+    table = tuple(
+        (when, *(f"{held[place]:,}" for _, _, held in named)) for place, when in enumerate(told)
+    )
+    return Plot(
+        name, title, note, tuple(series), rows, columns, hints(heads, table), heads, table,
+        begins=begins,
+    )  # fmt: skip
+
+
+def hints(heads: Sequence[str], table: Sequence[Sequence[str]]) -> tuple[Hint, ...]:
+    """Return for each row of a table what resting on its part of the plot tells."""
+    width = 100 / len(table)
+    return tuple(
+        Hint(
+            round(place * width, 3),
+            round(width, 3),
+            "\n".join((row[0], *(f"{h}: {v}" for h, v in zip(heads[1:], row[1:], strict=True)))),
+        )
+        for place, row in enumerate(table)
+    )

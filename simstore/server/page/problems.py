@@ -1,0 +1,120 @@
+"""Errors as people read them: a page of this service in the place of problem details."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from fastapi.responses import RedirectResponse, Response
+
+from simstore.errors import (
+    BadInput,
+    DocumentNotFound,
+    Forbidden,
+    InvalidParameter,
+    MethodNotAllowed,
+    NotFound,
+    RouteNotFound,
+    SimstoreError,
+    TimedOut,
+    TooLarge,
+    TooSlow,
+    Unauthorized,
+    Unavailable,
+)
+from simstore.reports.lines import key_text
+from simstore.server.page.asked import language_of
+from simstore.server.page.rendering import answer, size_text
+from simstore.server.page.words import page_words
+
+if TYPE_CHECKING:
+    from fastapi import Request
+
+# Whoever asks for these is a program, whatever it says that it reads.
+_FOR_PROGRAMS = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/static/")
+
+
+class Trouble(InvalidParameter):
+    """Something is wrong with what a form says; the page tells it in its reader's language.
+
+    Attributes:
+        name: Name of what the page says of it, without ``problem_``.
+        values: What it is about, or names of what the page says.
+    """
+
+    def __init__(self, name: str, *values: str) -> None:
+        self.name = name
+        self.values = values
+        words = page_words("en")
+        told = (words.get(value, value) for value in values)
+        super().__init__(words[f"problem_{name}"].format(*told))
+
+
+class ReportGone(NotFound):
+    """A report is no longer kept, or was made for somebody else."""
+
+    def __init__(self) -> None:
+        super().__init__(page_words("en")["report_gone"])
+
+
+def wants_page(request: Request) -> bool:
+    """Return whether a person sees the answer to a request."""
+    if request.scope["path"].startswith(_FOR_PROGRAMS):
+        return False
+    return "text/html" in request.headers.get("accept", "").lower()
+
+
+def problem_page(request: Request, error: SimstoreError) -> Response:
+    """Return an error as a page; where a token is needed, the way to the page that asks for it."""
+    if isinstance(error, Unauthorized):
+        place = "/login"
+        if request.method in ("GET", "HEAD"):
+            query = request.scope["query_string"].decode("latin-1")
+            there = quote(request.scope["path"], safe="/") + (f"?{query}" if query else "")
+            place += f"?next={quote(there, safe='')}"
+        return RedirectResponse(place, 303, {"Cache-Control": "no-store"})
+    headers = {}
+    if isinstance(error, Unavailable) and error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, ceil(error.retry_after)))
+    elif error.http_status == 503:
+        headers["Retry-After"] = "1"
+    if isinstance(error, MethodNotAllowed):
+        headers["Allow"] = error.allowed
+    told = problem_words(error, page_words(language_of(request)))
+    return answer(request, "problem.html", told, status=error.http_status, headers=headers)
+
+
+def problem_words(error: SimstoreError, words: Any) -> dict[str, Any]:
+    """Return what the page says of an error: title, help, detail, remedy."""
+    told = {"title": "", "help": "", "detail": "", "remedy": "", "translated": False}
+    if isinstance(error, Trouble):
+        values = (words.get(value, value) for value in error.values)
+        said = words[f"problem_{error.name}"].format(*values)
+        title = f"problem_{error.name}_title"
+        return told | {"title": words.get(title, words["problem_bad_title"]), "help": said}
+    if isinstance(error, ReportGone):
+        return told | {"title": words["report_gone_title"], "help": words["report_gone"]}
+    if isinstance(error, DocumentNotFound):
+        said = key_text(error.key)
+        return told | {"title": words["document_unknown_title"], "help": words["document_unknown"],
+                       "detail": said, "translated": True}  # fmt: skip
+    if isinstance(error, TooLarge):
+        said = words["problem_large"].format(size_text(error.limit))
+        return told | {"title": words["problem_large_title"], "help": said}
+    if isinstance(error, TimedOut | TooSlow):
+        return told | {"title": words["problem_time_title"], "help": words["problem_time"]}
+    if isinstance(error, Unavailable):
+        seconds = max(1, ceil(error.retry_after or 1))
+        said = words["problem_busy"].format(seconds)
+        return told | {"title": words["problem_busy_title"], "help": said}
+    if isinstance(error, RouteNotFound):
+        return told | {"title": words["problem_missing_title"], "help": words["problem_missing"]}
+    titles = (
+        (Forbidden, "problem_denied_title"),
+        (BadInput, "problem_bad_title"),
+        (InvalidParameter, "problem_bad_title"),
+        (NotFound, "problem_missing_title"),
+    )
+    title = next((name for kind, name in titles if isinstance(error, kind)), "problem_store_title")
+    return told | {"title": words[title], "detail": str(error)}

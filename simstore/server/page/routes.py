@@ -1,0 +1,178 @@
+"""The page's routes: what is shown of the store, signing in, and static files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from simstore.errors import RouteNotFound, SimstoreError, Unauthorized, printable
+from simstore.server.access import GuardedRoute, gate_of, requires
+from simstore.server.page import checking, finding
+from simstore.server.page.asked import asked_values, language_of, local_place
+from simstore.server.page.files import static_file
+from simstore.server.page.plots import run_plot, store_plots
+from simstore.server.page.rendering import answer
+from simstore.server.page.standing import standing_of
+from simstore.server.page.words import page_words
+from simstore.server.service import service_of
+
+router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
+router.include_router(checking.router)
+router.include_router(finding.router)
+
+_RUNS = 50
+_REJECTS = 50
+_RUN_KINDS = ("added", "updated", "unchanged", "flagged", "skipped", "rejected")
+_WEEK_SECONDS = 604_800
+# Why papers cannot be checked, by what there is of a passage index.
+_REASONS = {
+    "none": "no_passages",
+    "no_text": "no_passages_text",
+    "unfinished": "passages_unfinished",
+    "fingerprints": "fingerprints",
+}
+
+
+@router.get("/", dependencies=[requires("read")])
+async def home(request: Request) -> Response:
+    """Show where to paste a paper."""
+    service = service_of(request)
+    now = await standing_of(request).store(service)
+    return answer(
+        request,
+        "home.html",
+        {
+            "store": now.figures,
+            "can_check": now.passages == "ready",
+            "reason": _REASONS.get(now.passages, ""),
+            "simhash": now.passage_fingerprints,
+            "most_bytes": service.settings.body_bytes,
+        },
+    )
+
+
+@router.get("/overview", dependencies=[requires("read")])
+async def overview(request: Request) -> Response:
+    """Show the store in numbers and pictures."""
+    service, standing = service_of(request), standing_of(request)
+    now = await standing.store(service)
+    told: dict[str, Any] = {"plots": None, "failed": "", "drawn_at": None}
+    if now.passages != "fingerprints":
+        told |= await _plots(request)
+    return answer(
+        request,
+        "overview.html",
+        {
+            "store": now.figures,
+            "only_fingerprints": now.passages == "fingerprints",
+            "passages": now.passages in ("ready", "unfinished"),
+            **told,
+        },
+    )
+
+
+async def _plots(request: Request) -> dict[str, Any]:
+    words = page_words(language_of(request))
+    try:
+        drawn = await standing_of(request).drawn(service_of(request))
+    except SimstoreError as error:
+        return {"failed": str(error)}
+    if drawn is None:
+        return {}
+    growth, *others = store_plots(drawn.figures, words)
+    plots = (growth, run_plot(drawn.runs, words), *others)
+    return {"plots": plots, "drawn_at": drawn.made_at}
+
+
+@router.get("/runs", dependencies=[requires("read")])
+async def runs(request: Request) -> Response:
+    """List the latest ingest runs."""
+    service = service_of(request)
+    found = await service.readers.run(service.store.ingest_runs, _RUNS)
+    return answer(request, "runs.html", {"runs": found, "kinds": _RUN_KINDS})
+
+
+@router.get("/rejects", dependencies=[requires("read")])
+async def rejects(request: Request) -> Response:
+    """List records that could not be stored, the latest first."""
+    service = service_of(request)
+    found = await service.readers.run(service.store.rejections)
+    found.reverse()
+    begin = asked_values(request).get("from", "")
+    first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
+    first = first if first < len(found) else 0
+    told = {
+        "rejects": found[first : first + _REJECTS],
+        "first": first,
+        "total": len(found),
+        "step": _REJECTS,
+        "head": lambda data: printable(data.decode("utf-8", "surrogateescape")),
+    }
+    return answer(request, "rejects.html", told)
+
+
+@router.get("/login", dependencies=[requires(None)])
+async def login(request: Request) -> Response:
+    """Show where to give a token."""
+    words = page_words(language_of(request))
+    place = local_place(asked_values(request).get("next", "/"))
+    try:
+        principal = await gate_of(request).principal(request)
+    except SimstoreError:
+        said = words["login_needed"] if place != "/" else ""
+        if "out" in asked_values(request):
+            said = words["signed_out"]
+        return _login(request, place, said)
+    said = words["login_open" if principal.token is None else "already"]
+    return answer(
+        request, "login.html", {"next": place, "said": said, "wrong": False, "needed": False}
+    )
+
+
+@router.post("/login", dependencies=[requires(None)])
+async def sign_in(request: Request) -> Response:
+    """Begin a session, and lead to where it was asked for."""
+    words = page_words(language_of(request))
+    async with request.form(max_files=0, max_fields=10) as form:
+        secret, place = str(form.get("token", "")), local_place(str(form.get("next", "/")))
+    if not secret.strip():
+        return _login(request, place, words["login_missing"], wrong=True)
+    response = RedirectResponse(place, 303)
+    try:
+        await gate_of(request).sign_in(request, response, secret)
+    except Unauthorized:
+        return _login(request, place, words["login_wrong"], wrong=True)
+    return response
+
+
+@router.post("/logout", dependencies=[requires(None)])
+async def sign_out(request: Request) -> Response:
+    """End a session."""
+    response = RedirectResponse("/login?out=1", 303)
+    gate_of(request).sign_out(request, response)
+    return response
+
+
+def _login(request: Request, place: str, said: str, *, wrong: bool = False) -> Response:
+    told = {"next": place, "said": said, "wrong": wrong, "needed": True}
+    return answer(request, "login.html", told, status=401 if wrong else 200)
+
+
+@router.get("/static/{name}", dependencies=[requires(None)])
+async def static(request: Request, name: str) -> Response:
+    """Send a style or a script."""
+    try:
+        found = static_file(name)
+    except KeyError:
+        raise RouteNotFound(request.url.path) from None
+    tag = f'"{found.digest}"'
+    known = asked_values(request).get("v") == found.digest
+    headers = {
+        "ETag": tag,
+        "Cache-Control": f"public, max-age={_WEEK_SECONDS}, immutable" if known else "no-cache",
+    }
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(found.content, 200, headers, found.kind)

@@ -1,0 +1,1 @@
+"""What there is to ask, a file a subject."""

@@ -1,0 +1,196 @@
+"""Papers against the store, passage by passage; and two texts side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.datastructures import FormData, UploadFile
+
+from simstore.errors import MalformedRequest, NotFound, TooLarge, UnsupportedMedia
+from simstore.model import CheckedPaper, CheckOptions, Comparison, Document
+from simstore.reports.check_html import html_report
+from simstore.reports.html_page import content_policy
+from simstore.reports.html_words import Language
+from simstore.reports.wire import to_wire
+from simstore.server.access import GuardedRoute, requires
+from simstore.server.bodies import JSON, accepts, content_type, parsed, read_body, reply, taken
+from simstore.server.documents import GivenDocument, document_of_given
+from simstore.server.openapi import answers, json_body
+from simstore.server.service import Service, service_of
+from simstore.server.uploads import read_upload
+from simstore.services.comparing.compared import CompareOptions
+
+router = APIRouter(route_class=GuardedRoute, tags=["search"])
+_FORM = "multipart/form-data"
+_HTML = "text/html"
+# More would take the memory and the time of others.
+_MOST_COUNTERS, _MOST_LENGTHS = 1 << 24, 16
+_FIELDS = frozenset(("file", "text", "key", "options"))
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper to check.
+
+    Attributes:
+        text: Its text.
+        key: Its key; a stored document with the same key is no source.
+        title: Its title.
+    """
+
+    text: str
+    key: str = ""
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckBody:
+    """What to check: a text, a stored document by its key, or papers; and how."""
+
+    text: str | None = None
+    stored: str | None = None
+    papers: tuple[Paper, ...] | None = None
+    options: CheckOptions = field(default_factory=CheckOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReply:
+    """What was found in each paper, in their order."""
+
+    papers: tuple[CheckedPaper, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One of two texts: a stored document by its key, or a document that is given."""
+
+    key: str | None = None
+    document: GivenDocument | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompareBody:
+    """Two texts, and how to compare them."""
+
+    first: Compared
+    second: Compared
+    options: CompareOptions = field(default_factory=CompareOptions)
+
+
+_FORM_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "file": {"type": "string", "format": "binary", "description": "A file, of any kind"},
+        "text": {"type": "string"},
+        "key": {"type": "string"},
+        "options": {"type": "string", "description": "How to check, as JSON"},
+    },
+}
+
+
+@router.post(
+    "/v1/check",
+    dependencies=[requires("read")],
+    summary="Which passages were taken, and from where",
+    responses=answers(CheckReply, 404, 413, 415, 501, page=True),
+    openapi_extra=json_body(CheckBody, form=_FORM_SCHEMA),
+)
+async def check(request: Request, lang: Language = "en") -> Response:
+    """Check papers passage by passage; nothing is stored. With ``Accept: text/html``: a report."""
+    service = service_of(request)
+    kind = content_type(request)
+    if kind == _FORM:
+        papers, options = await _of_form(request, service)
+    elif kind in (JSON, ""):
+        papers, options = await _of_json(request, service)
+    else:
+        raise UnsupportedMedia(kind, f"{JSON} or {_FORM}")
+    found = await service.heavy.run(lambda: list(service.store.check(papers, options)))
+    if accepts(request, _HTML):
+        headers = {"Content-Security-Policy": content_policy()}
+        page = await service.heavy.run(_report, found, lang)
+        return Response(page, headers=headers, media_type=_HTML)
+    return reply(to_wire(CheckReply(tuple(found))))
+
+
+@router.post(
+    "/v1/compare",
+    dependencies=[requires("read")],
+    summary="Two texts side by side",
+    responses=answers(Comparison, 404, 413, 415),
+    openapi_extra=json_body(CompareBody),
+)
+async def compare(request: Request) -> Response:
+    """Compare two texts by every algorithm; texts that are given are not stored."""
+    service = service_of(request)
+    asked = await read_body(request, CompareBody)
+    if len(asked.options.bits) > _MOST_LENGTHS:
+        raise TooLarge("lengths of fingerprints", _MOST_LENGTHS)
+    if (asked.options.filter_counters or 0) > _MOST_COUNTERS:
+        raise TooLarge("counters of a filter", _MOST_COUNTERS)
+    first, second = _compared(asked.first, "first"), _compared(asked.second, "second")
+    found = await service.heavy.run(service.store.compare, first, second, asked.options)
+    return reply(to_wire(found))
+
+
+async def _of_json(request: Request, service: Service) -> tuple[list[Document], CheckOptions]:
+    asked = await read_body(request, CheckBody)
+    if sum(one is not None for one in (asked.text, asked.stored, asked.papers)) != 1:
+        raise MalformedRequest("body", "give one of text, stored and papers")
+    if asked.text is not None:
+        return [Document("", asked.text)], asked.options
+    if asked.stored is not None:
+        return [await service.readers.run(_stored, service, asked.stored)], asked.options
+    papers = asked.papers or ()
+    if len(papers) > service.settings.batch_documents:
+        raise TooLarge("papers of a request", service.settings.batch_documents)
+    return [Document(one.key, one.text, one.title) for one in papers], asked.options
+
+
+async def _of_form(request: Request, service: Service) -> tuple[list[Document], CheckOptions]:
+    async with request.form(max_files=1, max_fields=len(_FIELDS)) as form:
+        strange = sorted(set(form) - _FIELDS)
+        if strange:
+            raise MalformedRequest(f"body.{strange[0][:40]}", "there is no such field")
+        options = taken(CheckOptions, parsed(_text(form, "options") or b"{}", "body.options"))
+        key = _text(form, "key").decode("utf-8", "surrogateescape")
+        file = form.get("file")
+        if isinstance(file, UploadFile):
+            if "text" in form:
+                raise MalformedRequest("body", "give either a file or a text")
+            name, data = file.filename or "file", await file.read()
+            read = await service.heavy.run(read_upload, name, data)
+            return list(read.documents), options
+        if file is not None or "text" not in form:
+            raise MalformedRequest("body.file", "a file is needed, or a text")
+        return [Document(key, _text(form, "text").decode("utf-8", "replace"))], options
+
+
+def _text(form: FormData, name: str) -> bytes:
+    value = form.get(name, "")
+    if not isinstance(value, str):
+        raise MalformedRequest(f"body.{name}", "a text is needed, not a file")
+    return value.encode("utf-8", "surrogateescape")
+
+
+def _stored(service: Service, key: str) -> Document:
+    found = service.store.show(key, with_text=True)
+    if found.text is None:
+        raise NotFound("the store keeps no texts; send the text")
+    return Document(found.key, found.text, found.title)
+
+
+def _compared(one: Compared, name: str) -> str | Document:
+    if (one.key is None) == (one.document is None):
+        raise MalformedRequest(f"body.{name}", "give either key or document")
+    if one.document is not None:
+        return document_of_given(one.document, f"body.{name}.document")
+    return one.key or ""
+
+
+def _report(papers: list[CheckedPaper], lang: Language) -> str:
+    return html_report(papers, lang=lang, generated_at=int(time.time()))

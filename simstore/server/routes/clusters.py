@@ -1,0 +1,175 @@
+"""Clusters that the store keeps, and duplicates that were found before the insert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from simstore.errors import NotFound
+from simstore.model import (
+    ClusterMerge,
+    ClusterPlace,
+    Duplicate,
+    DuplicateState,
+    KeptCluster,
+    KeptSummary,
+)
+from simstore.reports.wire import to_wire
+from simstore.server.access import GuardedRoute, requires
+from simstore.server.bodies import reply
+from simstore.server.listings import listing
+from simstore.server.named import query_text
+from simstore.server.openapi import LARGEST, answers
+from simstore.server.service import service_of
+
+router = APIRouter(route_class=GuardedRoute, tags=["clusters"])
+Limit = Annotated[int | None, Query(ge=1, le=LARGEST)]
+
+
+@dataclass(frozen=True, slots=True)
+class ClustersPage:
+    """The first of the clusters."""
+
+    clusters: tuple[KeptCluster, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MergesPage:
+    """The first of the clusters that have ended."""
+
+    merges: tuple[ClusterMerge, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicatesPage:
+    """The first of the duplicates."""
+
+    duplicates: tuple[Duplicate, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryReply:
+    """What there is of clusters; null where none are kept."""
+
+    summary: KeptSummary | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceReply:
+    """Where a document stands among the clusters; null where it does not."""
+
+    place: ClusterPlace | None
+
+
+@router.get(
+    "/v1/clusters",
+    dependencies=[requires("read")],
+    summary="Kept clusters",
+    responses=answers(ClustersPage, 404, lines=KeptCluster),
+)
+async def clusters(
+    request: Request, min_size: Annotated[int, Query(ge=1, le=LARGEST)] = 2, limit: Limit = None
+) -> Response:
+    """Return the first clusters by their names; with ``Accept: application/x-ndjson`` all."""
+    service = service_of(request)
+    return await listing(
+        request,
+        service.heavy,
+        "clusters",
+        lambda _wanted: service.store.kept_clusters(min_size),
+        limit=limit,
+        most=service.settings.batch_documents,
+    )
+
+
+@router.get(
+    "/v1/clusters/of",
+    dependencies=[requires("read")],
+    summary="The cluster of a document",
+    responses=answers(PlaceReply, 404),
+)
+async def cluster_of(request: Request, key: str) -> Response:
+    """Return where a document stands among the kept clusters."""
+    service = service_of(request)
+    found = await service.readers.run(service.store.cluster_of, query_text(request, "key", key))
+    return reply({"place": to_wire(found)})
+
+
+@router.get(
+    "/v1/clusters/summary",
+    dependencies=[requires("read")],
+    summary="Clusters in numbers",
+    responses=answers(SummaryReply),
+)
+async def cluster_summary(request: Request, largest: bool = False) -> Response:
+    """Return what there is of clusters; ``largest`` looks at every text."""
+    service = service_of(request)
+    lane = service.heavy if largest else service.readers
+    found = await lane.run(lambda: service.store.cluster_summary(largest=largest))
+    return reply({"summary": to_wire(found)})
+
+
+@router.get(
+    "/v1/clusters/merges",
+    dependencies=[requires("read")],
+    summary="Clusters that have ended",
+    responses=answers(MergesPage, lines=ClusterMerge),
+)
+async def cluster_merges(request: Request, limit: Limit = None) -> Response:
+    """Return the first of the clusters that have ended; as lines, all of them."""
+    service = service_of(request)
+    return await listing(
+        request,
+        service.readers,
+        "merges",
+        lambda _wanted: service.store.cluster_merges(),
+        limit=limit,
+        most=service.settings.batch_documents,
+    )
+
+
+@router.get(
+    "/v1/clusters/{cluster_id}",
+    dependencies=[requires("read")],
+    summary="A cluster",
+    responses=answers(KeptCluster, 404),
+)
+async def cluster(request: Request, cluster_id: int) -> Response:
+    """Return a cluster by its number."""
+    service = service_of(request)
+    found = None
+    if abs(cluster_id) <= LARGEST:
+        found = await service.readers.run(service.store.cluster_members, cluster_id)
+    if found is None:
+        raise NotFound(f"no cluster is called {str(cluster_id)[:30]}; /v1/clusters lists them")
+    return reply(to_wire(found))
+
+
+@router.get(
+    "/v1/duplicates",
+    dependencies=[requires("read")],
+    summary="Duplicates that were found before the insert",
+    responses=answers(DuplicatesPage, lines=Duplicate),
+)
+async def duplicates(
+    request: Request,
+    state: DuplicateState | None = None,
+    original: str | None = None,
+    limit: Limit = None,
+) -> Response:
+    """Return the first duplicates by their keys; with ``Accept: application/x-ndjson`` all."""
+    service = service_of(request)
+    named: Any = None if original is None else query_text(request, "original", original)
+    return await listing(
+        request,
+        service.readers,
+        "duplicates",
+        lambda _wanted: service.store.duplicates(state=state, original=named),
+        limit=limit,
+        most=service.settings.batch_documents,
+    )

@@ -1,0 +1,297 @@
+"""Documents: they come, are looked at, and go."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from simstore.errors import MalformedRequest, TooLarge
+from simstore.model import (
+    DocumentOutcome,
+    OnDuplicate,
+    RemoveRequest,
+    Seen,
+    StoredDocument,
+    Story,
+    WriteReply,
+    WriteRequest,
+)
+from simstore.reports.wire import to_wire
+from simstore.server.access import GuardedRoute, requires
+from simstore.server.bodies import checked_json, parsed, read_body, reply, taken
+from simstore.server.documents import GivenDocument, documents_of
+from simstore.server.exchange import is_ndjson
+from simstore.server.listings import listing
+from simstore.server.named import idempotency_of, key_in_path
+from simstore.server.openapi import LARGEST, answers, json_body
+from simstore.server.service import Service, service_of
+from simstore.server.streams import OUTCOMES, DocumentStream
+
+router = APIRouter(route_class=GuardedRoute, tags=["documents"])
+# From so many bytes on a body is read in a thread, so that others need not wait for it.
+_LARGE_BYTES = 512 << 10
+
+Resemblance = Annotated[float, Query(ge=0, le=1, allow_inf_nan=False)]
+Named = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="A name for the request, of 1 to 255 visible ASCII characters: sent again "
+        "within a day, it is answered as before, and nothing is done twice.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsBody:
+    """Documents to add or update, as if one after the other."""
+
+    documents: tuple[GivenDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many documents became what."""
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    flagged: int = 0
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsReply:
+    """What became of each document, in their order; it is durable."""
+
+    documents: tuple[DocumentOutcome, ...]
+    counts: Counts
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsPage:
+    """Some documents; ``next`` is the ``after`` of the next page."""
+
+    documents: tuple[StoredDocument, ...]
+    more: bool
+    next: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBody:
+    """Keys of documents, or a text by its digest: BLAKE2b-128 of its UTF-8, hexadecimal."""
+
+    keys: tuple[str, ...] | None = None
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveBody:
+    """Keys of documents to remove: all of them, or none where one is not there."""
+
+    keys: tuple[str, ...]
+    missing_ok: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedReply:
+    """How many documents were removed, and what they left behind."""
+
+    removed: int
+    orphans: tuple[str, ...] = ()
+    unflagged: tuple[str, ...] = ()
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeenReply:
+    """What became of each key; null where it was never seen."""
+
+    seen: tuple[Seen | None, ...]
+
+
+@router.post(
+    "/v1/documents",
+    dependencies=[requires("write")],
+    summary="Add or update documents",
+    responses=answers(DocumentsReply, 409, 413, 415, 507),
+    openapi_extra=json_body(GivenDocument, DocumentsBody, lines=GivenDocument),
+)
+async def add_documents(
+    request: Request,
+    on_duplicate: OnDuplicate = "keep",
+    min_resemblance: Resemblance = 0.8,
+    idempotency_key: Named = None,
+) -> Response:
+    """Look each document up and store it; the reply means that it is durable.
+
+    The body is a document, or an object with ``documents``; all of them are stored, or none. Or it
+    is NDJSON, a document a line and as many as you like: then the reply is NDJSON too, a line a
+    document in their order, each as soon as it is durable; a line that cannot be used is answered
+    by an ``error``, and the others are stored; the last line has the ``counts``.
+    """
+    service = service_of(request)
+    if is_ndjson(request.scope):
+        return DocumentStream(request, service, on_duplicate, min_resemblance)
+    body = await checked_json(request)
+    if len(body) > _LARGE_BYTES:
+        documents = await service.readers.run(_documents, body, service)
+    else:
+        documents = _documents(body, service)
+    asked = WriteRequest(
+        documents, on_duplicate, min_resemblance, idempotency_of(request, idempotency_key, body)
+    )
+    done = await service.submit(asked)
+    return reply(_told(service, done))
+
+
+@router.get(
+    "/v1/documents",
+    dependencies=[requires("read")],
+    summary="Documents in order of ingest",
+    responses=answers(DocumentsPage, lines=StoredDocument),
+)
+async def documents(
+    request: Request,
+    after: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
+    limit: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
+    collection: str | None = None,
+    with_text: bool = False,
+) -> Response:
+    """Return a page of documents; with ``Accept: application/x-ndjson`` all, a line each."""
+    service = service_of(request)
+    most = service.settings.batch_documents
+    return await listing(
+        request,
+        service.readers,
+        "documents",
+        lambda wanted: service.store.documents(
+            collection=collection, limit=wanted, with_text=with_text, after=after
+        ),
+        limit=limit,
+        most=most,
+        cursor=lambda one: one.document_id,
+    )
+
+
+@router.get(
+    "/v1/documents/{key:key}",
+    dependencies=[requires("read")],
+    summary="A document, or its story",
+    responses=answers(StoredDocument | Story, 404),
+)
+async def document(
+    request: Request,
+    key: str,
+    with_text: bool = False,
+    story: bool = False,
+    original: str = "first-seen",
+) -> Response:
+    """Return a document by its key, percent-encoded; with ``story``, what became of it."""
+    service = service_of(request)
+    name = key_in_path(request, key)
+    if story:
+        return reply(
+            to_wire(await service.readers.run(service.store.story, name, original=original))
+        )
+    return reply(to_wire(await service.readers.run(service.store.show, name, with_text=with_text)))
+
+
+@router.delete(
+    "/v1/documents/{key:key}",
+    dependencies=[requires("write")],
+    summary="Remove a document",
+    responses=answers(RemovedReply, 404, 409),
+)
+async def remove_document(request: Request, key: str, idempotency_key: Named = None) -> Response:
+    """Remove a document by its key, percent-encoded; the reply means that it is durable."""
+    name = key_in_path(request, key)
+    asked = RemoveRequest((name,), idempotency=idempotency_of(request, idempotency_key, b""))
+    return await _remove(service_of(request), asked)
+
+
+@router.post(
+    "/v1/remove",
+    dependencies=[requires("write")],
+    summary="Remove documents",
+    responses=answers(RemovedReply, 404, 409, 413, 415),
+    openapi_extra=json_body(RemoveBody),
+)
+async def remove_documents(request: Request, idempotency_key: Named = None) -> Response:
+    """Remove documents by their keys; the reply means that it is durable."""
+    service = service_of(request)
+    body = await checked_json(request)
+    asked = taken(RemoveBody, parsed(body))
+    _check_count(asked.keys, service)
+    name = idempotency_of(request, idempotency_key, body)
+    return await _remove(service, RemoveRequest(asked.keys, asked.missing_ok, name))
+
+
+@router.post(
+    "/v1/seen",
+    dependencies=[requires("read")],
+    summary="What became of keys",
+    responses=answers(SeenReply, 413, 415),
+    openapi_extra=json_body(SeenBody),
+)
+async def seen(request: Request) -> Response:
+    """Return what became of each key that was seen; null where it was never, or was forgotten.
+
+    Of a ``digest``: of each key under which the text was seen, the first seen in front.
+    """
+    service = service_of(request)
+    asked = await read_body(request, SeenBody)
+    if (asked.keys is None) == (asked.digest is None):
+        raise MalformedRequest("body", "give either keys or digest")
+    if asked.keys is None:
+        digest = digest_of(asked.digest or "")
+        return reply(
+            {"seen": to_wire(await service.readers.run(service.store.seen_content, digest))}
+        )
+    _check_count(asked.keys, service)
+    found = await service.readers.run(service.store.seen_many, asked.keys)
+    return reply({"seen": to_wire(found)})
+
+
+def _documents(body: bytes, service: Service) -> Any:
+    return documents_of(parsed(body), service.settings.batch_documents)
+
+
+def digest_of(text: str) -> bytes:
+    """Return a digest from its hexadecimal digits."""
+    if re.fullmatch("[0-9a-fA-F]{32}", text) is None:
+        raise MalformedRequest("body.digest", "32 hexadecimal digits are needed")
+    return bytes.fromhex(text)
+
+
+def _check_count(keys: tuple[str, ...], service: Service) -> None:
+    if len(keys) > service.settings.batch_documents:
+        raise TooLarge("keys of a request", service.settings.batch_documents)
+
+
+async def _remove(service: Service, asked: RemoveRequest) -> Response:
+    done = await service.submit(asked)
+    if not done.replayed:
+        service.metrics.documents["removed"] += done.removed
+    return reply(
+        {
+            "removed": done.removed,
+            "orphans": to_wire(getattr(done, "orphans", ())),
+            "unflagged": to_wire(getattr(done, "unflagged", ())),
+            "replayed": done.replayed,
+        }
+    )
+
+
+def _told(service: Service, done: WriteReply) -> dict[str, Any]:
+    """Return what a request did, as JSON values, and count it."""
+    counts = Counter[str](one.outcome for one in done.outcomes)
+    if not done.replayed:
+        service.metrics.documents.update(counts)
+    shown = {name: counts[name] for name in OUTCOMES}
+    return {"documents": to_wire(done.outcomes), "counts": shown, "replayed": done.replayed}

@@ -1,0 +1,86 @@
+"""Whether the server lives, whether it takes requests, and its figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
+
+from simstore.errors import Unavailable
+from simstore.server import metrics
+from simstore.server.access import GuardedRoute, requires
+from simstore.server.bodies import reply
+from simstore.server.openapi import answers, problems
+from simstore.server.service import service_of
+from simstore.server.vital_figures import queue_lines, store_lines
+
+# Who scrapes waits so long for figures of the store; then older ones will do.
+_PATIENCE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How the server is."""
+
+    status: str
+
+
+router = APIRouter(route_class=GuardedRoute, tags=["operation"])
+
+
+@router.head("/healthz", dependencies=[requires(None)], include_in_schema=False)
+@router.get(
+    "/healthz",
+    dependencies=[requires(None)],
+    summary="Whether the server lives",
+    responses=answers(Status),
+)
+async def healthz() -> Response:
+    """Answer as long as the server runs, also while it stops."""
+    return reply({"status": "ok"})
+
+
+@router.head("/readyz", dependencies=[requires(None)], include_in_schema=False)
+@router.get(
+    "/readyz",
+    dependencies=[requires(None)],
+    summary="Whether the server takes requests",
+    responses=answers(Status),
+)
+async def readyz(request: Request) -> Response:
+    """Answer with 200 where requests are welcome, else with 503 and why they are not."""
+    reason = service_of(request).unready()
+    if reason is not None:
+        raise Unavailable(f"{reason}; ask another server, or try again later", 5)
+    return reply({"status": "ready"})
+
+
+@router.get(
+    "/metrics",
+    dependencies=[requires("read")],
+    summary="Figures for Prometheus",
+    response_class=PlainTextResponse,
+    responses=problems(),
+)
+async def tell_metrics(request: Request) -> Response:
+    """Return the figures of server and store in the text format of Prometheus.
+
+    Those of the store may be some seconds old.
+    """
+    service = service_of(request)
+    figures = await service.figures.value(_PATIENCE_SECONDS)
+    lines = chain(service.metrics.lines(), queue_lines(service), store_lines(figures))
+    return Response("\n".join(lines) + "\n", media_type=metrics.CONTENT_TYPE)
+
+
+@router.get(
+    "/openapi.json",
+    dependencies=[requires(None)],
+    summary="This description",
+    include_in_schema=False,
+)
+async def openapi(request: Request) -> Response:
+    """Return the OpenAPI document of the server."""
+    return reply(request.app.openapi())

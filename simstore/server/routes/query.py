@@ -1,0 +1,106 @@
+"""What is near a text."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+
+from simstore.errors import MalformedRequest, TooLarge
+from simstore.model import Document, QueryOptions, SampleResult
+from simstore.reports.wire import to_wire
+from simstore.server.access import GuardedRoute, requires
+from simstore.server.bodies import read_body, reply
+from simstore.server.openapi import answers, json_body
+from simstore.server.service import service_of
+
+router = APIRouter(route_class=GuardedRoute, tags=["search"])
+# Characters of a text that takes long enough for others to notice, if it were theirs to wait.
+_LONG = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A text to look for.
+
+    Attributes:
+        text: The text.
+        key: How its results are called; with ``exclude_self``, the stored document that is left
+            out.
+    """
+
+    text: str
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryBody:
+    """One text, or some samples; and how to look for them, as ``simstore.QueryOptions``."""
+
+    text: str | None = None
+    samples: tuple[Sample, ...] | None = None
+    radius: int | None = None
+    first: bool = False
+    limit: int | None = None
+    exclude_self: bool = False
+    collection: str | None = None
+    since: int | None = None
+    where: tuple[tuple[str, str], ...] = ()
+    plan: str = "auto"
+    channels: tuple[str, ...] = ()
+    verify: bool = True
+    min_resemblance: float | None = None
+    min_containment: float | None = None
+    min_features: int | None = None
+    likeness: bool = False
+    min_likeness: float | None = None
+    min_cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReply:
+    """The matches of each sample, in their order; and what they go by, where samples were sent."""
+
+    samples: tuple[SampleResult, ...]
+    radius: int | None = None
+    bits: int | None = None
+    scheme: str | None = None
+    stale: str | None = None
+
+
+_OPTIONS = tuple(name for name in QueryBody.__dataclass_fields__ if name not in ("text", "samples"))
+
+
+@router.post(
+    "/v1/query",
+    dependencies=[requires("read")],
+    summary="Documents near a text",
+    responses=answers(QueryReply, 413, 415),
+    openapi_extra=json_body(QueryBody),
+)
+async def query(request: Request) -> Response:
+    """Return the documents near each sample, by distance, then order of ingest."""
+    asked = await read_body(request, QueryBody)
+    service = service_of(request)
+    if (asked.text is None) == (asked.samples is None):
+        raise MalformedRequest("body", "give either text or samples")
+    options = QueryOptions(**{name: getattr(asked, name) for name in _OPTIONS})
+    if asked.text is not None and len(asked.text) > _LONG:
+        service.metrics.samples += 1
+        sample = Document("", asked.text)
+        result = await service.heavy.run(service.store.query_many, [sample], options)
+        return reply({"samples": to_wire(result)})
+    if asked.text is not None:
+        service.metrics.samples += 1
+        found = service.queries.submit(Document("", asked.text), options)
+        return reply({"samples": [to_wire(await asyncio.wrap_future(found))]})
+    samples = asked.samples or ()
+    if len(samples) > service.settings.batch_documents:
+        raise TooLarge("samples of a request", service.settings.batch_documents)
+    service.metrics.samples += len(samples)
+    run = await service.readers.run(
+        service.store.query_run, [Document(one.key, one.text) for one in samples], options
+    )
+    told = QueryReply(run.samples, run.radius, run.bits, run.scheme, run.stale)
+    return reply(to_wire(told))

@@ -1,0 +1,136 @@
+"""The store in numbers, what was rejected, the runs; and the crawler's filter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from simstore.model import StoredRejection, StoreStatistics
+from simstore.reports.wire import to_wire
+from simstore.server.access import GuardedRoute, requires
+from simstore.server.bodies import reply
+from simstore.server.filters import FilterAsked
+from simstore.server.openapi import answers, problems
+from simstore.server.service import service_of
+
+router = APIRouter(route_class=GuardedRoute, tags=["store"])
+_RUNS = Annotated[int, Query(ge=1, le=1_000)]
+Kinds = Annotated[tuple[Literal["keys", "digests"], ...], Query(min_length=1, max_length=2)]
+# Room for more would take the memory of others.
+_MOST_MEMBERS = 50_000_000
+_BINARY = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class RejectsReply:
+    """Records that could not be stored; ``more``: there are others besides."""
+
+    rejects: tuple[StoredRejection, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunsReply:
+    """Runs, the latest first."""
+
+    runs: tuple[dict[str, Any], ...]
+
+
+@router.get(
+    "/v1/stats",
+    dependencies=[requires("read")],
+    summary="The store in numbers",
+    responses=answers(StoreStatistics),
+)
+async def stats(request: Request) -> Response:
+    """Return the store in numbers; where they take time, they may be some times that old."""
+    return reply(to_wire(await service_of(request).statistics.value()))
+
+
+@router.get(
+    "/v1/scheme",
+    dependencies=[requires("read")],
+    summary="How the store makes fingerprints",
+    responses=answers(dict[str, Any]),
+)
+async def scheme(request: Request) -> Response:
+    """Return the scheme's name, version, bits and options."""
+    service = service_of(request)
+    return reply(to_wire(await service.readers.run(service.store.scheme)))
+
+
+@router.get(
+    "/v1/rejects",
+    dependencies=[requires("read")],
+    summary="Records that could not be stored",
+    responses=answers(RejectsReply),
+)
+async def rejects(
+    request: Request, limit: Annotated[int, Query(ge=1, le=100_000)] = 1_000
+) -> Response:
+    """Return records that could not be stored, and why."""
+    service = service_of(request)
+    found = await service.readers.run(service.store.rejections)
+    return reply({"rejects": to_wire(found[:limit]), "more": len(found) > limit})
+
+
+@router.get(
+    "/v1/runs",
+    dependencies=[requires("read")],
+    summary="Ingest runs",
+    responses=answers(RunsReply),
+)
+async def runs(request: Request, limit: _RUNS = 20) -> Response:
+    """Return the latest ingest runs; the server itself is one as long as it runs."""
+    service = service_of(request)
+    return reply({"runs": to_wire(await service.readers.run(service.store.ingest_runs, limit))})
+
+
+@router.get(
+    "/v1/query-runs",
+    dependencies=[requires("read")],
+    summary="Query runs",
+    responses=answers(RunsReply),
+)
+async def query_runs(request: Request, limit: _RUNS = 20) -> Response:
+    """Return the latest query runs that are recorded; queries of the server are not."""
+    service = service_of(request)
+    return reply({"runs": to_wire(await service.readers.run(service.store.query_runs, limit))})
+
+
+@router.get(
+    "/v1/filter",
+    dependencies=[requires("read")],
+    summary="A filter of what the store knows",
+    responses={
+        200: {
+            "description": "The filter, as simstore.KnownFilter reads it",
+            "content": {_BINARY: {"schema": {"type": "string", "format": "binary"}}},
+            "headers": {"ETag": {"schema": {"type": "string"}}},
+        },
+        304: {"description": "The filter that you have is good"},
+        **problems(),
+    },
+)
+async def known_filter(
+    request: Request,
+    false_positive_rate: Annotated[float, Query(gt=0, lt=1, allow_inf_nan=False)] = 0.001,
+    of: Kinds = ("keys", "digests"),
+    capacity: Annotated[int | None, Query(ge=1, le=_MOST_MEMBERS)] = None,
+) -> Response:
+    """Return a filter of the keys and texts that the store knows, for a crawler.
+
+    It is made anew when the store has changed, and then kept for ten times as long as that took.
+    Send its ``ETag`` as ``If-None-Match``: where it is good still, the answer is 304, without it.
+    """
+    service = service_of(request)
+    held = request.headers.get("if-none-match", "").split(",")
+    tags = frozenset(tag.strip().removeprefix("W/") for tag in held)
+    asked = FilterAsked(false_positive_rate, of, capacity)
+    found = await service.filters.filter(asked, tags)
+    if isinstance(found, str):
+        return Response(status_code=304, headers={"ETag": found, "Cache-Control": "no-cache"})
+    headers = {"ETag": found.tag, "Cache-Control": "no-cache"}
+    return Response(found.data, headers=headers, media_type=_BINARY)

@@ -1,0 +1,153 @@
+"""The store that is served, and all that lives as long as the server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from simstore.errors import Stopping
+from simstore.model import RemoveRequest, WriteReply, WriteRequest
+from simstore.server.aged import Aged
+from simstore.server.filters import Filters
+from simstore.server.lanes import Lane
+from simstore.server.metrics import Metrics
+from simstore.server.read_batches import QueryBatcher
+from simstore.server.settings import Settings
+from simstore.server.vital_figures import figures_of
+from simstore.server.write_queue import WriteQueue
+from simstore.store import Store
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+_READERS = 4
+_WAITING_READERS = 200
+_WAITING_HEAVY = 8
+# What threads get to end, when the time is up.
+_LEAST_SECONDS = 1.0
+
+
+class Service:
+    """A store, its one writer, its readers.
+
+    Attributes:
+        store: The store.
+        writes: The queue to the one writer.
+        queries: Answers single queries, some together.
+        readers: Threads for short look-ups.
+        heavy: Threads for checks, comparisons and the like.
+        filters: Makes the crawler's filter.
+        statistics: Counts the store.
+        figures: The store's vital figures.
+        copies: A thread for copies of the store.
+        metrics: What ``/metrics`` tells.
+        stopping: Set when the server is to stop.
+    """
+
+    store: Store
+    writes: WriteQueue
+    queries: QueryBatcher
+    readers: Lane
+    heavy: Lane
+    copies: Lane
+
+    def __init__(self, place: str | os.PathLike[str], settings: Settings) -> None:
+        self.place = place
+        self.settings = settings
+        self.metrics = Metrics()
+        self.stopping = asyncio.Event()
+        self._is_open = False
+        self._has_ended = True
+        self._stopped_at = 0.0
+
+    def open(self) -> None:
+        """Open the store and start what works on it; nothing where that is done.
+
+        Raises:
+            StorageError: The store cannot be opened.
+        """
+        if self._is_open:
+            return
+        self.store = Store.open(self.place, resident=True)
+        try:
+            self._start()
+        except BaseException:
+            self.store.close()
+            raise
+        self._is_open = True
+
+    def _start(self) -> None:
+        settings = self.settings
+        self.store.warm()
+        self.writes = WriteQueue(
+            self.store,
+            most_documents=settings.queue_documents,
+            most_bytes=settings.queue_bytes,
+            most_group=settings.group_documents,
+        )
+        self.queries = QueryBatcher(self.store, most_waiting=settings.waiting_queries)
+        self.readers = Lane("reader", _READERS, _WAITING_READERS)
+        self.heavy = Lane("heavy", settings.heavy_requests, _WAITING_HEAVY)
+        self.copies = Lane("copies", 1, 0)
+        self.filters = Filters(self.store, Lane("filter", 1, _WAITING_READERS))
+        self.statistics = Aged(self.store.statistics, self.heavy)
+        self.figures = Aged(partial(figures_of, self.store), self.readers, settings.figures_seconds)
+
+    def stop(self) -> None:
+        """Begin to stop: nothing new is written from now on."""
+        self._stopped_at = time.monotonic()
+        self.stopping.set()
+
+    def close(self) -> bool:
+        """Write what waits, and close the store; nothing where that is done.
+
+        Returns:
+            Whether nothing runs any more; a thread may, which cannot be stopped.
+        """
+        if not self._is_open:
+            return self._has_ended
+        self._is_open = False
+        stopped = self._stopped_at or time.monotonic()
+        ends = stopped + self.settings.drain_seconds
+
+        def left() -> float:
+            return max(ends - time.monotonic(), _LEAST_SECONDS)
+
+        self.writes.drain(left())
+        self.queries.close()
+        # Each, so that none of them takes anything on.
+        lanes = (self.readers, self.heavy, self.copies, self.filters)
+        ended = [lane.close(left()) for lane in lanes]
+        self._has_ended = all(ended)
+        if self._has_ended:
+            self.store.close()
+        return self._has_ended
+
+    def submit(self, asked: WriteRequest | RemoveRequest) -> asyncio.Future[WriteReply]:
+        """Give a request to the writer; the result is there once it is durable.
+
+        Raises:
+            Stopping: The server is to stop.
+            Overloaded: Too much waits.
+            InvalidParameter: The request holds what cannot be stored.
+        """
+        if self.stopping.is_set():
+            raise Stopping
+        return asyncio.wrap_future(self.writes.submit(asked))
+
+    def unready(self) -> str | None:
+        """Return why requests should go elsewhere; None where they are welcome."""
+        if self.stopping.is_set():
+            return "the server stops"
+        if self.writes.failure is not None:
+            return "the writer has failed"
+        return None
+
+
+def service_of(request: Request) -> Service:
+    """Return what a request is to be served from."""
+    found: Service = request.app.state.service
+    return found

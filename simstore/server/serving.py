@@ -1,0 +1,203 @@
+"""Runs the server: a socket, a loop, signals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from math import ceil
+from types import FrameType
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from simstore.errors import InvalidParameter, printable, shown_place
+from simstore.server.access import check_listening
+from simstore.server.app import create_app
+from simstore.server.service import Service
+from simstore.server.settings import Settings
+
+# Ten times as often as Python does by itself.
+_SWITCH_SECONDS = 0.0005
+
+# Bytes of a request's head, beyond what comes with its last part.
+_LONGEST_HEAD = 64 << 10
+
+log = logging.getLogger("simstore")
+
+
+def serve(place: str | os.PathLike[str], settings: Settings) -> None:
+    """Serve a store until a signal says to stop.
+
+    The first SIGTERM or SIGINT: nothing new is taken, what was taken is written and answered, the
+    store is closed. The second: the process ends at once; what was acknowledged is stored.
+
+    Args:
+        place: Path of the store, or an SQLAlchemy URL.
+        settings: How to serve it.
+
+    Raises:
+        InvalidParameter: The address cannot be listened on.
+        StorageError: The store cannot be opened.
+    """
+    # A query may wait so long for the writer's thread at each of its statements.
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    app = create_app(place, settings)
+    service: Service = app.state.service
+    service.open()
+    try:
+        book = service.store.token_book()
+        check_listening(book, settings.host, require_tokens=settings.require_tokens)
+        with bound(settings.host, settings.port) as listening:
+            config = uvicorn.Config(
+                app,
+                http=patient_protocol(settings.header_seconds),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=settings.behind_proxy is not None,
+                forwarded_allow_ips=settings.behind_proxy,
+                timeout_keep_alive=settings.keep_alive_seconds,
+                timeout_graceful_shutdown=ceil(settings.drain_seconds),
+                ws="none",
+            )
+            told = f"serving {shown_place(str(place))} at {address_of(listening)}; Ctrl-C stops it"
+            _Server(config, service, told).run([listening])
+    finally:
+        ended = service.close()
+    log.info("stopped; what was acknowledged is stored")
+    if not ended:
+        # A thread still looks something up that nobody waits for; it would hold the process.
+        logging.shutdown()
+        os._exit(0)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address.
+
+    Raises:
+        InvalidParameter: It cannot be.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        made = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InvalidParameter(
+            f"{printable(host)} is no address here: {error.strerror}; name another with --host"
+        ) from None
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError as error:
+        made.close()
+        raise InvalidParameter(
+            f"{printable(host)} port {port} cannot be listened on: {error.strerror}; "
+            "take another --port or --host"
+        ) from None
+    made.set_inheritable(False)
+    return made
+
+
+def address_of(listening: socket.socket) -> str:
+    """Return the URL of what listens."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class _Server(uvicorn.Server):
+    """A server that stops in order: first nothing new, then the end."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, told: str) -> None:
+        super().__init__(config)
+        self._service = service
+        self._told = told
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to take requests, and say so."""
+        await super().startup(sockets)
+        log.info("%s", self._told)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - its signature
+        """Stop at the first signal; end at once at the second."""
+        if self._service.stopping.is_set():
+            log.warning("ended at once; what was acknowledged is stored")
+            os._exit(128 + sig)
+        log.info("%s: no new requests; what was taken is written", signal.Signals(sig).name)
+        self._service.stop()
+        notice = self._service.settings.notice_seconds
+        if notice:
+            asyncio.get_running_loop().call_later(notice, self._stop)
+        else:
+            self._stop()
+
+    def _stop(self) -> None:
+        self.should_exit = True
+
+
+def patient_protocol(header_seconds: float) -> type[HttpToolsProtocol]:
+    """Return the protocol of a connection whose patience has an end.
+
+    A connection is cut where the head of a request, or what is left of a body after its reply,
+    does not come in time, or where a head is too long.
+
+    Args:
+        header_seconds: How long each may take.
+    """
+
+    class PatientProtocol(HttpToolsProtocol):
+        _timer: asyncio.TimerHandle | None = None
+        _has_all = True
+        _in_head = False
+        _head_bytes = 0
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._come()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if not self._in_head:
+                return
+            self._head_bytes += len(data)
+            if self._head_bytes > _LONGEST_HEAD:
+                self.transport.abort()
+
+        def on_message_begin(self) -> None:
+            self._wait()
+            self._has_all, self._in_head, self._head_bytes = False, True, 0
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self._come()
+            self._in_head = False
+            super().on_headers_complete()
+            self.scope["state"]["simstore.abort"] = self.transport.abort
+
+        def on_message_complete(self) -> None:
+            self._come()
+            self._has_all = True
+            super().on_message_complete()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if not self._has_all and not self.transport.is_closing():
+                self._wait()
+
+        def _wait(self) -> None:
+            self._come()
+            self._timer = self.loop.call_later(header_seconds, self.transport.abort)
+
+        def _come(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    return PatientProtocol

@@ -1,0 +1,385 @@
+"""A client behaves as the store that its server serves: one suite for both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import texts
+from served import serve
+
+from simstore import Store
+from simstore.client import Client
+from simstore.errors import (
+    DocumentNotFound,
+    InvalidParameter,
+    MalformedRecord,
+    NotFound,
+    SimstoreError,
+    SourceNotFound,
+)
+from simstore.model import CheckOptions, Document, IngestProgress, QueryOptions
+from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.comparing.compared import CompareOptions
+from simstore.sources.reader import ReadOptions
+
+pytestmark = pytest.mark.sqlite
+
+LAMP, BREAD, LIBRARY = texts.LIGHTHOUSE, texts.BREAD, texts.LIBRARY_ZH
+NEARLY = LAMP.replace("forty years", "sixty years")
+# Slashes, blanks, what means something in an address, half of a path, bytes that are not UTF-8.
+KEYS = (
+    "https://example.org/a?b=c#d", "a b/../c", "..", "100%25", "pages/", "ключ 字",
+    "caf\udce9\udcff", "\n\t\x7f", "*", "of", "/leading",
+)  # fmt: skip
+Held = Store | Client
+
+
+@pytest.fixture(params=["store", "client"])
+def held(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Held]:
+    """An empty store, or a client of a server of one."""
+    place = tmp_path / "held.db"
+    Store.create(place).close()
+    if request.param == "store":
+        with Store.open(place) as store:
+            yield store
+        return
+    with serve(place) as served, Client(served.url) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Held]]:
+    """A store with texts of all kinds, clusters and passages, as it is and served."""
+    place = tmp_path_factory.mktemp("library") / "library.db"
+    with Store.create(place) as store:
+        store.build_passages()
+        store.add_many(
+            [
+                Document("lamp", LAMP, "A lamp", "light", {"port": "Corran"}, seen_at=1_000),
+                Document("bread", BREAD, metadata={"n": [1, None, "é"]}, links=("lamp",)),
+                Document("library", LIBRARY, "图书馆", "light", published_at=900, seen_at=2_000),
+                *(Document(key, f"{LAMP} {n}") for n, key in enumerate(KEYS)),
+            ]
+        )
+        store.add("nearly", NEARLY, on_duplicate="flag")
+        store.add("skipped", NEARLY + " Yes.", on_duplicate="skip")
+        store.add("bread again", BREAD)
+        store.keep_clusters()
+        store.add("left", "", on_duplicate="keep")
+        with serve(place) as served, Client(served.url) as client:
+            yield {"store": store, "client": client}
+
+
+@pytest.fixture(params=["store", "client"])
+def shelf(request: pytest.FixtureRequest, library: dict[str, Held]) -> Held:
+    """The library, to be read only."""
+    return library[request.param]
+
+
+# What is asked of the library; the answers of the client are those of the store.
+QUESTIONS: dict[str, Callable[[Any], Any]] = {
+    "query": lambda held: held.query(NEARLY),
+    "query of options": lambda held: held.query(
+        NEARLY, radius=6, limit=2, collection="light", min_resemblance=0.3, min_containment=0.3
+    ),
+    "query of the first": lambda held: held.query(LAMP, first=True, limit=1),
+    "query of nothing": lambda held: held.query(""),
+    "query of many": lambda held: [
+        replace(one, explanation=None)
+        for one in held.query_many(
+            [("lamp", LAMP), {"key": KEYS[6], "text": "caf\udce9"}, Document("x", LIBRARY)],
+            QueryOptions(exclude_self=True, likeness=True, where=(("port", "Corran"),), since=1),
+        )
+    ],
+    "query of none": lambda held: held.query_many([]),
+    "show": lambda held: [held.show(key) for key in ("lamp", "bread", "library", *KEYS)],
+    "show a text": lambda held: held.show("library", with_text=True),
+    "story": lambda held: [held.story(key) for key in ("lamp", "skipped", *KEYS)],
+    "story by a rule": lambda held: held.story("nearly", original="prefer:^nea"),
+    "seen": lambda held: [held.seen(key) for key in ("lamp", "nearly", "skipped", "never")],
+    "seen many": lambda held: held.seen_many([*KEYS, "lamp", "lamp", "never"]),
+    "seen none": lambda held: held.seen_many([]),
+    "seen content": lambda held: [held.seen_content(BREAD), held.seen_content(bytes(16))],
+    "documents": lambda held: list(held.documents()),
+    "some documents": lambda held: list(
+        held.documents(collection="light", limit=1, with_text=True)
+    ),
+    "iteration": lambda held: [one.key for one in held],
+    "length": len,
+    "contains": lambda held: [key in held for key in ("lamp", "skipped", "never", "", 3, *KEYS)],
+    "statistics": lambda held: held.statistics(),
+    "scheme": lambda held: held.scheme(),
+    "duplicates": lambda held: list(held.duplicates()),
+    "duplicates of one": lambda held: list(held.duplicates(state="skipped", original="lamp")),
+    "orphans": lambda held: list(held.orphans()),
+    "runs": lambda held: held.ingest_runs(3)[-1],
+    "rejections": lambda held: held.rejections(),
+    "clusters": lambda held: list(held.kept_clusters()),
+    "all clusters": lambda held: list(held.kept_clusters(1)),
+    "cluster of": lambda held: [held.cluster_of(key) for key in ("lamp", "left", *KEYS)],
+    "cluster members": lambda held: [held.cluster_members(number) for number in (1, 999)],
+    "merges": lambda held: list(held.cluster_merges()),
+    "summary": lambda held: held.cluster_summary(largest=True),
+    "check": lambda held: held.check_text(f"Mine.\n{LAMP}", key="paper"),
+    "check of options": lambda held: list(
+        held.check(
+            [("a\udcff", LIBRARY), ("b", "Nothing."), {"key": "lamp", "text": LAMP, "title": "T"}],
+            CheckOptions(high=0.9, exclude=("near*", KEYS[6]), by="window", window=40),
+        )
+    ),
+    "filter": lambda held: held.known_filter(of=["keys"], capacity=500).to_bytes(),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_client_answers_as_the_store(library: dict[str, Held], question: str) -> None:
+    ask = QUESTIONS[question]
+    assert ask(library["client"]) == ask(library["store"])
+
+
+def test_a_query_finds_what_is_near(shelf: Held) -> None:
+    found = shelf.query(NEARLY)
+    assert {"lamp", "nearly"} <= {match.key for match in found}
+    assert found == sorted(found, key=lambda match: (match.distance or 0, match.document_id))
+    assert shelf.query(BREAD, limit=1)[0].resemblance == 1.0
+
+
+def test_a_check_finds_a_copied_passage(shelf: Held) -> None:
+    passage = LAMP[LAMP.index("lens itself") : LAMP.index("Today a small")]
+    paper = shelf.check_text(f"What I have seen myself is this. {passage}")
+    assert paper.totals.share > 0.8
+    assert paper.copies[0].source_text is not None
+    assert paper.copies[0].source_text.strip() in LAMP
+
+
+def test_texts_are_compared(shelf: Held) -> None:
+    options = CompareOptions(units="words", shingle=3, bits=(64,))
+    found = shelf.compare("lamp", Document("draft", NEARLY), options)
+    assert (found.first.name, found.second.name) == ("lamp", "draft")
+    assert found.similar
+    assert [one.algorithm for one in found.measurements if one.algorithm.startswith("simhash")] == [
+        "simhash-64"
+    ]
+    assert found.measurement("blake2b").values["equal"] is False
+
+
+def test_sources_are_queried_with_what_cannot_be_read(shelf: Held, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"key": "a", "text": "x"}\n{"key": 3\n{"key":"b","text":""}')
+    read: list[tuple[int, int | None]] = []
+    run = shelf.query_sources(
+        [str(tmp_path)], record=False, on_progress=lambda done, total: read.append((done, total))
+    )
+    assert [sample.key for sample in run.samples] == ["a", "b"]
+    assert [one.position for one in run.rejections] == [1]
+    assert (run.run_id, run.radius, run.bits, run.scheme, run.stale) == (None, 3, 64, "web/1", None)
+    assert not read or read[-1][0] == read[-1][1] == (tmp_path / "a.jsonl").stat().st_size
+    with pytest.raises(SourceNotFound, match="nowhere"):
+        shelf.query_sources(["nowhere"], record=False)
+
+
+def test_sources_are_checked_with_what_cannot_be_read(shelf: Held, tmp_path: Path) -> None:
+    (tmp_path / "paper.jsonl").write_text('{"key": "a", "text": "x y"}\n{"key": 3\n')
+    kinds = [type(one).__name__ for one in shelf.check_sources([str(tmp_path / "paper.jsonl")])]
+    assert kinds == ["CheckedPaper", "Rejection"]
+
+
+WRONG: dict[str, tuple[type[SimstoreError], Callable[[Any], Any]]] = {
+    "no document": (DocumentNotFound, lambda held: held.show("never")),
+    "no such bytes": (DocumentNotFound, lambda held: held.show("never\udcff")),
+    "no key": (DocumentNotFound, lambda held: held.show("")),
+    "no story": (DocumentNotFound, lambda held: held.story("never")),
+    "no rule": (InvalidParameter, lambda held: held.story("lamp", original="best")),
+    "not in a cluster": (DocumentNotFound, lambda held: held.cluster_of("never")),
+    "too far": (InvalidParameter, lambda held: held.query("x", radius=65)),
+    "no limit": (InvalidParameter, lambda held: held.query("x", limit=0)),
+    "no share": (InvalidParameter, lambda held: held.query("x", min_resemblance=2.0)),
+    "no text": (InvalidParameter, lambda held: held.query("\ud800")),
+    "no channel": (
+        InvalidParameter, lambda held: held.query_many([("a", "b")], QueryOptions(channels=("x",)))
+    ),
+    "no options": (InvalidParameter, lambda held: held.query_many([], QueryOptions(limit=0))),
+    "no document given": (InvalidParameter, lambda held: held.query_many([3])),
+    "no state": (InvalidParameter, lambda held: list(held.duplicates(state="lost"))),
+    "no filter": (InvalidParameter, lambda held: held.known_filter(of=["texts"])),
+    "no rate": (InvalidParameter, lambda held: held.known_filter(false_positive_rate=1.5)),
+    "no classes": (
+        InvalidParameter, lambda held: held.check_text("x", CheckOptions(high=0.2, moderate=0.4))
+    ),
+    "nothing to compare": (DocumentNotFound, lambda held: held.compare("lamp", "never")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", WRONG)
+def test_what_is_wrong_is_told_alike(library: dict[str, Held], question: str) -> None:
+    kind, ask = WRONG[question]
+    told = []
+    for held in library.values():
+        with pytest.raises(SimstoreError) as caught:
+            ask(held)
+        assert type(caught.value) is kind
+        told.append((caught.value.exit_code, getattr(caught.value, "key", None)))
+    assert told[0] == told[1]
+
+
+def test_a_document_comes_changes_and_goes(held: Held) -> None:
+    facts = {"title": "A lamp", "metadata": {"a": [1, "é"]}}
+    assert held.add("lamp", LAMP, seen_at=7, **facts) == "added"
+    assert held.add("lamp", LAMP, seen_at=9, **facts) == "unchanged"
+    assert held.add("lamp", LAMP + "Yes.", collection="light", links="bread") == "updated"
+    shown = held.show("lamp", with_text=True)
+    assert (shown.text, shown.collection, shown.revision) == (LAMP + "Yes.", "light", 2)
+    assert (shown.first_seen, held.story("lamp").links_to) == (7, ())
+    assert held.remove("lamp") == 1
+    with pytest.raises(DocumentNotFound):
+        held.show("lamp")
+
+
+def test_any_key_can_be_added_shown_and_removed(held: Held) -> None:
+    summary = held.add_many((key, f"{key} {n}") for n, key in enumerate(KEYS))
+    assert summary.added == len(KEYS)
+    for number, key in enumerate(KEYS):
+        assert held.show(key, with_text=True).text == f"{key} {number}"
+    assert [one.key for one in held] == list(KEYS)
+    assert held.remove(*KEYS) == len(KEYS)
+    assert len(held) == 0
+
+
+def test_duplicates_are_flagged_or_skipped_and_told(held: Held) -> None:
+    held.add("lamp", LAMP)
+    assert held.add("flagged", NEARLY, on_duplicate="flag") == "flagged"
+    found: list[tuple[str, str]] = []
+    same: list[tuple[str, str]] = []
+    observer = Observer(
+        on_found=lambda one: found.append((one.key, one.original)),
+        on_duplicate=lambda key, original: same.append((key, original)),
+    )
+    summary = held.add_many(
+        [("skipped", NEARLY), ("bread", BREAD)], on_duplicate="skip", observer=observer
+    )
+    assert (summary.added, summary.skipped, found) == (1, 1, [("skipped", "lamp")])
+    again = held.add_many([("bread 2", BREAD)], observer=observer)
+    assert (again.added, again.duplicates, same) == (1, 1, [("bread 2", "bread")])
+    orphans: list[str] = []
+    unflagged: list[str] = []
+    removed = held.remove("lamp", on_orphan=orphans.append, on_unflagged=unflagged.append)
+    assert (removed, orphans, unflagged) == (1, ["skipped"], ["flagged"])
+    assert [one.key for one in held.orphans()] == ["skipped"]
+
+
+def test_many_documents_come_in_the_order_they_are_given(held: Held) -> None:
+    given = [(f"page {n}", f"{n} {LAMP}") for n in range(1_200)]
+    seen: list[IngestProgress] = []
+    summary = held.add_many(iter(given), observer=Observer(on_progress=seen.append))
+    assert (summary.added, summary.document_count) == (1_200, 1_200)
+    assert summary.byte_count == sum(len(text.encode()) for _, text in given)
+    assert seen[-1].document_count == 1_200
+    assert [one.key for one in held.documents()] == [key for key, _ in given]
+    assert [one.text for one in held.documents(limit=250, with_text=True)] == [
+        text for _, text in given[:250]
+    ]
+
+
+def test_the_last_of_two_documents_with_one_key_stays(held: Held) -> None:
+    summary = held.add_many([("a", "first one"), ("b", "another"), ("a", "second one")])
+    assert (summary.added, summary.updated) == (2, 1)
+    assert held.show("a", with_text=True).text == "second one"
+
+
+def test_records_that_cannot_be_used_are_counted_and_told(held: Held) -> None:
+    rejected: list[int] = []
+    observer = Observer(on_reject=lambda one: rejected.append(one.position))
+    records = [{"id": "a", "body": "x"}, {"id": "b"}, {"body": "y"}, {"id": 4, "body": "z"}]
+    summary = held.add_many(records, read=ReadOptions(), observer=observer)
+    assert (summary.added, summary.rejected, rejected) == (2, 2, [1, 2])
+    assert "4" in held
+
+
+def test_files_are_ingested(held: Held, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text(
+        '{"key": "a", "text": "one"}\n{"key": 3\n{"key": "b", "text": "two", "collection": "c"}\n'
+    )
+    (folder / "b.txt").write_text("three")
+    seen: list[IngestProgress] = []
+    rejected: list[int] = []
+    observer = Observer(
+        on_progress=seen.append, on_reject=lambda one: rejected.append(one.position)
+    )
+    options = IngestOptions(collection="mine")
+    summary = held.ingest([str(folder)], options=options, observer=observer)
+    assert (summary.added, summary.rejected, rejected) == (3, 1, [1])
+    assert seen[-1].document_count == 3
+    assert {one.key: one.collection for one in held} == {
+        "a": "mine", "b": "c", str(folder / "b.txt"): "mine",
+    }  # fmt: skip
+    again = held.ingest([str(folder)], options=replace(options, from_start=True))
+    assert (again.added, again.unchanged) == (0, 3)
+    with pytest.raises(MalformedRecord, match=r"a\.jsonl"):
+        held.ingest([str(folder)], options=IngestOptions(strict=True, from_start=True))
+    with pytest.raises(SourceNotFound):
+        held.ingest([str(tmp_path / "nowhere")])
+
+
+BAD: dict[str, Callable[[Any], Any]] = {
+    "no key": lambda held: held.add("", "text"),
+    "no text": lambda held: held.add("a", 3),
+    "half a character": lambda held: held.add("a", "\ud800"),
+    "no JSON": lambda held: held.add("a", "b", metadata={"a": {1, 2}}),
+    "no number": lambda held: held.add("a", "b", metadata={"a": float("nan")}),
+    "no time": lambda held: held.add("a", "b", seen_at="yesterday"),
+    "no such time": lambda held: held.add("a", "b", seen_at=10**12),
+    "no links": lambda held: held.add("a", "b", links=[3]),
+    "no way": lambda held: held.add("a", "b", on_duplicate="drop"),
+    "no share": lambda held: held.add("a", "b", on_duplicate="skip", min_resemblance=2.0),
+    "no document": lambda held: held.add_many([("a",)]),
+    "no list": lambda held: held.add_many("abc"),
+    "unknown": lambda held: held.add_many([{"key": "a", "text": "b", "colour": "red"}]),
+}
+
+
+def test_what_cannot_be_added_is_refused(held: Held) -> None:
+    for name, add in BAD.items():
+        with pytest.raises(InvalidParameter) as caught:
+            add(held)
+        assert type(caught.value) is InvalidParameter, name
+    assert len(held) == 0
+
+
+def test_keys_are_removed_all_or_none(held: Held) -> None:
+    held.add_many((f"page {n}", f"{n}") for n in range(1_100))
+    keys = [f"page {n}" for n in range(1_100)]
+    with pytest.raises(DocumentNotFound) as caught:
+        held.remove(*keys, "never\udcff")
+    assert caught.value.key == "never\udcff"
+    assert len(held) == 1_100
+    done: list[tuple[int, int]] = []
+    removed = held.remove(
+        *keys, "never", "page 1", missing_ok=True,
+        on_progress=lambda count, total: done.append((count, total)),
+    )  # fmt: skip
+    assert removed == 1_100
+    assert done[-1][0] == done[-1][1] >= 1_100
+    assert list(held) == []
+    assert held.remove() == 0
+
+
+def test_without_clusters_and_passages_that_is_said(held: Held) -> None:
+    held.add("a", LAMP)
+    assert (held.cluster_summary(), held.cluster_of("a"), held.cluster_members(1)) == (None,) * 3
+    for ask in (lambda: list(held.kept_clusters()), lambda: held.check_text(LAMP)):
+        with pytest.raises(NotFound) as caught:
+            ask()
+        assert type(caught.value) is NotFound
+        assert "simstore" in str(caught.value)
+
+
+def test_a_filter_knows_what_is_stored(held: Held) -> None:
+    held.add_many([("a", "one"), (KEYS[6], "two")])
+    known = held.known_filter()
+    assert known.knows_keys(["a", KEYS[6], "strange"]).tolist() == [True, True, False]
+    assert known.knows_text("two")

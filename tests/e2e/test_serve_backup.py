@@ -1,0 +1,191 @@
+"""Copies of a store while it is served and written to: whole, checked, and good to go on with."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+from served import Served, serve
+
+from simstore import Store
+
+from .processes import Nursery
+
+BATCH = 5
+PATIENCE_SECONDS = 60
+
+
+def ask(
+    served: Served,
+    path: str,
+    body: object = None,
+    *,
+    token: str | None = None,
+    method: str = "POST",
+) -> httpx.Response:
+    """Return the reply to a request."""
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    given = {} if body is None else {"json": body}
+    return httpx.request(
+        method, served.url + path, headers=headers, timeout=PATIENCE_SECONDS, **given
+    )
+
+
+def text_of(key: str) -> str:
+    seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big")
+    words = [f"word{(seed >> n) % 997}" for n in range(24)]
+    return f"{' '.join(words)} of {key}"
+
+
+class Load:
+    """Threads that write documents to a server as fast as it takes them."""
+
+    def __init__(self, served: Served, threads: int) -> None:
+        self.acknowledged: set[str] = set()
+        self.failed: list[object] = []
+        self._served = served
+        self._stop = threading.Event()
+        self._changed = threading.Condition()
+        self._threads = [threading.Thread(target=self._write, args=(n,)) for n in range(threads)]
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(PATIENCE_SECONDS)
+
+    def wait_for(self, count: int) -> set[str]:
+        """Return what is acknowledged once it is so many documents."""
+        with self._changed:
+            enough = self._changed.wait_for(
+                lambda: len(self.acknowledged) >= count or self.failed, PATIENCE_SECONDS
+            )
+            assert enough, "the server took too few documents"
+            assert not self.failed, self.failed
+            return set(self.acknowledged)
+
+    def _write(self, writer: int) -> None:
+        number = 0
+        while not self._stop.is_set():
+            keys = [f"{writer}/{number + n}" for n in range(BATCH)]
+            number += BATCH
+            documents = [{"key": key, "text": text_of(key)} for key in keys]
+            reply = ask(self._served, "/v1/documents", {"documents": documents})
+            with self._changed:
+                if reply.status_code == 200:
+                    self.acknowledged.update(keys)
+                else:
+                    self.failed.append((reply.status_code, reply.text))
+                self._changed.notify_all()
+                if reply.status_code != 200:
+                    return
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Iterator[tuple[Path, Served, Load]]:
+    """A store that is served and written to."""
+    path = tmp_path / "store.db"
+    with serve(path) as served, Load(served, 2) as load:
+        yield path, served, load
+
+
+def assert_copy(copy: Path, before: set[str], store: Path) -> None:
+    """Assert that a copy holds what was acknowledged before it, and nothing that never came."""
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    with Store.open(copy) as restored, Store.open(store) as present:
+        assert restored.fsck() == []
+        held = {one.key: one for one in restored.documents(with_text=True)}
+        assert before <= set(held)
+        assert len(held) % BATCH == 0, "a batch is one transaction"
+        now = {one.key: one for one in present.documents(with_text=True)}
+        assert set(held) <= set(now)
+        for key, one in held.items():
+            assert one.text == text_of(key)
+            assert (one.fingerprint, one.revision) == (now[key].fingerprint, now[key].revision)
+        for key in sorted(held)[:5]:
+            found = {match.key for match in restored.query(text_of(key))}
+            assert key in found
+            assert found == {match.key for match in present.query(text_of(key))} & set(held)
+
+
+def test_copy_that_a_busy_server_sends_is_checked_and_restores(
+    loaded: tuple[Path, Served, Load], tmp_path: Path
+) -> None:
+    path, served, load = loaded
+    copies = []
+    for count in (50, 150):
+        before = load.wait_for(count)
+        reply = ask(served, "/v1/backup")
+        headers, data = reply.headers, reply.content
+        assert reply.status_code == 200, data
+        assert headers["Content-Type"] == "application/vnd.sqlite3"
+        assert int(headers["Content-Length"]) == len(data)
+        assert headers["Content-Disposition"].startswith('attachment; filename="simstore-')
+        digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
+        assert headers["Repr-Digest"] == f"sha-256=:{digest}:"
+        copy = tmp_path / f"copy-{count}.db"
+        copy.write_bytes(data)
+        copies.append((copy, before))
+    after = load.wait_for(len(before) + 50)
+    load.__exit__()
+    assert not load.failed
+    assert len(after) > len(before)
+    # Nothing is left beside the store but the store.
+    assert {one.name for one in tmp_path.iterdir()} <= {
+        "store.db", "store.db-wal", "store.db-shm", *(copy.name for copy, _ in copies)
+    }  # fmt: skip
+    assert served.stop() == 0
+    for copy, known in copies:
+        assert_copy(copy, known, path)
+    # The copy is a store like any other: it is served, and goes on.
+    with serve(copies[0][0]) as again:
+        reply = ask(again, "/v1/documents", {"key": "new", "text": text_of("new")})
+        assert reply.status_code == 200, reply.text
+    with Store.open(path) as store:
+        assert {one.key for one in store} >= load.acknowledged
+
+
+def test_backup_command_copies_what_a_busy_server_serves(
+    loaded: tuple[Path, Served, Load], tmp_path: Path, nursery: Nursery
+) -> None:
+    path, served, load = loaded
+    before = load.wait_for(100)
+    done = nursery.simstore(tmp_path, "backup", "--db", path, tmp_path / "copy.db")
+    assert done.code == 0, done.errors
+    load.wait_for(len(before) + 50)
+    load.__exit__()
+    assert served.stop() == 0
+    assert_copy(tmp_path / "copy.db", before, path)
+
+
+def test_copy_holds_no_secret_and_its_tokens_are_good_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with Store.create(path) as store:
+        admin = store.add_token("admin", "admin")
+        others = [store.add_token("writer", "write"), store.add_token("reader", "read")]
+    with serve(path) as served:
+        for token in (None, *others):
+            reply = ask(served, "/v1/backup", token=token)
+            assert reply.status_code == (401 if token is None else 403)
+            assert b"SQLite" not in reply.content
+        reply = ask(served, "/v1/backup", token=admin)
+    assert reply.status_code == 200
+    data = reply.content
+    for secret in (admin, *others):
+        assert secret.encode() not in data
+    (tmp_path / "copy.db").write_bytes(data)
+    with serve(tmp_path / "copy.db") as served:
+        assert ask(served, "/v1/backup").status_code == 401
+        assert ask(served, "/v1/backup", token=admin).status_code == 200

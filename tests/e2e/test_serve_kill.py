@@ -1,0 +1,174 @@
+"""What a server has acknowledged is stored, though it is killed under load."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from served import serve
+
+from simstore.store import Store
+
+WORDS = [f"word{number}" for number in range(400)]
+SENDERS = 6
+# Replies after which the server is killed, in all: some groups are committed by then, and some
+# requests are under way.
+REPLIES_BEFORE = 60
+
+
+@dataclass
+class Sent:
+    """What one sender has sent, and what it was told.
+
+    Attributes:
+        texts: Text of each key, its last in the order of the requests.
+        told: Outcome of each key, as it was acknowledged.
+        unsure: Keys of requests that were not answered.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
+    unsure: set[str] = field(default_factory=set)
+
+
+def text_of(source: random.Random, earlier: list[str]) -> str:
+    """Return a text of its own, or one of the earlier with a word changed."""
+    if earlier and source.random() < 0.4:
+        words = source.choice(earlier).split()
+        words[source.randrange(len(words))] = "another"
+        return " ".join(words)
+    return " ".join(source.choices(WORDS, k=60))
+
+
+def send(port: int, number: int, mode: str, sent: Sent, answered: threading.Semaphore) -> None:
+    """Send batches, each with a name, until the server is gone."""
+    source = random.Random(number)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    batch = 0
+    while True:
+        documents = []
+        for place in range(source.choice((1, 1, 5))):
+            key = f"sender {number} batch {batch} place {place}"
+            text = text_of(source, list(sent.texts.values())[-40:])
+            sent.texts[key] = text
+            sent.unsure.add(key)
+            documents.append({"key": key, "text": text})
+        body = json.dumps({"documents": documents})
+        headers = {
+            "Content-Type": "application/json",
+            "Idempotency-Key": f"{number}-{batch}",
+        }
+        try:
+            connection.request("POST", f"/v1/documents?on_duplicate={mode}", body.encode(), headers)
+            response = connection.getresponse()
+            reply = response.read()
+        except (OSError, http.client.HTTPException):
+            return
+        if response.status != 200:
+            return
+        for told in json.loads(reply)["documents"]:
+            sent.told[told["key"]] = told["outcome"]
+            sent.unsure.discard(told["key"])
+        answered.release()
+        batch += 1
+
+
+@pytest.mark.parametrize("mode", ["flag", "skip"])
+def test_what_was_acknowledged_is_stored_after_a_kill(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "s.db"
+    answered = threading.Semaphore(0)
+    all_sent = [Sent() for _ in range(SENDERS)]
+    with serve(path) as server:
+        threads = [
+            threading.Thread(target=send, args=(server.port, number, mode, sent, answered))
+            for number, sent in enumerate(all_sent)
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in range(REPLIES_BEFORE):
+            assert answered.acquire(timeout=60)
+        server.process.kill()
+        server.process.wait(60)
+        for thread in threads:
+            thread.join(60)
+    with Store.open(path) as store:
+        assert store.fsck() == []
+        stored = {one.key: one.text for one in store.documents(with_text=True)}
+        duplicates = {one.key: one.state for one in store.duplicates()}
+        runs = store.ingest_runs()
+        for sent in all_sent:
+            assert sent.told
+            for key, outcome in sent.told.items():
+                assert is_as_told(key, outcome, stored, duplicates), (key, outcome)
+                if key in stored:
+                    assert stored[key] == sent.texts[key]
+            # Nothing else is there than what was sent, and all of a request or nothing.
+            whole: dict[str, set[bool]] = {}
+            for key in sent.unsure:
+                held = key in stored or key in duplicates
+                whole.setdefault(key.rpartition(" place ")[0], set()).add(held)
+            assert all(len(one) == 1 for one in whole.values())
+        assert set(stored) | set(duplicates) <= {key for sent in all_sent for key in sent.texts}
+        assert {run["state"] for run in runs} == {"running"}
+        counted: dict[str, Any] = runs[0]
+        assert counted["added"] + counted["flagged"] == len(stored)
+
+
+def is_as_told(key: str, outcome: str, stored: dict[str, Any], duplicates: dict[str, str]) -> bool:
+    """Return whether the store says of a key what its sender was told."""
+    if outcome == "skipped":
+        return key not in stored and duplicates.get(key) == "skipped"
+    if outcome == "flagged":
+        return key in stored and duplicates.get(key) == "flagged"
+    return outcome == "added" and key in stored and key not in duplicates
+
+
+def test_a_request_that_was_not_answered_is_done_once_when_it_comes_again(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    answered = threading.Semaphore(0)
+    sent = Sent()
+    with serve(path) as server:
+        thread = threading.Thread(target=send, args=(server.port, 1, "flag", sent, answered))
+        thread.start()
+        for _ in range(20):
+            assert answered.acquire(timeout=60)
+        server.process.kill()
+        server.process.wait(60)
+        thread.join(60)
+    batches = len(sent.told.keys() | sent.unsure)
+    assert batches
+    with serve(path) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        names = sorted({int(key.split()[3]) for key in sent.texts})
+        for name in names:
+            documents = [
+                {"key": key, "text": text}
+                for key, text in sent.texts.items()
+                if int(key.split()[3]) == name
+            ]
+            connection.request(
+                "POST",
+                "/v1/documents?on_duplicate=flag",
+                json.dumps({"documents": documents}).encode(),
+                {"Content-Type": "application/json", "Idempotency-Key": f"1-{name}"},
+            )
+            response = connection.getresponse()
+            told = json.loads(response.read())
+            assert response.status == 200
+            before = {one["key"]: one["outcome"] for one in told["documents"]}
+            assert told["replayed"] or not before.keys() <= sent.told.keys()
+            for key, outcome in before.items():
+                assert sent.told.get(key, outcome) == outcome
+        connection.close()
+        assert server.stop() == 0
+    with Store.open(path) as store:
+        assert store.fsck() == []
+        assert {one.key for one in store.documents()} == sent.texts.keys()
+        assert all(one.revision == 1 for one in store.documents())
+        assert [run["state"] for run in store.ingest_runs()][-1] == "running"

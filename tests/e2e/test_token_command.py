@@ -1,0 +1,110 @@
+"""``simstore token``: the secret alone on standard output, and nothing of it anywhere else."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from simstore import Store
+
+from .processes import Finished, Nursery
+
+SECRET = re.compile(r"sst_[A-Za-z0-9_-]{43}\n")
+
+
+class Tokens:
+    """``simstore token`` in a folder with a store."""
+
+    def __init__(self, nursery: Nursery, folder: Path) -> None:
+        self.folder = folder
+        self._nursery = nursery
+        Store.create(folder / "simstore.db").close()
+
+    def __call__(self, *words: str, code: int = 0) -> Finished:
+        done = self._nursery.simstore(self.folder, "token", *words)
+        assert done.code == code, (done.code, done.errors)
+        assert "Traceback" not in done.errors
+        return done
+
+
+@pytest.fixture
+def tokens(nursery: Nursery, tmp_path: Path) -> Tokens:
+    return Tokens(nursery, tmp_path)
+
+
+def test_secret_is_printed_once_and_alone(tokens: Tokens) -> None:
+    done = tokens("add", "crawler-1", "--scope", "write", "--expires", "90d")
+    assert SECRET.fullmatch(done.text)
+    assert len(done.error_lines) == 1
+    assert "crawler-1 (write) until 2" in done.errors
+    secret = done.text.strip()
+    assert secret not in done.errors
+    assert tokens("-q", "add", "quiet", "--expires", "never", code=2).out == b""
+    quiet = tokens("add", "quiet", "--expires", "never", "-q")
+    assert SECRET.fullmatch(quiet.text)
+    assert quiet.errors == ""
+    for listed in (tokens("list"), tokens("list", "--format", "jsonl")):
+        assert secret not in listed.text
+        assert "crawler-1" in listed.text
+    with Store.open(tokens.folder / "simstore.db") as store:
+        found = store.token_book().token_of(secret)
+        assert found is not None
+        assert found.scope == "write"
+
+
+def test_list_tells_scope_times_and_state(tokens: Tokens) -> None:
+    assert tokens("list").text.split() == ["name", "scope", "state", "made", "expires", "revoked"]
+    assert tokens("list", "--format", "jsonl").text == ""
+    tokens("add", "one", "--expires", "2099-01-01")
+    tokens("add", "two", "--scope", "admin", "--expires", "never")
+    tokens("revoke", "two")
+    one, two = (json.loads(line) for line in tokens("list", "--format", "jsonl").text.splitlines())
+    assert (one["name"], one["scope"], one["state"]) == ("one", "read", "valid")
+    assert one["expires_at"] == 4_070_908_800
+    assert (two["name"], two["scope"], two["state"]) == ("two", "admin", "revoked")
+    assert two["expires_at"] is None
+    assert two["revoked_at"] >= two["created_at"]
+    table = tokens("list").text.splitlines()
+    assert "2099-01-01 00:00:00 UTC" in table[1]
+    assert "never" in table[2]
+
+
+def test_name_of_a_revoked_token_may_be_given_again(tokens: Tokens) -> None:
+    first = tokens("add", "one", "--expires", "never").text
+    done = tokens("add", "one", "--expires", "never", code=4)
+    assert "simstore token revoke one" in done.errors
+    assert done.out == b""
+    assert "revoked" in tokens("revoke", "one").errors
+    assert tokens("add", "one", "--expires", "never").text != first
+    assert tokens("revoke", "two", code=3).error_lines[0].startswith("Error: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("add", "one"), "--expires"),
+        (("add", "one", "--expires", "soon"), "write 30m, 12h, 90d or 8w"),
+        (("add", "one", "--expires", "2020-01-01"), "expired already"),
+        (("add", "one", "--expires", "0d"), "expired already"),
+        (("add", "one", "--expires", "never", "--scope", "root"), "--scope"),
+        (("add", "a b", "--expires", "never"), "is no name of a token"),
+        (("add", "", "--expires", "never"), "is no name of a token"),
+        (("revoke",), "NAME"),
+    ],
+)
+def test_wrong_use_is_told_and_makes_nothing(
+    tokens: Tokens, words: tuple[str, ...], told: str
+) -> None:
+    done = tokens(*words, code=2)
+    assert told in done.errors
+    assert done.out == b""
+    assert tokens("list", "--format", "jsonl").text == ""
+
+
+def test_no_store_is_made_for_a_token(nursery: Nursery, tmp_path: Path) -> None:
+    done = nursery.simstore(tmp_path, "token", "add", "one", "--expires", "never")
+    assert done.code == 3
+    assert list(tmp_path.iterdir()) == []

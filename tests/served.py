@@ -1,0 +1,108 @@
+"""Real servers for tests: a process each, on a port that is free."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+# Far above what anything takes: a test that meets it has found a hang.
+PATIENCE_SECONDS = 60.0
+_SERVING = re.compile(r"serving .* at (http://\S+?)(?:;|$)")
+
+
+@dataclass
+class Served:
+    """A server that runs.
+
+    Attributes:
+        url: Where.
+        process: The process.
+        lines: What it said on standard error so far.
+    """
+
+    url: str
+    process: subprocess.Popen[str]
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal; return the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE_SECONDS)
+
+
+@contextmanager
+def serve(
+    store: Path | str, *options: str, create: bool = True, env: dict[str, str] | None = None
+) -> Iterator[Served]:
+    """Serve a store in a process of its own; it ends with the block at the latest.
+
+    Args:
+        store: The store.
+        options: Further options of ``simstore serve``.
+        create: Make a store of the default scheme where there is none.
+        env: Further variables of its environment.
+    """
+    if create and "://" not in str(store) and not Path(store).exists():
+        from simstore import Store
+
+        Store.create(store).close()
+    command = [
+        sys.executable,
+        str(REPOSITORY / "cli.py"),
+        "serve",
+        "--db",
+        str(store),
+        "--port",
+        "0",
+    ]
+    process = subprocess.Popen(
+        [*command, *options],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **(env or {})},
+    )
+    served = Served("", process)
+    ready = threading.Event()
+
+    def listen() -> None:
+        for line in process.stderr or ():
+            served.lines.append(line.rstrip("\n"))
+            found = _SERVING.search(line)
+            if found and not served.url:
+                served.url = found[1]
+                ready.set()
+        ready.set()
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    try:
+        if not ready.wait(PATIENCE_SECONDS) or not served.url:
+            process.kill()
+            process.wait()
+            raise RuntimeError("the server did not start: " + "\n".join(served.lines))
+        yield served
+    except BaseException:
+        # What it said may tell why.
+        print(*served.lines, sep="\n", file=sys.stderr)
+        raise
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        listener.join()
+        if process.stderr is not None:
+            process.stderr.close()

@@ -1,0 +1,114 @@
+"""Documents, keys and names as requests bring them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
+from simstore.errors import InvalidParameter, MalformedRequest, TooLarge
+from simstore.model import Document
+from simstore.server.access import Principal
+from simstore.server.documents import document_of, documents_of
+from simstore.server.named import idempotency_of, key_in_path, query_text
+from simstore.server.settings import Settings
+
+
+def asking(path: str, query: bytes = b"", method: str = "GET", owner: str = "open") -> Request:
+    raw = path.encode()
+    scope = {
+        "type": "http", "method": method, "path": path, "raw_path": raw, "query_string": query,
+        "headers": [], "state": {},
+    }  # fmt: skip
+    request = Request(scope)
+    request.state.principal = Principal(owner, "admin")
+    return request
+
+
+def test_a_document_may_be_alone() -> None:
+    given = {"key": "a", "text": "t", "seen_at": "1970-01-02", "links": ["b"]}
+    assert documents_of(given, 1) == (Document("a", "t", seen_at=86_400, links=("b",)),)
+    assert documents_of({"documents": [given] * 2}, 2) == documents_of(given, 1) * 2
+
+
+def test_more_documents_than_there_may_be_are_too_many() -> None:
+    given = {"key": "a", "text": "t"}
+    assert len(documents_of({"documents": [given] * 2}, 2)) == 2
+    with pytest.raises(TooLarge):
+        documents_of({"documents": [given] * 3}, 2)
+
+
+@pytest.mark.parametrize("time", ["", "now", "2026-13-01", 1e300, -1e300, [], True, "9" * 50])
+def test_what_is_no_time_is_told_with_its_place(time: Any) -> None:
+    with pytest.raises(MalformedRequest) as refused:
+        document_of({"key": "a", "text": "t", "published_at": time}, "here")
+    assert refused.value.place.startswith("here")
+
+
+def test_a_key_that_is_not_utf8_comes_by_its_bytes() -> None:
+    found = document_of({"key": "x", "key_base64": "/w==", "text": "t"}, "here")
+    assert found.key == "\udcff"
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ("/v1/documents/a", "a"),
+        ("/v1/documents/a/b", "a/b"),
+        ("/v1/documents//a", "/a"),
+        ("/v1/documents/", ""),
+        ("/v1/documents/a%2Fb%20c", "a/b c"),
+        ("/v1/documents/%FF", "\udcff"),
+        ("/v1/documents/%E5%AD%97", "字"),
+        ("/v1/documents/100%", "100%"),
+        ("/%761/documents/a", "a"),
+    ],
+)
+def test_keys_in_addresses_are_bytes(path: str, key: str) -> None:
+    assert key_in_path(asking(path), "decoded") == key
+
+
+def test_texts_behind_the_question_mark_are_bytes() -> None:
+    request = asking("/v1/clusters/of", b"x=1&key=%FF+a&key=b")
+    assert query_text(request, "key", "decoded") == "\udcff a"
+    assert query_text(request, "other", "decoded") == "decoded"
+
+
+def test_a_named_request_is_told_by_all_that_it_asks() -> None:
+    request = asking("/v1/documents", b"a=1", "POST")
+    found = idempotency_of(request, "n", b"body")
+    assert found is not None
+    assert (found.owner, found.key) == ("open", "n")
+    assert idempotency_of(request, "n", b"body") == found
+    assert idempotency_of(request, None, b"body") is None
+    others = [
+        (asking("/v1/documents", b"a=1", "POST"), b"bodY"),
+        (asking("/v1/documents", b"a=1b", "POST"), b"ody"),
+        (asking("/v1/documents", b"a=2", "POST"), b"body"),
+        (asking("/v1/remove", b"a=1", "POST"), b"body"),
+        (asking("/v1/documents", b"a=1", "PUT"), b"body"),
+    ]
+    for other, body in others:
+        named = idempotency_of(other, "n", body)
+        assert named is not None
+        assert named.digest != found.digest
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "é", "x" * 256])
+def test_names_are_visible_ascii(name: str) -> None:
+    with pytest.raises(MalformedRequest):
+        idempotency_of(asking("/v1/documents"), name, b"")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"port": -1}, {"port": 65_536}, {"body_bytes": 0}, {"request_seconds": 0},
+        {"request_seconds": float("nan")}, {"rate": 0}, {"rate": float("nan")},
+        {"notice_seconds": -1}, {"figures_seconds": float("nan")}, {"heavy_requests": 0},
+    ],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter):
+        Settings(**options)

@@ -1,0 +1,162 @@
+"""Threads with few places, values that may be old, and long lists."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from simstore.errors import Overloaded
+from simstore.server import aged
+from simstore.server.aged import Aged
+from simstore.server.lanes import Lane
+
+
+@pytest.fixture
+def lane() -> Iterator[Lane]:
+    made = Lane("test", 1, 1)
+    yield made
+    made.close()
+
+
+def test_what_finds_no_place_is_refused_at_once(lane: Lane) -> None:
+    free = threading.Event()
+
+    async def ask() -> None:
+        running = [asyncio.create_task(lane.run(free.wait)) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert lane.taken == 2
+        with pytest.raises(Overloaded) as refused:
+            await lane.run(print)
+        assert refused.value.retry_after == 1
+        # What has begun already goes on.
+        going_on = asyncio.create_task(lane.go_on(free.is_set))
+        free.set()
+        assert await asyncio.gather(*running, going_on) == [True, True, True]
+        assert lane.taken == 0
+
+    asyncio.run(ask())
+
+
+def test_what_nobody_waits_for_has_its_place_until_its_end(lane: Lane) -> None:
+    free, begun = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        free.wait()
+
+    async def ask() -> None:
+        task = asyncio.create_task(lane.run(work))
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert lane.taken == 1
+        free.set()
+        await lane.run(int)
+
+    asyncio.run(ask())
+    assert lane.taken == 0
+
+
+def test_a_lane_that_is_closed_waits_as_long_as_it_may() -> None:
+    lane = Lane("test", 1, 1)
+    free = threading.Event()
+
+    async def ask() -> None:
+        running = asyncio.create_task(lane.run(free.wait))
+        waiting = asyncio.create_task(lane.run(print))
+        await asyncio.sleep(0)
+        assert lane.close(timeout=0) is False
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        free.set()
+        assert await running
+
+    asyncio.run(ask())
+    assert lane.close() is True
+    assert lane.taken == 0
+
+
+def test_errors_come_back(lane: Lane) -> None:
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(lane.run(divmod, 1, 0))
+    assert lane.taken == 0
+
+
+def test_all_who_ask_at_a_time_get_one_value(lane: Lane) -> None:
+    made: list[int] = []
+
+    def make() -> int:
+        made.append(len(made))
+        return made[-1]
+
+    async def ask() -> None:
+        value = Aged(make, lane)
+        assert await asyncio.gather(*(value.value() for _ in range(5))) == [0] * 5
+        # It was soon made: nobody gets an old one.
+        assert await value.value() == 1
+        assert await Aged(make, lane, least_seconds=1_000).value() == 2
+
+    asyncio.run(ask())
+
+
+def test_a_value_may_be_old_for_a_time(lane: Lane) -> None:
+    made: list[int] = []
+
+    def make() -> int:
+        made.append(len(made))
+        return made[-1]
+
+    async def ask() -> None:
+        value = Aged(make, lane, least_seconds=1_000)
+        assert [await value.value() for _ in range(3)] == [0, 0, 0]
+
+    asyncio.run(ask())
+
+
+def test_who_has_no_patience_gets_the_older_value(lane: Lane) -> None:
+    free = threading.Event()
+    free.set()
+    made: list[int] = []
+
+    def make() -> int:
+        free.wait()
+        made.append(len(made))
+        return made[-1]
+
+    async def ask() -> None:
+        value = Aged(make, lane)
+        # There is none yet: whoever asks waits.
+        assert await value.value(patience=0) == 0
+        free.clear()
+        assert await value.value(patience=0) == 0
+        free.set()
+        assert await value.value() == 1
+
+    asyncio.run(ask())
+
+
+def test_a_value_that_cannot_be_made_is_tried_again(lane: Lane) -> None:
+    given = iter([ZeroDivisionError(), 1])
+
+    def make() -> int:
+        one = next(given)
+        if isinstance(one, Exception):
+            raise one
+        return one
+
+    async def ask() -> None:
+        value = Aged(make, lane)
+        with pytest.raises(ZeroDivisionError):
+            await value.value()
+        assert await value.value() == 1
+
+    asyncio.run(ask())
+
+
+def test_only_what_takes_time_may_be_old() -> None:
+    assert aged.may_be_old(0.1) == 0
+    assert aged.may_be_old(3) == 30

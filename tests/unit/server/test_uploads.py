@@ -1,0 +1,311 @@
+"""Files that people send are read in a process that is bounded; hostile ones end with a reason."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import docx
+import pytest
+from reportlab.pdfgen.canvas import Canvas
+
+from simstore.errors import InvalidParameter, SimstoreError, TooLarge, UnreadableSource
+from simstore.server import uploads
+from simstore.server.uploads import Upload, UploadLimits, read_upload, safe_name
+
+TEXT = "The ferry leaves at noon, 船在正午离港。"
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Return what tells which temporary folders of uploads are left."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return lambda: [path.name for path in tmp_path.glob("simstore-upload-*")]
+
+
+def made_docx() -> bytes:
+    made = docx.Document()
+    made.add_paragraph(TEXT)
+    stream = io.BytesIO()
+    made.save(stream)
+    return stream.getvalue()
+
+
+def made_pdf() -> bytes:
+    stream = io.BytesIO()
+    canvas = Canvas(stream)
+    canvas.drawString(72, 720, "The ferry leaves at noon.")
+    canvas.save()
+    return stream.getvalue()
+
+
+def archive(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+    return stream.getvalue()
+
+
+def texts(found: Upload) -> list[tuple[str, str]]:
+    return [(one.key, one.text.strip()) for one in found.documents]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("a.txt", TEXT.encode(), [("a.txt", TEXT)]),
+        ("a.md", TEXT.encode(), [("a.md", TEXT)]),
+        ("paper.docx", made_docx(), [("paper.docx", TEXT)]),
+        ("paper.pdf", made_pdf(), [("paper.pdf", "The ferry leaves at noon.")]),
+        ("page.html", f"<p>{TEXT}".encode(), [("page.html", TEXT)]),
+        ("rows.jsonl", b'{"key":"k","text":"t"}\n{"key":"l","text":"u"}', [("k", "t"), ("l", "u")]),
+        ("rows.csv", b"key,text\nk,t\n", [("k", "t")]),
+        ("pages.txt", b"one\nfirst\n\ftwo\nsecond\n\f", [("one", "first"), ("two", "second")]),
+        ("no ending", TEXT.encode(), [("no ending", TEXT)]),
+        ("all.zip", archive({"b.txt": b"inner"}), [("all.zip!b.txt", "inner")]),
+    ],
+)
+def test_whatever_ingest_reads_is_read(
+    name: str, data: bytes, expected: list[tuple[str, str]], folders: Callable[[], list[str]]
+) -> None:
+    found = read_upload(name, data)
+    assert [text for _, text in texts(found)] == [text for _, text in expected]
+    if name != "all.zip":
+        assert texts(found) == expected
+    assert folders() == []
+
+
+def test_bytes_that_are_not_utf_8_and_what_was_rejected_come_back() -> None:
+    found = read_upload("a.jsonl", b'{"key":"k","text":"t"}\nnothing\n{"key":"l","text":"u"}\n')
+    assert texts(found) == [("k", "t"), ("l", "u")]
+    assert [one.position for one in found.rejections] == [1]
+    found = read_upload("a.txt", b"caf\xe9 and \xff\x00")
+    assert found.documents[0].text == "caf\udce9 and \udcff\x00"
+    found = read_upload("a.txt", "café".encode("latin-1") * 9, options={"encoding": "latin-1"})
+    assert found.documents[0].text.startswith("cafécafé")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "reason"),
+    [
+        (b"%PDF-1.7\n", "a.pdf", "damaged"),
+        (made_docx()[:-50], "a.docx", ""),
+        (b"PK\x03\x04" + b"\0" * 100, "a.docx", ""),
+        (b"nothing\n", "a.jsonl", "JSON"),
+        (b"PAR1", "a.parquet", ""),
+        (b"\x1f\x8b\x08\x00broken", "a.txt.gz", ""),
+    ],
+)
+def test_file_that_cannot_be_read_is_refused_with_the_reason(
+    data: bytes, name: str, reason: str, folders: Callable[[], list[str]]
+) -> None:
+    with pytest.raises(UnreadableSource) as told:
+        read_upload(name, data)
+    assert told.value.http_status == 422
+    assert reason in str(told.value)
+    assert "\n" not in str(told.value)
+    assert folders() == []
+
+
+def test_empty_file_says_so() -> None:
+    with pytest.raises(UnreadableSource, match="no text"):
+        read_upload("a.jsonl", b"")
+
+
+def test_unknown_format_is_a_wrong_parameter() -> None:
+    with pytest.raises(InvalidParameter, match="no reader is called"):
+        read_upload("a.txt", b"x", options={"format": "none"})
+
+
+# Readers of other packages stand for what a library may do to its process.
+HOSTILE = """
+import io, os, signal, sys, time
+from pathlib import Path
+class Reader:
+    name, suffixes, needs_file, record_ends = "hostile", (".hostile",), False, ()
+    def recognises(self, head): return False
+    def read(self, stream, request):
+        exec(stream.read().decode())
+        yield from ()
+"""
+METADATA = "Metadata-Version: 2.1\nName: hostile\nVersion: 1\n"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Upload]:
+    """Return what has the process run a program, as a broken library would."""
+    packages = tmp_path / "packages"
+    described = packages / "hostile-1.dist-info"
+    described.mkdir(parents=True)
+    (described / "METADATA").write_text(METADATA)
+    (described / "entry_points.txt").write_text("[simstore.readers]\nhostile = hostile:Reader\n")
+    (packages / "hostile.py").write_text(HOSTILE)
+    monkeypatch.syspath_prepend(str(packages))
+
+    def run(program: str, **limits: float) -> Upload:
+        return read_upload(
+            "a.hostile",
+            program.encode(),
+            limits=UploadLimits(**limits),  # type: ignore[arg-type]
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("program", "limits", "reason"),
+    [
+        ("while True: pass", {"processor_seconds": 1}, "1 s of processor time"),
+        ("time.sleep(600)", {"seconds": 1.5}, "more time or memory"),
+        ("x = bytearray(3 << 30)", {}, "more memory than it may have"),
+        ("x = [bytearray(1 << 20) for _ in range(9999)]", {}, "more memory than it may have"),
+        ("os.abort()", {}, "ended by itself"),
+        ("os._exit(0)", {}, "ended by itself"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", {}, "ended by itself"),
+        ("raise SystemError('x\\n' * 999)", {}, "damaged: x x x"),
+        ("Path('big').write_bytes(b'x' * (2 << 20))", {"written_bytes": 1 << 20}, "damaged"),
+        ("os.write(1, b'{}\\n'); os._exit(0)", {}, "no text in it"),
+        ("os.write(1, b'[1]\\n'); os._exit(0)", {}, "no answer"),
+        ("os.write(1, b'{\"documents\": 7}\\n'); os._exit(0)", {}, "no answer"),
+        ("print('noise'); sys.stdout.flush()", {}, "no text in it"),
+        ("a = lambda: a(); a()", {}, "damaged"),
+    ],
+)  # fmt: skip
+def test_reader_that_goes_wrong_ends_its_process_and_nothing_else(
+    hostile: Callable[..., Upload],
+    folders: Callable[[], list[str]],
+    program: str,
+    limits: dict[str, float],
+    reason: str,
+) -> None:
+    with pytest.raises(UnreadableSource) as told:
+        hostile(program, **limits)
+    assert reason in str(told.value)
+    assert len(str(told.value)) < 400
+    assert folders() == []
+    assert len(read_upload("a.txt", b"fine").documents) == 1
+
+
+def test_endless_answer_is_cut_off(hostile: Callable[..., Upload]) -> None:
+    with pytest.raises(TooLarge):
+        hostile("while True: os.write(1, b'x' * 65536)", text_bytes=1_000)
+
+
+def test_process_knows_nothing_of_the_server_and_leaves_none_behind(
+    hostile: Callable[..., Upload], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIMSTORE_TOKEN", "sst_secret")
+    monkeypatch.setenv("SIMSTORE_DB", "somewhere.db")
+    told = tmp_path / "told"
+    with pytest.raises(UnreadableSource, match="no text"):
+        hostile(
+            f"Path({str(told)!r}).write_text(repr((sorted(os.environ), os.listdir('.'), "
+            "sorted(os.listdir('/proc/self/fd')))))"
+        )
+    environment, files, descriptors = eval(told.read_text())  # noqa: S307 - of our own test
+    assert not {name for name in environment if name.startswith("SIMSTORE")}
+    assert set(environment) <= {
+        "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "HOME", "PYTHONPATH",
+        "PYTHONDONTWRITEBYTECODE",
+    }  # fmt: skip
+    assert files == ["a.hostile"]
+    # The three streams, the file, what lists them, and little else: no store, no socket.
+    assert len(descriptors) <= 7
+    child = tmp_path / "child"
+    with pytest.raises(UnreadableSource):
+        hostile(
+            "import subprocess\n"
+            "p = subprocess.Popen(['sleep', '600'], stdout=subprocess.DEVNULL)\n"
+            f"Path({str(child)!r}).write_text(str(p.pid))\n"
+            "os._exit(0)"
+        )
+    with pytest.raises(ProcessLookupError):
+        _wait_until_gone(int(child.read_text()))
+
+
+def test_process_ends_by_itself_where_nobody_is_left_to_end_it(
+    hostile: Callable[..., Upload], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As when the server is killed: nobody looks at the clock.
+    monkeypatch.setattr(uploads, "_kill", lambda _: None)
+    with pytest.raises(UnreadableSource, match="more time or memory"):
+        hostile("time.sleep(600)", seconds=0.1)
+
+
+def _wait_until_gone(process: int) -> None:
+    """Wait until a killed process of nobody's is collected; raise when it is."""
+    for _ in range(10_000):
+        os.kill(process, 0)
+        if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            raise ProcessLookupError
+        os.sched_yield()
+
+
+def test_what_is_sent_is_no_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["", ".", *sys.path])
+    found = read_upload("encodings.py", b"raise SystemExit('run')", options={"format": "text"})
+    assert found.documents[0].text == "raise SystemExit('run')"
+    assert read_upload("sitecustomize.py", b"x = 1", options={"format": "text"}).documents
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "limits"),
+    [
+        (b'{"key":"k","text":"t"}\n' * 4, "a.jsonl", {"documents": 3}),
+        (b"x" * 1_001, "a.txt", {"text_bytes": 1_000}),
+        (archive({"a.txt": b"\0" * 900_000}), "a.zip", {"text_bytes": 500_000}),
+    ],
+)  # fmt: skip
+def test_more_than_may_come_out_of_a_file_is_refused(
+    data: bytes, name: str, limits: dict[str, int]
+) -> None:
+    with pytest.raises(TooLarge) as told:
+        read_upload(name, data, limits=UploadLimits(**limits))
+    assert told.value.http_status == 413
+    assert str(*limits.values()) in str(told.value).replace(",", "")
+
+
+def test_bomb_is_refused() -> None:
+    bomb = archive({"a.txt": b"\0" * (300 << 20)})
+    assert len(bomb) < 1 << 20
+    with pytest.raises(SimstoreError) as told:
+        read_upload("bomb.zip", bomb)
+    assert told.value.http_status in (413, 422)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("paper.docx", "paper.docx"),
+        ("论文.docx", "论文.docx"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\papers\\a.pdf", "a.pdf"),
+        ("/", "file"),
+        ("", "file"),
+        ("..", "file"),
+        ("-", "file"),
+        (".hidden", "hidden"),
+        ("--help.txt", "help.txt"),
+        ("a\0b\n.txt", "a_x00b_n.txt"),
+        ("*?[x].txt", "___x_.txt"),
+        ("x" * 400 + ".docx", "x" * 175 + ".docx"),
+        ("文" * 400 + ".docx", "文" * 58 + ".docx"),
+        ("\udcff.txt", "_xff.txt"),
+    ],
+)
+def test_name_of_a_file_leads_nowhere(given: str, name: str) -> None:
+    assert safe_name(given) == name
+    assert len(safe_name(given).encode()) <= 200
+    assert texts(read_upload(given, b"fine", options={"format": "text"})) == [(name, "fine")]
+
+
+def test_no_process_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(UnreadableSource, match="no process to read it"):
+        read_upload("a.txt", b"x")
+    assert uploads.UploadLimits().memory_bytes == 2 << 30
