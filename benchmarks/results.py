@@ -25,7 +25,7 @@ from typing import Any
 
 RESULTS = Path(__file__).resolve().parent / "results"
 # Options that say where files lie.
-PLACES = ("--results", "--folder", "--corpus", "--yardstick")
+PLACES = ("--results", "--folder", "--work", "--corpus", "--yardstick")
 PEERS = (
     "copydetect",
     "datasketch",
@@ -35,6 +35,7 @@ PEERS = (
     "numba",
     "numpy",
     "rapidfuzz",
+    "redis",
     "rensa",
     "sentence-plagiarism",
     "simhash",

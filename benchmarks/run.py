@@ -37,16 +37,21 @@ PARTS = (
     "document_store",
     "living",
     "plagiarism",
+    "service",
+    "postgres",
     "startup",
     "neighbours",
     "plans",
     "widths",
     "growth",
     "big",
+    "spark_equality",
 )
 # Minutes of the machine and gigabytes of disk: only when asked for.
-BY_OPTION = ("big",)
+BY_OPTION = ("big", "spark_equality")
 TAKES_DOCUMENTS = ("ingest",)
+# These keep what takes long to make.
+TAKES_WORK = ("service",)
 TAKES_FINGERPRINTS = ("neighbours", "growth")
 # One thread for the peers too, whatever they are built with.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -74,6 +79,8 @@ def command_of(part: str, python: Path, given: argparse.Namespace, results: Path
     made = [str(python), str(BENCHMARKS / f"{part}.py"), "--results", str(results)]
     if given.quick:
         made.append("--quick")
+    if part in TAKES_WORK:
+        made += ["--work", str(given.work.resolve())]
     if given.documents is not None and part in TAKES_DOCUMENTS:
         made += ["--documents", *map(str, given.documents)]
     if given.fingerprints is not None and part in TAKES_FINGERPRINTS:

@@ -135,7 +135,7 @@ def check(
         _refuse_papers(Path(str(output)), papers)
     rejections: list[Rejection] = []
     told_of: list[str] = []
-    with open_store(read_only=True) as store, progress("check", in_bytes=True) as show:
+    with open_store(read_only=True, served=True) as store, progress("check", in_bytes=True) as show:
         found = store.check_sources(papers, asked, read=read, on_progress=show)
         _warn_of_absent(store, asked.exclude)
         blocks = _rendered(_counted(_kept(found, rejections), told_of), chosen, lang)

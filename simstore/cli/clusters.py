@@ -11,6 +11,7 @@ import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import print_facts, print_table, progress, time_text
+from simstore.cli.served import refuse_served, server_url
 from simstore.errors import NotFound, ReadOnlyStore
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _kept(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     from simstore.model import LeastShares
     from simstore.reports.clusters import Rule
 
-    with open_store() as store:
+    with open_store(served=True) as store:
         summary = _up_to_date(store, options)
         rule = Rule(summary.policy, LeastShares(summary.min_resemblance))
         held, count = _print(store.kept_clusters(min_size), rule, output_format)
@@ -146,6 +147,12 @@ def _kept(output_format: str, min_size: int, options: dict[str, Any]) -> None:
 
 def _up_to_date(store: Store, options: dict[str, Any]) -> KeptSummary:
     """Bring kept clusters up to date; those of a store that cannot be written as they are."""
+    if server_url() is not None:
+        refuse_served(["min_resemblance", "policy", "rebuild"])
+        kept = store.cluster_summary()
+        if kept is None:
+            raise _none_kept()
+        return kept
     try:
         with progress("clustered") as show:
             return store.keep_clusters(
@@ -177,7 +184,7 @@ def _tell_kept(summary: KeptSummary) -> None:
 
 
 def _status(output_format: str) -> None:
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         summary = store.cluster_summary(largest=True)
     if summary is None:
         raise _none_kept()
@@ -211,7 +218,7 @@ def _status(output_format: str) -> None:
 def _merges(output_format: str) -> None:
     from simstore.reports.clusters import MERGE_COLUMNS, merges_jsonl
 
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         if store.cluster_summary() is None:
             raise _none_kept()
         merges = store.cluster_merges()

@@ -17,7 +17,14 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import Update, print_table, progress
-from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, StoreNotFound, printable
+from simstore.errors import (
+    DocumentNotFound,
+    InvalidParameter,
+    NotFound,
+    StoreNotFound,
+    printable,
+    shown_place,
+)
 
 if TYPE_CHECKING:
     from simstore.model import Comparison, Document
@@ -243,14 +250,14 @@ def _compare_in_store(
     show: Update,
 ) -> Comparison:
     try:
-        with open_store(read_only=True) as store:
+        with open_store(read_only=True, served=True) as store:
             return store.compare(first, second, options, on_progress=show)
     except StoreNotFound:
         for name, given in zip(names, (first, second), strict=True):
             if name == given:
                 raise NotFound(
                     f"{printable(name)}: no such file, and no store at "
-                    f"{printable(store_place())} that could have it as a key"
+                    f"{shown_place(store_place())} that could have it as a key"
                 ) from None
         raise
     except DocumentNotFound as error:

@@ -12,6 +12,7 @@ import click
 from simstore.cli.keys import all_keys, keys_option, tell_orphans, tell_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, progress, time_text
+from simstore.cli.served import refuse_served, server_url
 from simstore.errors import printable
 from simstore.reports.lines import to_json
 
@@ -28,7 +29,7 @@ _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of
 @common_options
 def list_documents(limit: int | None, collection: str | None, output_format: str) -> None:
     """List the stored documents in order of ingest."""
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         found = store.documents(collection=collection, limit=limit)
         if output_format == "keys":
             for document in found:
@@ -89,7 +90,7 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
     from simstore.errors import DocumentNotFound
 
     document: StoredDocument | None = None
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         try:
             document = store.show(key, with_text=with_text)
         except DocumentNotFound:
@@ -156,17 +157,18 @@ def remove(
     wanted = all_keys(keys, keys_from)
     orphans: list[str] = []
     unflagged: list[str] = []
+    refuse_served(["no_refresh"])
     with (
-        open_store() as store,
+        open_store(served=True) as store,
         progress("remove", at_once=False) as show_progress,
         progress("refresh", at_once=False) as show_refresh,
     ):
+        refreshing: dict[str, Any] = {"refresh": not no_refresh, "on_refresh": show_refresh}
         count = store.remove(
             *wanted,
             missing_ok=ignore_missing,
-            refresh=not no_refresh,
+            **({} if server_url() else refreshing),
             on_progress=show_progress,
-            on_refresh=show_refresh,
             on_orphan=orphans.append,
             on_unflagged=unflagged.append,
         )

@@ -42,7 +42,7 @@ _COLUMNS = (
 @common_options
 def duplicates(state: str | None, original: str | None, output_format: str) -> None:
     """List what `ingest --on-duplicate` found to be duplicates, and of which document."""
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         found = store.duplicates(state=state, original=original)
         first = list(islice(found, 1))
         if not first and original is not None and store.seen(original) is None:
@@ -66,7 +66,7 @@ def orphans(output_format: str) -> None:
 
     Nothing stands for them any more, so they should be ingested again.
     """
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         _print(store.orphans(), output_format)
 
 

@@ -146,7 +146,7 @@ def seen(
 
         tell_known(filter_file, wanted, content if by_content else None, output_format)
         return
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         rows: list[tuple[str, Seen | None]]
         if by_content:
             rows = [(one.key, one) for one in store.seen_content(content)]

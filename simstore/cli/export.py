@@ -124,7 +124,7 @@ def _write_filter(
 ) -> None:
     kinds = [name.strip() for name in of.split(",") if name.strip()]
     refuse_store(Path(target))
-    with open_store(read_only=True) as store, progress("filter") as show:
+    with open_store(read_only=True, served=True) as store, progress("filter") as show:
         made = store.known_filter(
             false_positive_rate=false_positive_rate, of=kinds, capacity=capacity, on_progress=show
         )

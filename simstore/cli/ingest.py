@@ -14,12 +14,19 @@ from simstore.cli.options import common_options, log, open_store, store_place
 from simstore.cli.output import progress
 from simstore.cli.reading import history_options, reading_options, take_read_options
 from simstore.cli.scheme_options import scheme_choice, scheme_options
-from simstore.errors import StoreNotFound, printable
+from simstore.cli.served import refuse_served, server_url
+from simstore.errors import NotServed, StoreNotFound, printable, shown_place
 
 if TYPE_CHECKING:
     from simstore.model import IngestSummary
     from simstore.services.arriving.ingest import Observer
     from simstore.store import Store
+
+# Options of an ingest that a server decides by itself.
+_OF_A_STORE = (
+    "database", "sql", "no_refresh", "threads", "synchronous", "no_text", "passages",
+    "passage_simhash",
+)  # fmt: skip
 
 
 @click.command(
@@ -122,6 +129,7 @@ def ingest(
     from simstore.services.arriving.ingest import IngestOptions
     from simstore.sources.files import open_sources
 
+    refuse_served(_OF_A_STORE)
     read = take_read_options(given)
     if (database is None) != (sql is None) or bool(sources) == (sql is not None):
         raise click.UsageError("name a SOURCE, or a database and a query: --from URL --sql SELECT")
@@ -162,11 +170,17 @@ def ingest(
 @contextmanager
 def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[Store]:
     chosen = scheme_choice(**scheme)
+    if server_url() is not None:
+        if chosen is not None:
+            raise NotServed("the choice of a scheme")
+        with open_store(served=True) as store:
+            yield store
+        return
     try:
         with open_store(synchronous=synchronous) as store:
             if chosen is not None or no_text:
                 raise click.UsageError(
-                    f"{printable(store_place())} exists and has its scheme; "
+                    f"{shown_place(store_place())} exists and has its scheme; "
                     "`simstore reindex` changes it, `simstore init --db NEW` makes another store"
                 )
             yield store
@@ -194,5 +208,7 @@ def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[
         sizes = f"M = {facts['bits']}"
         if "features" in facts:
             sizes = f"N = {facts['features']}, {sizes}"
-        log.info("made %s: scheme %s, %s%s", printable(store_place()), facts["scheme"], sizes, why)
+        log.info(
+            "made %s: scheme %s, %s%s", shown_place(store_place()), facts["scheme"], sizes, why
+        )
         yield store

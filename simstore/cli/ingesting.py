@@ -14,6 +14,7 @@ from simstore.cli.bars import bar_of, ingest_columns, shows_bars, start
 from simstore.cli.keys import tell_orphans, tell_unflagged
 from simstore.cli.options import log
 from simstore.cli.output import progress
+from simstore.cli.served import server_url
 from simstore.errors import printable
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: list[int
     """
     from simstore.services.arriving.ingest import Observer
 
-    rejects = _Shown("%d more; `simstore rejects list` shows all")
+    rejects = _Shown(
+        "%d more; `simstore rejects list` shows all" if server_url() is None else "%d more"
+    )
     parts = _Shown("%d more were passed over; -v names them")
 
     def on_reject(rejection: Rejection) -> None:
@@ -151,6 +154,9 @@ def report(summary: IngestSummary, stopping: list[int]) -> None:
     if summary.interrupted:
         log.warning("interrupted; all of the above is committed: the same command again goes on")
         raise SystemExit(128 + stopping[0])
+    if summary.rejected and server_url() is not None:
+        log.warning("a server keeps no rejected records; what is wrong with them is said above")
+        raise SystemExit(5)
     if summary.rejected:
         log.warning("`simstore rejects list` shows what was rejected, and why")
         raise SystemExit(5)

@@ -6,12 +6,14 @@ import logging
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
 from simstore.cli.imports import uncollected
+from simstore.cli.served import SERVER, given_by_hand, open_client, server_options, server_url
+from simstore.errors import NotServed
 from simstore.reports.lines import to_json
 
 if TYPE_CHECKING:
@@ -30,9 +32,12 @@ log = logging.getLogger("simstore")
 
 
 def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def callback(ctx: click.Context, _parameter: click.Parameter, value: Any) -> None:
+    def callback(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
         if value not in (None, 0, False):
-            ctx.meta[name] = value
+            # What a variable says does not go before what stands on the command line.
+            by_hand = ctx.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+            if by_hand or name not in ctx.meta:
+                ctx.meta[name] = value
         _set_up_logging(ctx)
 
     return callback
@@ -45,7 +50,7 @@ def _verbosity(ctx: click.Context, parameter: click.Parameter, value: int) -> No
 
 
 def common_options(command: Command) -> Command:
-    """Add ``--db``, ``-v``, ``-q`` and ``--log-json``; the last given, group or command, counts."""
+    """Add ``--db``, ``--server``, ``-v`` and the like; the last given, group or command, counts."""
     for option in reversed(
         (
             click.option(
@@ -56,6 +61,7 @@ def common_options(command: Command) -> Command:
                 callback=_remember(_STORE),
                 help=f"The store.  [default: $SIMSTORE_DB, else {DEFAULT_STORE}]",
             ),
+            *server_options(_remember),
             click.option(
                 "-v",
                 "--verbose",
@@ -132,25 +138,41 @@ def logs_json() -> bool:
 
 
 def store_place() -> str:
-    """Return the store that was named, or the default."""
+    """Return the store that was named, or the default.
+
+    Raises:
+        NotServed: A server is to be asked.
+    """
+    if server_url() is not None:
+        raise NotServed(f"`{click.get_current_context().command_path}`")
     return str(click.get_current_context().meta.get(_STORE, DEFAULT_STORE))
 
 
 def store_is_named(*, by_option: bool = False) -> bool:
-    """Return whether ``--db`` or ``SIMSTORE_DB`` names the store; by ``--db`` where asked."""
-    context: click.Context | None = click.get_current_context()
+    """Return whether a store or a server is named; by an option, not a variable, where asked."""
     if not by_option:
-        return context is not None and _STORE in context.meta
-    while context is not None:
-        if context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
-            return True
-        context = context.parent
-    return False
+        meta = click.get_current_context().meta
+        return _STORE in meta or SERVER in meta
+    return given_by_hand("db") or given_by_hand("server")
 
 
 @contextmanager
-def open_store(*, read_only: bool = False, **options: Any) -> Iterator[Store]:
-    """Open the store that was named, and close it at the end."""
+def open_store(*, read_only: bool = False, served: bool = False, **options: Any) -> Iterator[Store]:
+    """Open the store that was named, and close it at the end.
+
+    Args:
+        read_only: Refuse to write.
+        served: Where a server is named, yield its client, which has the methods that are served.
+        options: As for :meth:`simstore.Store.open`.
+
+    Raises:
+        NotServed: A server is named, and the command is none for it.
+    """
+    url = server_url()
+    if url is not None and served:
+        with open_client(url) as client:
+            yield cast("Store", client)
+        return
     with uncollected("simstore.store"):
         from simstore.store import Store
 

@@ -15,6 +15,7 @@ import click
 
 from simstore.cli.bars import bar_of, shows_bars, start
 from simstore.cli.options import log, logs_json, store_place
+from simstore.cli.served import server_url
 from simstore.errors import InvalidParameter, StorageError, printable
 from simstore.reports import times
 
@@ -136,6 +137,8 @@ def write_file(path: Path, data: bytes) -> None:
 
 def refuse_store(output: Path) -> None:
     """Refuse to write over the store or one of its journals."""
+    if server_url() is not None or "://" in store_place():
+        return
     store = Path(store_place())
     for suffix in ("", "-wal", "-shm"):
         part = store.with_name(store.name + suffix)

@@ -11,6 +11,7 @@ import click
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import print_table, progress
 from simstore.cli.reading import reading_options, take_read_options
+from simstore.cli.served import server_url
 from simstore.errors import InvalidParameter, printable
 
 if TYPE_CHECKING:
@@ -164,12 +165,13 @@ def query(
         min_cosine,
     )
     read = take_read_options(reading)
-    with open_store() as store, progress("query", in_bytes=True) as show:
+    with open_store(served=True) as store, progress("query", in_bytes=True) as show:
         run = store.query_sources(
             sources,
             options,
             read=read,
-            record=not no_record,
+            # A server keeps no runs.
+            record=not no_record and server_url() is None,
             require_fresh=require_fresh,
             on_progress=show,
         )

@@ -24,7 +24,7 @@ def rejects() -> None:
 @common_options
 def list_rejects(output_format: str) -> None:
     """List the rejected records of all sources, as last read."""
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         found = store.rejections()
     columns = ("reject", "source", "record", "byte", "reason")
     rows = [
@@ -49,7 +49,7 @@ def list_rejects(output_format: str) -> None:
 @common_options
 def show_reject(number: int) -> None:
     """Show one rejected record with its first bytes."""
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         found = store.rejections(number)
     if not found:
         raise NotFound(f"no reject has the number {number}; `simstore rejects list` shows them")

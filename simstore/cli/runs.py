@@ -24,7 +24,7 @@ _COUNTS = ("added", "updated", "unchanged", "flagged", "skipped", "duplicates", 
 @common_options
 def runs(limit: int, output_format: str) -> None:
     """List the latest ingest runs: when, from where, how they ended, what they did."""
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         found = store.ingest_runs(limit)
     if output_format == "jsonl":
         for run in found:

@@ -19,7 +19,9 @@ from simstore.cli.options import (
 )
 from simstore.cli.output import print_facts, progress, time_text
 from simstore.cli.scheme_options import scheme_choice, scheme_options
-from simstore.errors import InvalidParameter, printable
+from simstore.cli.served import refuse_served
+from simstore.cli.sizes import bands_of
+from simstore.errors import printable, shown_place
 from simstore.reports.lines import to_json
 
 
@@ -70,7 +72,7 @@ def init(
         Store.create(store_place(), fingerprints_only=True, bits=bits).close()
         log.info(
             "made %s: fingerprints only, M = %d; add some by `simstore fingerprints add`",
-            printable(store_place()),
+            shown_place(store_place()),
             64 if bits is None else bits,
         )
         return
@@ -84,7 +86,9 @@ def init(
         vocabulary=not no_vocabulary,
     ) as store:
         facts = store.scheme()
-    log.info("made %s: scheme %s, M = %d", printable(store_place()), facts["scheme"], facts["bits"])
+    log.info(
+        "made %s: scheme %s, M = %d", shown_place(store_place()), facts["scheme"], facts["bits"]
+    )
 
 
 @click.command(
@@ -110,8 +114,9 @@ def stats(plot: str | None, force: bool, output_format: str) -> None:
     """Show the store in numbers, and over time in pictures."""
     if force and plot is None:
         raise click.UsageError("--force replaces what --plot draws: give that too")
+    refuse_served(["plot"])
     figures = None
-    with open_store(read_only=True) as store:
+    with open_store(read_only=True, served=True) as store:
         found = store.statistics()
         scheme = store.scheme()
         if plot is not None:
@@ -221,7 +226,7 @@ def backup(target: str, force: bool) -> None:
 @common_options
 def compact(bands: str | None) -> None:
     """Pack the sketches, and give unused space back to the file system."""
-    layout = _bands(bands)
+    layout = bands_of(bands)
     with open_store() as store, progress("compact", at_once=False) as show:
         before, after = store.compact(layout, on_progress=show)
     click.echo(f"{before:,} bytes before, {after:,} after")
@@ -269,12 +274,11 @@ def upgrade() -> None:
 
     with progress("upgrade"):
         before, after, kept = upgrade_store(store_place())
-    if kept is None:
+    if before == after:
         click.echo(f"schema {after}: up to date")
     else:
-        click.echo(
-            f"schema {before} brought to {after}; the old store is kept as {printable(str(kept))}"
-        )
+        where = "" if kept is None else f"; the old store is kept as {printable(str(kept))}"
+        click.echo(f"schema {before} brought to {after}{where}")
         with open_store(read_only=True) as store:
             channels = store.statistics().channels
         if "minhash" not in channels:
@@ -295,12 +299,3 @@ def fsck() -> None:
     if findings:
         raise SystemExit(6)
     click.echo("sound")
-
-
-def _bands(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    bands, cross, rows = text.strip().lower().partition("x")
-    if not (text.isascii() and cross and bands.isdecimal() and rows.isdecimal()):
-        raise InvalidParameter(f"--bands {text!r}: write them as 32x4")
-    return int(bands), int(rows)

@@ -1,0 +1,170 @@
+"""The same documents through SQLite, Spark and perhaps PostgreSQL: is every answer the same?
+
+Usage: python benchmarks/spark_equality.py [--quick] [--documents N] [--postgres URL]
+                                           [--master URL] [--folder FOLDER]
+
+Compares fingerprints, verified pairs with their resemblance, and clusters with their members, and
+fails where one differs. Needs the extra ``spark`` and Java 17; PostgreSQL where a URL of an empty
+database is given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus import documents
+from results import Report, figure, parser
+
+from simstore import Store
+from simstore.model import LeastShares
+from simstore.services.clusters.contents import read_contents
+from simstore.services.clusters.verified_edges import EdgeFinder
+from simstore.sources.deduped import DedupedOutput
+from simstore.spark import dedup, make_session, read_output
+
+FILES = 8
+SETTINGS = {"spark.driver.memory": "1g", "spark.executor.memory": "1g",
+            "spark.sql.shuffle.partitions": "8"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Digests of an answer, and how much there is of it."""
+
+    fingerprints: str
+    pairs: str
+    clusters: str
+    counts: tuple[int, int, int]
+    seconds: float
+
+
+def digest(lines: Iterable[str]) -> tuple[str, int]:
+    made, count = hashlib.sha256(), 0
+    for line in sorted(lines):
+        made.update(line.encode() + b"\n")
+        count += 1
+    return made.hexdigest()[:16], count
+
+
+def answer(
+    prints: Iterable[str], pairs: Iterable[str], stars: Iterable[str], seconds: float
+) -> Answer:
+    (one, ones), (two, twos), (three, threes) = map(digest, (prints, pairs, stars))
+    return Answer(one, two, three, (ones, twos, threes), seconds)
+
+
+def pair(one: bytes, other: bytes, resemblance: float) -> str:
+    first, second = sorted((one.hex(), other.hex()))
+    return f"{first} {second} {resemblance!r}"
+
+
+def of_store(place: str, names: list[str]) -> Answer:
+    started = time.perf_counter()
+    with Store.create(place) as store:
+        store.ingest(names)
+        store.keep_clusters()
+        seconds = time.perf_counter() - started
+        opened = store._opened
+        with opened.database.read() as connection:
+            state = opened.state(connection)
+            held = read_contents(opened, connection, state)
+            finder = EdgeFinder(opened, connection, state, held, LeastShares(0.5))
+            edges = finder.by_channels(3)
+        digests = [one.tobytes() for one in held.digests]
+        pairs = [
+            pair(digests[a], digests[b], share)
+            for a, b, share in zip(
+                edges.first.tolist(), edges.second.tolist(), edges.resemblance.tolist(), strict=True
+            )
+        ]
+        prints = [f"{one.key} {one.fingerprint}" for one in store.documents()]
+        stars = [
+            f"{cluster.key} {member.key} {member.resemblance!r} {member.distance}"
+            for cluster in store.kept_clusters()
+            if len(cluster.members) > 1
+            for member in cluster.members
+        ]
+    return answer(prints, pairs, stars, seconds)
+
+
+def of_spark(folder: Path, names: list[str], master: str) -> Answer:
+    out = str(folder / "out")
+    with make_session(master, SETTINGS) as spark:
+        started = time.perf_counter()
+        dedup(spark, names, out)
+        seconds = time.perf_counter() - started
+        output = read_output(spark, out)
+        rows: Any = output.documents().select("key", "fingerprint").toArrow().to_pylist()
+        prints = [f"{row['key']} {row['fingerprint']}" for row in rows]
+        members: Any = output.table("clusters").toArrow().to_pylist()
+    stars = [
+        f"{row['canonical']} {row['key']} {row['resemblance']!r} {row['distance']}"
+        for row in members
+    ]
+    edges = DedupedOutput(out).edges()
+    digests = [one.tobytes() for one in edges.digests]
+    pairs = [
+        pair(digests[a], digests[b], share)
+        for a, b, share in zip(
+            edges.first.tolist(), edges.second.tolist(), edges.resemblance.tolist(), strict=True
+        )
+    ]
+    return answer(prints, pairs, stars, seconds)
+
+
+def written(folder: Path, count: int) -> list[str]:
+    paths = [folder / f"part-{number}.jsonl" for number in range(FILES)]
+    held = documents(count)
+    for number, path in enumerate(paths):
+        with path.open("w") as file:
+            for _ in range(count // FILES + (number < count % FILES)):
+                key, text = next(held)
+                file.write(json.dumps({"key": key, "text": text}) + "\n")
+    return [str(path) for path in paths]
+
+
+def main() -> None:
+    given = parser(__doc__)
+    given.add_argument("--documents", type=int)
+    given.add_argument("--postgres", metavar="URL")
+    given.add_argument("--master", default="local-cluster[2,1,1024]")
+    options = given.parse_args()
+    count = options.documents or (2_000 if options.quick else 200_000)
+    report = Report(
+        "spark_equality",
+        "The same answers from SQLite, PostgreSQL and Spark",
+        f"{count:,} documents of the benchmark's corpus. Each answer is shown by a digest of all "
+        f"of it. Spark runs on {options.master}, with a real shuffle.",
+    )
+    table = report.table("Answers", ["", "fingerprints", "pairs", "members of clusters", "seconds"])
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        names = written(folder, count)
+        found = {"SQLite": of_store(str(folder / "s.db"), names)}
+        if options.postgres:
+            found["PostgreSQL"] = of_store(options.postgres, names)
+        found["Spark"] = of_spark(folder, names, options.master)
+    for who, one in found.items():
+        cells = [
+            f"{total:,} ({made})"
+            for total, made in zip(
+                one.counts, (one.fingerprints, one.pairs, one.clusters), strict=True
+            )
+        ]
+        table.add(who, *cells, figure(one.seconds))
+    different = {(one.fingerprints, one.pairs, one.clusters) for one in found.values()}
+    report.values["equal"] = len(different) == 1
+    report.finish(options.results)
+    if len(different) > 1:
+        raise SystemExit("the answers differ")
+
+
+if __name__ == "__main__":
+    main()

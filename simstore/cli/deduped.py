@@ -1,0 +1,71 @@
+"""``simstore import``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from simstore.cli.ingesting import ingest_observed, report, stop_on_signal
+from simstore.cli.options import common_options, log, open_store, store_place
+from simstore.cli.output import progress
+from simstore.errors import StoreNotFound, shown_place
+
+if TYPE_CHECKING:
+    from simstore.model import IngestSummary, KeptSummary
+    from simstore.services.arriving.ingest import Observer
+    from simstore.sources.deduped import DedupedOutput
+    from simstore.store import Store
+
+
+@click.command(
+    name="import",
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore --db found.db import found       what `simstore spark dedup` wrote to found/\n"
+        "  simstore --db found.db import found --no-clusters\n\n"
+        "Into a new store the clusters come without comparing anything again. Needs PyArrow, not "
+        "Spark. The same command again, after an interruption, goes on."
+    ),
+)
+@click.argument("folder", type=click.Path())
+@click.option("--no-clusters", is_flag=True, help="Only the documents.")
+@common_options
+def import_output(folder: str, no_clusters: bool) -> None:
+    """Load what `simstore spark dedup` found into a store: documents and clusters."""
+    from simstore.sources.deduped import DedupedOutput
+
+    output = DedupedOutput(folder)
+    kept: list[KeptSummary] = []
+    with _store(output) as store, stop_on_signal() as stopping:
+
+        def run(observer: Observer) -> IngestSummary:
+            with progress("clusters", at_once=False) as show:
+                summary, made = store.import_deduped(
+                    output, clusters=not no_clusters, observer=observer, on_progress=show
+                )
+            kept.extend([] if made is None else [made])
+            return summary
+
+        summary = ingest_observed(run, stopping)
+    for one in kept:
+        log.info("clusters: %s of %s texts", f"{one.cluster_count:,}", f"{one.text_count:,}")
+    report(summary, stopping)
+
+
+@contextmanager
+def _store(output: DedupedOutput) -> Iterator[Store]:
+    try:
+        with open_store() as store:
+            yield store
+            return
+    except StoreNotFound:
+        pass
+    from simstore.store import create_for_output
+
+    create_for_output(store_place(), output).close()
+    log.info("made %s: scheme %s", shown_place(store_place()), output.scheme.label)
+    with open_store() as store:
+        yield store

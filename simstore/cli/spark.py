@@ -1,0 +1,152 @@
+"""``simstore spark``: more documents than one machine holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.options import channel_names, channels_option, common_options, log
+from simstore.cli.reading import history_options, reading_options, take_read_options
+from simstore.cli.scheme_options import scheme_choice, scheme_options
+from simstore.cli.sizes import bands_of
+from simstore.errors import printable
+
+if TYPE_CHECKING:
+    from simstore.spark.job import DedupSummary
+
+
+@click.group()
+def spark() -> None:
+    """Near-duplicates of more documents than one machine holds, on Apache Spark."""
+
+
+@spark.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore spark dedup crawl-1/*.warc.gz --output found\n"
+        "  simstore spark dedup crawl-2/*.warc.gz --output found --add\n"
+        "  simstore spark dedup data/*.parquet --output hdfs://name/found \\\n"
+        "      --master spark://host:7077 --conf spark.executor.memory=8g\n"
+        "  simstore --db found.db import found\n\n"
+        "OUTPUT is a folder of Parquet: documents, texts, pairs with their evidence, clusters, "
+        "rejects. Fingerprints, pairs and clusters are those of a store of the same documents. On "
+        "one machine `simstore ingest` and `simstore clusters` are many times faster: "
+        "`docs/spark.md` says when to use which. Needs Java 17."
+    )
+)
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="OUTPUT",
+    help="The folder to write, new or with --add.",
+)
+@click.option(
+    "--add",
+    is_flag=True,
+    help="Add to what OUTPUT holds: only pairs with a new text are looked for.",
+)
+@click.option(
+    "--min-resemblance",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.5,
+    show_default=True,
+    metavar="SHARE",
+    help="Least resemblance of a member to its canonical document.",
+)
+@click.option(
+    "--policy",
+    default="first",
+    show_default=True,
+    metavar="POLICY",
+    help="Which document is canonical: first, longest, or prefer:REGEX.",
+)
+@click.option(
+    "-k",
+    "--radius",
+    type=click.IntRange(min=0),
+    metavar="BITS",
+    help="Radius within which fingerprints are compared.  [default: min(3, M)]",
+)
+@channels_option("both")
+@click.option("--bands", metavar="BxR", help="Bands of sketches.  [default: 42x3]")
+@click.option("--master", metavar="URL", help="Where Spark runs.  [default: local[*]]")
+@click.option(
+    "--conf",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of Spark; may be repeated.",
+)
+@reading_options
+@history_options
+@scheme_options
+@common_options
+def dedup(
+    inputs: tuple[str, ...],
+    output: str,
+    add: bool,
+    min_resemblance: float,
+    policy: str,
+    radius: int | None,
+    channels: str,
+    bands: str | None,
+    master: str | None,
+    settings: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Find the near-duplicates among the documents of files, folders and patterns."""
+    read = take_read_options(given)
+    conf = dict(map(_setting, settings))
+    chosen = scheme_choice(**given)
+
+    from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
+    from simstore.services.upkeep.choose import make_scheme
+    from simstore.spark import DedupOptions, make_session
+    from simstore.spark import dedup as find
+
+    layout = bands_of(bands)
+    names = channel_names(channels)
+    options = DedupOptions(
+        None if chosen is None else make_scheme(chosen),
+        "simhash" in names,
+        "minhash" in names,
+        radius,
+        DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
+        min_resemblance,
+        policy,
+        read,
+    )
+    # Before Java is started: is it a rule?
+    options.checked()
+    with make_session(master, conf) as session:
+        found = find(
+            session, inputs, output, options, add=add, on_stage=lambda stage: log.info("%s", stage)
+        )
+    _report(found, output)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise click.UsageError(f"--conf {text!r}: write it as NAME=VALUE")
+    return name, value
+
+
+def _report(found: DedupSummary, output: str) -> None:
+    passed_over = f", {found.passed_over_count:,} passed over" if found.passed_over_count else ""
+    click.echo(
+        f"{found.read_count:,} read, {found.rejected_count:,} rejected{passed_over}; "
+        f"{found.candidate_count:,} pairs compared"
+    )
+    click.echo(
+        f"{found.document_count:,} documents of {found.text_count:,} texts: "
+        f"{found.cluster_count:,} clusters of 2 or more, {found.dropped_count:,} documents "
+        "beside their canonical one"
+    )
+    log.info("%s: written", printable(output))
+    if found.rejected_count:
+        log.warning("the table rejects tells what was rejected, and why")
+        raise SystemExit(5)

@@ -1,0 +1,93 @@
+"""Folders of a run's output, on whatever file system Spark writes to."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MANIFEST = "manifest.json"
+
+
+class Folder:
+    """A folder of a file system that Hadoop knows; a plain path is one of this machine.
+
+    Args:
+        spark: A session.
+        path: The folder.
+    """
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark: Any = spark
+        jvm: Any = self._spark.sparkContext._jvm
+        configuration = self._spark.sparkContext._jsc.hadoopConfiguration()
+        given = jvm.org.apache.hadoop.fs.Path(path)
+        self._system = given.getFileSystem(configuration)
+        self._folder = self._system.makeQualified(given)
+        self._jvm = jvm
+        self._configuration = configuration
+
+    def __str__(self) -> str:
+        return str(self._folder.toString())
+
+    def of(self, *names: str) -> str:
+        """Return the place of something in it."""
+        return "/".join((str(self), *names))
+
+    def names(self) -> list[str]:
+        """Return the names of what is in it; none where there is no such folder."""
+        if not self._system.exists(self._folder):
+            return []
+        return sorted(one.getPath().getName() for one in self._system.listStatus(self._folder))
+
+    def remove(self, *names: str) -> None:
+        """Remove something in it, with all that is below."""
+        self._system.delete(self._jvm.org.apache.hadoop.fs.Path(self.of(*names)), True)
+
+    def read_manifest(self) -> dict[str, Any] | None:
+        """Return the manifest; None where there is none.
+
+        Raises:
+            ValueError: It is damaged.
+        """
+        place = self._jvm.org.apache.hadoop.fs.Path(self.of(MANIFEST))
+        if not self._system.exists(place):
+            return None
+        stream = self._system.open(place)
+        try:
+            data = bytes(stream.readAllBytes())
+        finally:
+            stream.close()
+        manifest: dict[str, Any] = json.loads(data)
+        return manifest
+
+    def write_manifest(self, manifest: dict[str, Any]) -> None:
+        """Put a manifest in the place of the one that is there, in one step where that goes."""
+        paths = self._jvm.org.apache.hadoop.fs
+        new = paths.Path(self.of(f".{MANIFEST}.new"))
+        stream = self._system.create(new, True)
+        try:
+            stream.write(bytearray(json.dumps(manifest, indent=2).encode()))
+        finally:
+            stream.close()
+        rename = getattr(paths, "Options$Rename")
+        options = self._spark.sparkContext._gateway.new_array(rename, 1)
+        options[0] = rename.OVERWRITE
+        context = paths.FileContext.getFileContext(new.toUri(), self._configuration)
+        context.rename(new, paths.Path(self.of(MANIFEST)), options)
+
+    def write(self, frame: DataFrame, *names: str) -> DataFrame:
+        """Write a table as Parquet, and return what is read of it."""
+        frame.write.mode("overwrite").parquet(self.of(*names))
+        return self.read(frame.schema, [names])
+
+    def read(self, schema: Any, folders: list[tuple[str, ...]]) -> DataFrame:
+        """Return the rows of tables that were written; none where there are none."""
+        if not folders:
+            empty: DataFrame = self._spark.createDataFrame([], schema)
+            return empty
+        places = [self.of(*names) for names in folders]
+        found: DataFrame = self._spark.read.schema(schema).parquet(*places)
+        return found

@@ -1,0 +1,93 @@
+"""What is asked of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.channels import Channels, Sketching
+from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
+from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.web import WebScheme
+from simstore.search.canonical_order import CanonicalOrder
+from simstore.search.plan import check_radius, default_radius
+from simstore.sources.reader import ReadOptions
+
+# Rows of a crowded value that are compared with each other in one task; docs/scale.md.
+CELL_ROWS = 4_000
+# Edges that one process puts together faster than a cluster does.
+FEW_EDGES = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class DedupOptions:
+    """How to find near-duplicates.
+
+    The first six settings are part of the answer, and those of a later run must be the same. No
+    other one changes it.
+
+    Attributes:
+        scheme: One whose fingerprints depend on the text alone; None: ``web``.
+        simhash: Look for fingerprints within the radius.
+        minhash: Look for sketches that agree in a band.
+        radius: Bits, inclusive; None: min(3, M).
+        layout: Bands of the sketches.
+        min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive.
+        policy: ``first``, ``longest`` or ``prefer:REGEX``: which document is canonical.
+        read: How inputs are read.
+        cell_rows: Rows of a crowded key that one part of its pairs has at most.
+        few_edges: Up to so many edges, components are put together on the driver.
+    """
+
+    scheme: Scheme | None = None
+    simhash: bool = True
+    minhash: bool = True
+    radius: int | None = None
+    layout: BandLayout = DEFAULT_LAYOUT
+    min_resemblance: float = 0.5
+    policy: str = "first"
+    read: ReadOptions = field(default_factory=ReadOptions)
+    cell_rows: int = CELL_ROWS
+    few_edges: int = FEW_EDGES
+
+    def checked(self) -> Checked:
+        """Return the rule that the options say.
+
+        Raises:
+            InvalidParameter: One is out of its range, or the scheme needs a corpus.
+        """
+        scheme = WebScheme() if self.scheme is None else self.scheme
+        if scheme.depends_on_corpus:
+            raise InvalidParameter(
+                f"the fingerprints of {scheme.label} depend on all documents with "
+                f"{'ranks' if scheme.corpus == 'ranks' else 'idf weights'}, which one pass cannot "
+                "know; choose the scheme web without idf"
+            )
+        if scheme.reads_metadata:
+            raise InvalidParameter("fields of metadata take no part here: leave out --field")
+        if not 0 < self.min_resemblance <= 1:
+            raise InvalidParameter(
+                f"min resemblance {self.min_resemblance}: it must be above 0 and at most 1"
+            )
+        if not (self.simhash or self.minhash):
+            raise InvalidParameter("no channel: choose simhash, minhash or both")
+        if self.cell_rows < 2:
+            raise InvalidParameter(f"cell rows {self.cell_rows}: at least 2")
+        radius = default_radius(scheme.bits) if self.radius is None else self.radius
+        check_radius(radius, scheme.bits)
+        order = CanonicalOrder.parse(self.policy)
+        channels = Channels(
+            self.simhash, self.minhash, Sketching(scheme.normalization), self.layout
+        )
+        return Checked(scheme, channels, radius, self.min_resemblance, order)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the answer of a run depends on, besides its documents."""
+
+    scheme: Scheme
+    channels: Channels
+    radius: int
+    min_resemblance: float
+    order: CanonicalOrder

@@ -1,0 +1,136 @@
+"""A session of Spark: one's own, where nobody gives one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from simstore.errors import InvalidParameter, JobFailed, MissingExtra
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_RAISED = re.compile(r"^(simstore\.errors\.\w+\.\w+|\w*Error): (.*)$")
+_SHOWN_CHARACTERS = 500
+# What PySpark says of a version of pandas; none of our data go through it.
+_PANDAS = "PySpark does not yet fully support pandas"
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # Texts are long: what goes to Python at a time is bounded by both.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.compression.codec": "zstd",
+}
+
+
+def check_java() -> None:
+    """Raise MissingExtra or InvalidParameter where PySpark or Java is not there."""
+    try:
+        import pandas  # noqa: F401
+        import pyarrow  # noqa: F401
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("Spark", "spark") from error
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if java is None or not os.access(java, os.X_OK):
+        where = f"JAVA_HOME is {home}, where there is no bin/java" if home else "there is no java"
+        raise InvalidParameter(
+            f"Spark needs Java 17 or newer, and {where}: install it "
+            "(apt-get install openjdk-17-jre-headless), or point JAVA_HOME at it"
+        )
+
+
+@contextmanager
+def make_session(
+    master: str | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """Yield a session, and stop it at the end unless it was there before.
+
+    Args:
+        master: As of Spark: ``local[2]``, ``spark://HOST:7077``, ``yarn``; None: that of the
+            session that is there, of ``spark-submit``, or ``local[*]``.
+        settings: Settings of Spark.
+
+    Raises:
+        MissingExtra: PySpark is not installed.
+        InvalidParameter: There is no Java, or Spark refuses the settings.
+    """
+    check_java()
+    with quiet():
+        from pyspark.errors import PySparkRuntimeError
+        from pyspark.sql import SparkSession
+
+        there = SparkSession.getActiveSession()
+        if there is not None and master is None and not settings:
+            yield there
+            return
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder: Any = SparkSession.builder.appName("simstore")
+        if master is not None:
+            builder = builder.master(master)
+        elif "SPARK_ENV_LOADED" not in os.environ:
+            builder = builder.master("local[*]")
+        if master is None or master.startswith("local"):
+            # All on this machine: no name of it has to be known to a network.
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            for name in ("spark.driver.host", "spark.driver.bindAddress"):
+                builder = builder.config(name, "127.0.0.1")
+            # As many as there are cores to do them, not the 200 of a cluster.
+            tasks = str(2 * (os.cpu_count() or 1))
+            builder = builder.config("spark.sql.shuffle.partitions", tasks)
+        for name, value in (_SETTINGS | dict(settings or {})).items():
+            builder = builder.config(name, value)
+        try:
+            session = builder.getOrCreate()
+        except (PySparkRuntimeError, OSError) as error:
+            raise InvalidParameter(
+                f"Spark does not start ({' '.join(str(error).split())[:200]}); "
+                "is Java 17 or newer installed, and are the settings right?"
+            ) from error
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out what PySpark says of pandas."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _PANDAS, FutureWarning)
+        yield
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Turn what Spark raises into one line.
+
+    Raises:
+        JobFailed: A stage failed: an executor's own error, if there was one, names the reason.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        with quiet():
+            yield
+    except (PySparkException, Py4JError) as error:
+        raise JobFailed(_reason(str(error))) from error
+
+
+def _reason(text: str) -> str:
+    """Return the line of a traceback that says why; the first line, where there is none."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    raised = [line for line in lines if _RAISED.match(line)]
+    chosen = raised[-1] if raised else lines[0] if lines else "no reason was given"
+    return _RAISED.sub(r"\2", chosen)[:_SHOWN_CHARACTERS]

@@ -1,0 +1,125 @@
+"""Verified edges: candidates whose texts are alike enough."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simstore.search.all_pairs import resemblances
+from simstore.search.edge_rule import size_ratios
+from simstore.search.hamming import distances
+from simstore.spark.groups import column
+from simstore.spark.reading import arrow_schema
+from simstore.spark.recipe import Recipe
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+# Pairs of texts: number of the one and of the other, larger.
+EDGE_COLUMNS = (
+    "first bigint, second bigint, resemblance double, distance int, by_fingerprint boolean, "
+    "by_sketch boolean"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Compares the texts of pairs.
+
+    Attributes:
+        recipe: The rule.
+    """
+
+    recipe: Recipe
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the pairs that have an edge."""
+        for batch in batches:
+            if batch.num_rows:
+                yield self._verified(batch)
+
+    def _verified(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        rule = self.recipe.rule()
+        _, channels = self.recipe.open()
+        first, second = column(batch, "first"), column(batch, "second")
+        numbers: dict[int, int] = {}
+        texts: list[str] = []
+        for side, ids in (("a", first), ("b", second)):
+            plain = batch.column(batch.schema.names.index(f"{side}_text")).to_pylist()
+            coded = batch.column(batch.schema.names.index(f"{side}_text_base64")).to_pylist()
+            for number, text, data in zip(ids.tolist(), plain, coded, strict=True):
+                if number not in numbers:
+                    numbers[number] = len(texts)
+                    texts.append(text if data is None else _decoded(data))
+        one, other = (
+            np.array([numbers[number] for number in ids.tolist()], np.int64)
+            for ids in (first, second)
+        )
+        sets = channels.sketching.sets(texts)
+        share = resemblances(sets, one, other)
+        sizes = sets.sizes()
+        fewest = np.minimum(column(batch, "a_features"), column(batch, "b_features"))
+        kept = rule.holds(share, size_ratios(sizes[one], sizes[other]), fewest)
+        away = None
+        if channels.simhash:
+            words = ("w0", "w1")[: (self.recipe.scheme.bits + 63) // 64]
+            left, right = (
+                np.stack([column(batch, f"{side}_{word}") for word in words], axis=1)
+                for side in "ab"
+            )
+            away = distances(left.view(np.uint64), right.view(np.uint64))[kept].astype(np.int32)
+        return pa.RecordBatch.from_pydict(
+            {
+                "first": first[kept],
+                "second": second[kept],
+                "resemblance": share[kept],
+                "distance": pa.nulls(int(kept.sum()), pa.int32()) if away is None else away,
+                "by_fingerprint": column(batch, "by_fingerprint")[kept],
+                "by_sketch": column(batch, "by_sketch")[kept],
+            },
+            schema=arrow_schema(EDGE_COLUMNS),
+        )
+
+
+def _decoded(data: str) -> str:
+    return base64.b64decode(data).decode("utf-8", "surrogateescape")
+
+
+def verified(pairs: DataFrame, texts: DataFrame, documents: DataFrame, recipe: Recipe) -> DataFrame:
+    """Return the edges among pairs of texts.
+
+    Args:
+        pairs: Distinct, with ``first``, ``second``, ``by_fingerprint``, ``by_sketch``.
+        texts: All texts, with ``text_id``, ``holder``, ``feature_count``, ``w0``, ``w1``.
+        documents: All documents, with ``place``, ``text``, ``text_base64``.
+        recipe: The rule.
+    """
+    from pyspark.sql import functions as f
+
+    asked = pairs.select(f.explode(f.array("first", "second")).alias("text_id")).distinct()
+    contents = (
+        texts.select("text_id", "holder", "feature_count", "w0", "w1")
+        .join(asked, "text_id", "left_semi")
+        .join(documents.select(f.col("place").alias("holder"), "text", "text_base64"), "holder")
+        .drop("holder")
+    )
+
+    def side(name: str, number: str) -> DataFrame:
+        return contents.select(
+            f.col("text_id").alias(number),
+            f.col("text").alias(f"{name}_text"),
+            f.col("text_base64").alias(f"{name}_text_base64"),
+            f.col("feature_count").alias(f"{name}_features"),
+            f.col("w0").alias(f"{name}_w0"),
+            f.col("w1").alias(f"{name}_w1"),
+        )
+
+    joined = pairs.join(side("a", "first"), "first").join(side("b", "second"), "second")
+    return joined.mapInArrow(Verify(recipe), EDGE_COLUMNS)

@@ -1,0 +1,293 @@
+"""Spark answers as the store does: fingerprints, pairs and clusters, whatever way they came."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark)")
+
+import pyarrow as pa
+from pyspark.sql import functions as f
+
+from simstore import Store
+from simstore.errors import Conflict, InvalidParameter, JobFailed, NotFound
+from simstore.fingerprint.web import WebScheme
+from simstore.services.clusters.cluster import ClusterOptions
+from simstore.sources.fields import HistoryFields
+from simstore.sources.reader import ReadOptions
+from simstore.spark import DedupOptions, dedup, dedup_frame, read_output
+
+from . import corpus
+from .executors import kill_one
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+READ = ReadOptions(history_fields=HistoryFields(seen="seen"))
+# Small, so that crowded keys are cut and rounds are done by the cluster.
+OPTIONS = DedupOptions(read=READ, cell_rows=16, few_edges=20)
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return corpus.write(tmp_path_factory.mktemp("in"), corpus.documents(1_500, 7), 5)
+
+
+@pytest.fixture(scope="module")
+def store(names: list[str], tmp_path_factory: pytest.TempPathFactory) -> Store:
+    made = Store.create(tmp_path_factory.mktemp("store") / "s.db")
+    made.ingest(names, read=READ)
+    made.keep_clusters()
+    return made
+
+
+@pytest.fixture(scope="module")
+def whole(spark: SparkSession, names: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole") / "out"
+    dedup(spark, names, str(folder), OPTIONS)
+    return folder
+
+
+def stars(spark: SparkSession, folder: Path) -> list[corpus.Star]:
+    rows = read_output(spark, str(folder)).table("clusters").toArrow().to_pylist()
+    return corpus.stars_of_rows(rows)
+
+
+def test_documents_and_fingerprints_are_those_of_the_store(
+    spark: SparkSession, whole: Path, store: Store
+) -> None:
+    rows = read_output(spark, str(whole)).documents().orderBy("place").toArrow().to_pylist()
+    stored = list(store.documents())
+    assert [row["key"] for row in rows] == [one.key for one in stored]
+    assert [row["fingerprint"] for row in rows] == [one.fingerprint for one in stored]
+    assert [row["digest"] for row in rows] == [one.digest for one in stored]
+
+
+def test_clusters_are_those_of_the_store(spark: SparkSession, whole: Path, store: Store) -> None:
+    found = stars(spark, whole)
+    assert len(found) > 100
+    assert found == corpus.stars_of_store(store)
+
+
+def test_every_edge_of_the_exact_join_that_the_channels_find_is_there_with_its_evidence(
+    spark: SparkSession, whole: Path, store: Store
+) -> None:
+    """At a resemblance of 0.8 the channels miss practically nothing, so the join is the oracle."""
+    rows = read_output(spark, str(whole)).edges().toArrow().to_pylist()
+    close = {
+        frozenset((row["first_key"], row["second_key"])): row
+        for row in rows
+        if row["resemblance"] >= 0.8
+    }
+    exact = store.clusters(ClusterOptions(min_resemblance=0.8, exact_join=True))
+    text_of = {one.key: one.digest for one in store.documents()}
+    pairs = {frozenset((text_of[a], text_of[b])) for a, b in map(tuple, close)}
+    for cluster in exact.clusters:
+        for member in cluster.members:
+            if text_of[member.key] != text_of[cluster.key]:
+                assert frozenset((text_of[member.key], text_of[cluster.key])) in pairs
+    assert all(row["by_fingerprint"] or row["by_sketch"] for row in rows)
+    assert any(not row["by_fingerprint"] for row in rows)
+    assert all(row["distance"] <= 3 for row in rows if row["by_fingerprint"])
+    assert any(row["distance"] == 3 for row in rows)
+
+
+def test_increments_give_what_one_run_gives(
+    spark: SparkSession, names: list[str], whole: Path, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "out")
+    first = dedup(spark, names[:3], out, OPTIONS)
+    second = dedup(spark, names[3:], out, OPTIONS, add=True)
+    assert stars(spark, tmp_path / "out") == stars(spark, whole)
+    # Only pairs with a new text were looked at.
+    manifest = read_output(spark, str(whole)).manifest
+    every = manifest["runs"][0]
+    assert second.edge_count == every["edge_count"]
+    assert second.document_count == every["document_count"]
+    assert second.text_count == every["text_count"]
+    assert first.candidate_count > 0
+    assert second.candidate_count < every["candidate_count"]
+    with pytest.raises(Conflict, match="--add"):
+        dedup(spark, names[:1], out, OPTIONS)
+    with pytest.raises(InvalidParameter, match="min resemblance"):
+        dedup(spark, names[:1], out, DedupOptions(min_resemblance=0.7, read=READ), add=True)
+
+
+def test_a_frame_gives_what_its_file_gives(
+    spark: SparkSession, names: list[str], whole: Path, tmp_path: Path
+) -> None:
+    records = corpus.documents(1_500, 7)
+    columns = {name: [one.get(name) for one in records] for name in ("key", "text", "seen")}
+    # In several partitions, one after the other, and in two runs.
+    table = pa.table(columns)
+    for number, part in enumerate((table.slice(0, 700), table.slice(700))):
+        rows = [part.slice(n * len(part) // 3, (n + 1) * len(part) // 3 - n * len(part) // 3)
+                for n in range(3)]  # fmt: skip
+        frame = spark.createDataFrame(rows[0]).coalesce(1)
+        for one in rows[1:]:
+            frame = frame.union(spark.createDataFrame(one).coalesce(1))
+        assert frame.rdd.getNumPartitions() == 3
+        dedup_frame(frame, str(tmp_path / "out"), OPTIONS, add=number > 0)
+    assert stars(spark, tmp_path / "out") == stars(spark, whole)
+
+
+def test_policy_and_threshold_are_those_of_the_store(
+    spark: SparkSession, names: list[str], store: Store, tmp_path: Path
+) -> None:
+    policy = "prefer:[05]$"
+    options = DedupOptions(read=READ, min_resemblance=0.8, policy=policy)
+    dedup(spark, names, str(tmp_path / "out"), options)
+    with Store.create(tmp_path / "other.db") as other:
+        other.ingest(names, read=READ)
+        other.keep_clusters(min_resemblance=0.8, policy=policy)
+        assert stars(spark, tmp_path / "out") == corpus.stars_of_store(other)
+
+
+def test_an_executor_that_is_killed_changes_nothing(
+    spark: SparkSession, names: list[str], whole: Path, tmp_path: Path
+) -> None:
+    killed: list[int] = []
+
+    def on_stage(stage: str) -> None:
+        if stage == "looking for candidates":
+            threading.Thread(target=lambda: killed.append(kill_one(spark))).start()
+            time.sleep(0)
+
+    dedup(spark, names, str(tmp_path / "out"), OPTIONS, on_stage=on_stage)
+    assert killed
+    assert killed[0]
+    assert stars(spark, tmp_path / "out") == stars(spark, whole)
+
+
+def test_wrong_use_is_told_before_anything_is_written(
+    spark: SparkSession, names: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(NotFound, match="leave out --add"):
+        dedup(spark, names, str(out), OPTIONS, add=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("x")
+    with pytest.raises(Conflict, match=r"notes\.txt"):
+        dedup(spark, names, str(tmp_path / "mine"), OPTIONS)
+    with pytest.raises(InvalidParameter, match="depend on all documents"):
+        dedup(spark, names, str(out), DedupOptions(scheme=WebScheme(weights="idf")))
+    with pytest.raises(InvalidParameter, match="standard input"):
+        dedup(spark, ["-"], str(out), OPTIONS)
+    assert not out.exists()
+
+
+def test_a_source_that_goes_away_is_told_in_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    [name] = corpus.write(tmp_path, corpus.documents(3, 1), 1)
+
+    def on_stage(_: str) -> None:
+        Path(name).unlink(missing_ok=True)
+
+    with pytest.raises(JobFailed, match=r"part-0\.jsonl") as failed:
+        dedup(spark, [name], str(tmp_path / "out"), OPTIONS, on_stage=on_stage)
+    assert "\n" not in str(failed.value)
+
+
+def test_records_that_cannot_be_used_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    path.write_text('{"key": "a", "text": "one two three"}\nno json\n{"key": "b"}\n')
+    summary = dedup(spark, [str(path)], str(tmp_path / "out"), DedupOptions())
+    assert (summary.read_count, summary.rejected_count) == (1, 2)
+    rows: Any = read_output(spark, str(tmp_path / "out")).table("rejects")
+    told = {row["position"]: row["rejected"] for row in rows.toArrow().to_pylist()}
+    assert "not JSON" in told[1]
+    assert "no text" in told[2]
+
+
+def test_output_becomes_a_store_that_compares_nothing_again(
+    whole: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from simstore.services.clusters import verified_edges
+    from simstore.sources.deduped import DedupedOutput
+    from simstore.store import create_for_output
+
+    output = DedupedOutput(str(whole))
+    with create_for_output(tmp_path / "made.db", output) as made:
+        monkeypatch.setattr(
+            verified_edges.EdgeFinder, "by_channels", lambda *_: pytest.fail("compared again")
+        )
+        summary, kept = made.import_deduped(output)
+        assert summary.added == len(list(store.documents()))
+        assert kept is not None
+        assert corpus.stars_of_store(made) == corpus.stars_of_store(store)
+        assert [one.key for one in made.documents()] == [one.key for one in store.documents()]
+        assert not list(made.fsck())
+        again, _ = made.import_deduped(output, clusters=False)
+        assert (again.added, again.updated) == (0, 0)
+
+
+def test_copies_of_one_page_are_compared_once(spark: SparkSession, tmp_path: Path) -> None:
+    """10,000 copies of a template and of an empty page are two texts, and no pair."""
+    page = "Page not found. The page that you asked for is not here, or has not been for long."
+    records = [{"key": f"copy {n}", "text": page} for n in range(10_000)]
+    records += [{"key": f"empty {n}", "text": ""} for n in range(10_000)]
+    records.append({"key": "other", "text": f"{page} Look for it elsewhere."})
+    names = corpus.write(tmp_path, records, 2)
+    summary = dedup(spark, names, str(tmp_path / "out"), DedupOptions())
+    assert (summary.document_count, summary.text_count) == (20_001, 3)
+    assert summary.candidate_count == 1
+    assert summary.dropped_count == 10_000 + 9_999
+    assert summary.cluster_count == 2
+
+
+def test_pairs_are_those_that_the_channels_of_the_store_find(whole: Path, store: Store) -> None:
+    from simstore.model import LeastShares
+    from simstore.services.clusters.contents import read_contents
+    from simstore.services.clusters.verified_edges import EdgeFinder
+    from simstore.sources.deduped import DedupedOutput
+
+    opened = store._opened
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        held = read_contents(opened, connection, state)
+        edges = EdgeFinder(opened, connection, state, held, LeastShares(0.5)).by_channels(3)
+    found = DedupedOutput(str(whole)).edges()
+
+    def pairs(
+        digests: Any, one: Any, other: Any, shares: Any
+    ) -> set[tuple[frozenset[bytes], float]]:
+        names = [digest.tobytes() for digest in digests]
+        return {
+            (frozenset((names[a], names[b])), share)
+            for a, b, share in zip(one.tolist(), other.tolist(), shares.tolist(), strict=True)
+        }
+
+    expected = pairs(held.digests, edges.first, edges.second, edges.resemblance)
+    assert len(expected) > 100
+    assert pairs(*found) == expected
+
+
+def test_a_crowded_key_is_spread_over_tasks(spark: SparkSession) -> None:
+    """10,000 pages of one template: equal in one band, and in a segment."""
+    from simstore.spark.groups import spread
+
+    rows = spark.range(10_000).select(
+        f.when(f.col("id") < 9_000, 1).otherwise(f.col("id")).alias("value"),
+        f.col("id").alias("text_id"),
+        f.lit(True).alias("fresh"),
+    )
+    dealt = spread(rows, ("value",), ("text_id",), 500, 10_000)
+    # Of each task: its rows, and the pairs that it compares.
+    cells = dealt.groupBy(f.spark_partition_id().alias("task"), "value", "cell").agg(
+        f.count(f.lit(1)).alias("rows")
+    )
+    held = cells.toArrow().to_pylist()
+    largest = max(one["rows"] for one in held)
+    # Two parts of about 500, and what chance adds.
+    assert largest <= 1_300
+    pairs: dict[int, int] = {}
+    for one in held:
+        pairs[one["task"]] = pairs.get(one["task"], 0) + one["rows"] ** 2
+    assert len(pairs) > 1
+    assert max(pairs.values()) < 0.7 * sum(pairs.values())

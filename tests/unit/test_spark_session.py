@@ -1,0 +1,67 @@
+"""What is told where Spark cannot run, before a JVM is started."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from simstore.errors import InvalidParameter, JobFailed, MissingExtra
+from simstore.spark.options import DedupOptions
+from simstore.spark.recipe import Recipe
+from simstore.spark.session import _reason, check_java
+
+
+def test_missing_pyspark_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(MissingExtra, match=r"simstore\[spark\]"):
+        check_java()
+
+
+def test_missing_java_names_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark)")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InvalidParameter, match="openjdk-17-jre-headless") as told:
+        check_java()
+    assert "\n" not in str(told.value)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(InvalidParameter, match="JAVA_HOME is"):
+        check_java()
+
+
+def test_reason_of_a_failed_job_is_the_error_of_the_executor() -> None:
+    text = (
+        "Job aborted due to stage failure: ...\n  Traceback (most recent call last):\n"
+        '  File "worker.py", line 1\n'
+        "simstore.errors.storage.SchemeMismatch: web/1: known text 3 differs\n"
+        "    at org.apache.spark.api.python.BasePythonRunner\n"
+    )
+    assert _reason(text) == "web/1: known text 3 differs"
+    assert _reason("first\nsecond") == "first"
+    assert _reason("") == "no reason was given"
+    assert "begins anew" in str(JobFailed("why"))
+
+
+def test_rules_survive_json_and_say_what_differs() -> None:
+    one, other = Recipe.of(DedupOptions().checked()), Recipe.of(DedupOptions(radius=2).checked())
+    assert one.as_json() == Recipe.of(DedupOptions().checked()).as_json()
+    different = [name for name, value in one.as_json().items() if other.as_json()[name] != value]
+    assert different == ["radius"]
+    assert one.open()[0].record() == one.scheme
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        DedupOptions(min_resemblance=0),
+        DedupOptions(radius=65),
+        DedupOptions(policy="best"),
+        DedupOptions(simhash=False, minhash=False),
+        DedupOptions(cell_rows=1),
+    ],
+)
+def test_a_wrong_option_is_refused(options: DedupOptions) -> None:
+    with pytest.raises(InvalidParameter):
+        options.checked()
