@@ -29,9 +29,10 @@ SAMPLE = [("asked", PAGES[0][1]), ("bread", PAGES[2][1]), ("far", "Nothing of th
 COMMANDS = [
     "ingest", "query", "check", "passages", "report", "init", "compare", "clusters", "evaluate",
     "fingerprints", "list",
-    "show", "remove", "duplicates", "orphans", "expire", "seen", "export", "stats", "vocabulary",
+    "show", "remove", "duplicates", "orphans", "expire", "seen", "export", "import", "spark",
+    "stats", "vocabulary",
     "reindex",
-    "runs", "rejects", "backup", "pack",
+    "runs", "rejects", "token", "serve", "backup", "copy", "pack",
     "unpack", "compact", "upgrade", "fsck", "completion",
 ]  # fmt: skip
 

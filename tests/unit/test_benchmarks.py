@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from served import serve
 
+from simstore import Store
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
 
@@ -243,3 +246,60 @@ def test_articles_are_the_same_from_any_number_on(part: Any, language: str) -> N
     paper, keys = corpus.paper_of(language, library)
     assert len(keys) == 10
     assert 9_900 < len(paper) < 10_100
+
+
+def test_the_service_set_has_edits_of_what_is_stored(part: Any, tmp_path: Path) -> None:
+    data = part("service_set")
+    sizes = data.Sizes(200, 3, 10)
+    made = data.made(tmp_path / "set", sizes)
+    before = {file.name: file.read_bytes() for file in made.folder.iterdir()}
+    assert {"store.db", "batches", "kept", "queries", "originals"} <= set(before)
+    with Store.open(made.store, read_only=True) as store:
+        stored = {one.key: one.text for one in store.documents(with_text=True)}
+    assert len(stored) == 200
+    for body in data.bodies_of(made.batches):
+        batch = json.loads(body)["documents"]
+        assert len(batch) == data.TOGETHER
+        edits = [one for one in batch if one["key"].startswith("near-")]
+        assert len(edits) == data.TOGETHER // 10
+        for one in edits:
+            assert any(changed_words(one["text"], text) <= 3 for text in stored.values())
+    originals = made.originals.read_text().splitlines()
+    bodies = list(data.bodies_of(made.queries))
+    assert [bool(key) for key in originals] == [False, True] * 5
+    for key, body in zip(originals, bodies, strict=True):
+        if key:
+            assert changed_words(json.loads(body)["text"], stored[key]) <= 3
+    # It is kept, unless another one is wanted.
+    data.made(tmp_path / "set", sizes)
+    assert {file.name: file.read_bytes() for file in made.folder.iterdir()} == before
+    data.made(tmp_path / "set", data.Sizes(200, 2, 10))
+    assert len(list(data.bodies_of(made.batches))) == 2
+
+
+def changed_words(one: str, other: str) -> int:
+    return sum(a != b for a, b in zip(one.split(" "), other.split(" "), strict=True))
+
+
+@pytest.mark.sqlite
+def test_the_sender_counts_what_the_server_did(part: Any, tmp_path: Path) -> None:
+    load = part("service_load")
+    made = part("service_set").made(tmp_path / "set", part("service_set").Sizes(200, 4, 10))
+    with serve(made.store) as served:
+        asked = load.Asked(served.url, 600.0, str(made.batches), skip=1, writers=2)
+        found = asyncio.run(load.Load(asked).run())
+        assert (found.batches, len(found.batch_ms), sum(found.outcomes.values())) == (3, 3, 150)
+        assert found.near_flagged == found.near == 15
+        asked = load.Asked(
+            served.url, 0.2, queries=str(made.queries), originals=str(made.originals), readers=2
+        )
+        found = asyncio.run(load.Load(asked).run())
+        assert found.known_found == found.known > 0
+        # An edit that is not in the store is not said to be found.
+        (tmp_path / "others").write_text("none\n" * 10)
+        asked = load.Asked(
+            served.url, 0.2, queries=str(made.queries), originals=str(tmp_path / "others")
+        )
+        assert asyncio.run(load.Load(asked).run()).known_found == 0
+    with Store.open(made.store) as store:
+        assert len(store) == 350

@@ -51,6 +51,16 @@ def test_heavy_packages_are_not_loaded(name: str) -> None:
     assert done.stderr == ""
 
 
+def test_a_client_loads_no_database() -> None:
+    done = run(
+        "import sys\n"
+        "from simstore.client import Client\n"
+        "Client('http://127.0.0.1:1').close()\n"
+        "print([n for n in ('sqlalchemy', 'alembic', 'numba') if n in sys.modules])"
+    )
+    assert done.stdout == "[]\n"
+
+
 def test_opening_a_store_loads_neither_alembic_nor_numba(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     done = run(

@@ -7,8 +7,10 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import hypothesis
 import pytest
 from checked_papers import articles, checked, chinese_paper, english_paper, long_paper, summed
+from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model import CheckedPaper
@@ -19,7 +21,7 @@ from simstore.reports.html_words import all_words, sentence_in
 
 pytest.importorskip("jinja2", reason="needs simstore[check]")
 
-from simstore.reports.check_html import html_report
+from simstore.reports.check_html import html_report, paragraphs_of
 from simstore.store import Store
 
 ENGLISH, CHINESE = all_words("en"), all_words("zh")
@@ -89,7 +91,7 @@ def test_every_word_of_the_interface_is_used() -> None:
 
     folder = resources.files("simstore.reports")
     places = ("check_html.py", "run_html.py", "html_page.py", "templates/report.html",
-              "templates/report.js")  # fmt: skip
+              "templates/report_body.html", "templates/report.js")  # fmt: skip
     used = "".join((folder / name).read_text(encoding="utf-8") for name in places)
     kinds = {"high", "moderate", "low", "none", "excluded", "quotation", "bibliography", "anchors",
              "simhash", "text"}  # fmt: skip
@@ -272,3 +274,24 @@ def test_without_jinja_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtra, match=r"pip install 'simstore\[check\]'"):
         report(english_paper())
+
+
+# A line that another one follows without a blank line between them.
+WITHIN = re.compile(r"^[^\n]*\S[^\n]*$(?=\n[^\S\n]*\S)", re.MULTILINE)
+
+
+@hypothesis.given(
+    st.lists(st.sampled_from(["", " ", "\t", "a" * 30, "b c " * 15, "d" * 101]), max_size=12)
+)
+def test_lines_are_joined_where_most_of_them_are_full(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    lengths = [len(line) for line in WITHIN.findall(text)]
+    full = sum(45 <= length <= 100 for length in lengths)
+    paragraphs, joined = paragraphs_of(text)
+    assert joined == (bool(lengths) and full >= 0.7 * len(lengths))
+    assert "".join("".join(paragraphs).split()) == "".join(text.split())
+
+
+def test_a_line_of_a_million_characters_is_one_paragraph() -> None:
+    # It took the square of its length.
+    assert paragraphs_of("many words " * 100_000) == (["many words " * 100_000], False)
