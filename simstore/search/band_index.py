@@ -87,13 +87,19 @@ class BandIndex:
             queries: Hashes of the first bands, or of all; shape (queries, at most bands).
         """
         found: list[list[NDArray[np.int64]]] = [[] for _ in queries]
+        # Neighbours are looked up one after the other: they are in the cache.
+        flat = queries.ravel()
+        order = np.argsort(flat)
+        asked = flat[order]
         for level in self._levels:
-            starts = np.searchsorted(level.hashes, queries.ravel(), "left")
-            ends = np.searchsorted(level.hashes, queries.ravel(), "right")
+            starts = np.searchsorted(level.hashes, asked)
+            # Most are not there: only of the others is looked where they end.
+            there = np.flatnonzero(level.hashes[np.minimum(starts, len(level.hashes) - 1)] == asked)
+            ends = np.searchsorted(level.hashes, asked[there], "right").tolist()
             rows: dict[int, list[NDArray[np.uint32]]] = {}
-            for place in np.flatnonzero(ends > starts).tolist():
-                here = level.rows[starts[place] : ends[place]]
-                rows.setdefault(place // queries.shape[1], []).append(here)
+            places, starts = order[there].tolist(), starts[there]
+            for place, start, end in zip(places, starts.tolist(), ends, strict=True):
+                rows.setdefault(place // queries.shape[1], []).append(level.rows[start:end])
             for query, parts in rows.items():
                 found[query].append(level.numbers[_distinct_rows(parts, len(level.numbers))])
         if len(self._buffered):

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from simstore.errors import (
     InvalidParameter,
@@ -21,14 +20,13 @@ from simstore.errors import (
     SimstoreError,
     Stopping,
     StorageError,
-    Unavailable,
 )
-from simstore.model import RemoveRequest, WriteReply, WriteRequest
-from simstore.services.arriving.write_groups import PreparedGroup, Reply
+from simstore.model import WriteReply, WriteRequest
+from simstore.server.waiting import QueueCounters, Ready, Request, Waiting, died
+from simstore.services.arriving.write_groups import Reply
 from simstore.services.arriving.writer import Writer
 from simstore.store import Store
 
-Request = WriteRequest | RemoveRequest
 # What a request weighs besides its documents.
 _REQUEST_BYTES = 256
 # Seconds after which a refused sender is told to try again, at least and at most.
@@ -41,43 +39,6 @@ _TIDY_SECONDS = 5.0
 _TIDY_SHARE = 10.0
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class QueueCounters:
-    """What a queue has done since it began.
-
-    Attributes:
-        groups: Transactions.
-        requests: Requests that were answered, failed ones too.
-        documents: Documents that were written, or left as they were.
-        failed: Requests that failed.
-        refused: Requests that found the queue full.
-        seconds: Time that commits took.
-    """
-
-    groups: int = 0
-    requests: int = 0
-    documents: int = 0
-    failed: int = 0
-    refused: int = 0
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    request: Request
-    future: Future[WriteReply]
-    documents: int
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A group that waits for the committing thread."""
-
-    members: list[_Waiting]
-    group: PreparedGroup
 
 
 class WriteQueue:
@@ -115,9 +76,9 @@ class WriteQueue:
         except InvalidParameter as error:
             self._refusal = error
         self._changed = threading.Condition()
-        self._waiting: deque[_Waiting] = deque()
-        self._ready: _Ready | None = None
-        self._pending: dict[int, _Waiting] = {}
+        self._waiting: deque[Waiting] = deque()
+        self._ready: Ready | None = None
+        self._pending: dict[int, Waiting] = {}
         self._documents = 0
         self._size = 0
         self._is_draining = False
@@ -166,7 +127,7 @@ class WriteQueue:
         if isinstance(checked, WriteRequest):
             documents = max(len(checked.documents), 1)
             size += sum(len(one.text) for one in checked.documents)
-        waiting = _Waiting(checked, Future(), documents, size)
+        waiting = Waiting(checked, Future(), documents, size)
         with self._changed:
             self._check_takes()
             is_full = (
@@ -215,7 +176,7 @@ class WriteQueue:
         if self._is_draining:
             raise Stopping
         if self._is_dead:
-            raise _died(self._failure or SystemExit())
+            raise died(self._failure or SystemExit())
 
     def _retry_after(self) -> float:
         done = self.counters
@@ -236,7 +197,7 @@ class WriteQueue:
                 self._waiting.clear()
                 self._ready = None
                 self._changed.notify_all()
-            self._settle(left, [_died(error)] * len(left))
+            self._settle(left, [died(error)] * len(left))
 
     def _prepare_on(self, writer: Writer) -> None:
         """Prepare what waits, as soon as what was prepared before is taken."""
@@ -255,9 +216,9 @@ class WriteQueue:
                 for one in members:
                     self._hand_over_alone(writer, one)
                 continue
-            self._hand_over(_Ready(members, group))
+            self._hand_over(Ready(members, group))
 
-    def _hand_over_alone(self, writer: Writer, one: _Waiting) -> None:
+    def _hand_over_alone(self, writer: Writer, one: Waiting) -> None:
         try:
             group = writer.prepare([one.request])
         except Exception as error:
@@ -265,9 +226,9 @@ class WriteQueue:
                 _log.exception("a request could not be prepared")
             self._settle([one], [error])
             return
-        self._hand_over(_Ready([one], group))
+        self._hand_over(Ready([one], group))
 
-    def _hand_over(self, ready: _Ready) -> None:
+    def _hand_over(self, ready: Ready) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._is_ending or self._ready is None)
             if not self._is_ending:
@@ -276,7 +237,7 @@ class WriteQueue:
                 return
         self._settle(ready.members, [Stopping() for _ in ready.members])
 
-    def _taken(self) -> list[_Waiting]:
+    def _taken(self) -> list[Waiting]:
         """Take requests that are committed together; the condition's lock is held."""
         members = [self._waiting.popleft()]
         documents = members[0].documents
@@ -330,7 +291,7 @@ class WriteQueue:
     def _is_ending(self) -> bool:
         return self._is_over or self._is_dead
 
-    def _settle(self, members: Sequence[_Waiting], replies: Sequence[Reply]) -> None:
+    def _settle(self, members: Sequence[Waiting], replies: Sequence[Reply]) -> None:
         """Tell the senders, and count their requests as done."""
         told = []
         with self._changed:
@@ -354,7 +315,3 @@ class WriteQueue:
                 one.future.set_exception(reply)
             else:
                 one.future.set_result(reply)
-
-
-def _died(error: BaseException) -> Unavailable:
-    return Unavailable(f"the writer has died of {error!r}; start the server anew")

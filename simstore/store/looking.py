@@ -161,7 +161,7 @@ class Looking(Opened):
         )
 
     def known_mark(self) -> str:
-        """Return what tells whether a filter is out of date: while it is the same, so is the filter.
+        """Return what a filter is out of date by: while it is the same, so is the filter.
 
         It may change where the filter does not.
         """

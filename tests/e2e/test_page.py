@@ -297,6 +297,9 @@ def test_overview_runs_and_rejects_tell_of_the_store(ask: httpx.Client) -> None:
     answer = drawn(ask)
     assert len(re.findall(r'<figure class="plotted"', answer.text)) == 6
     assert "Documents over time" in visible(answer)
+    # Not where the store lies on the server.
+    assert "s.db" in visible(answer)
+    assert "/s.db" not in answer.text
     runs = visible(ask.get("/runs"))
     assert "finished" in runs
     assert "crawl-2026-05.jsonl" in runs

@@ -14,8 +14,10 @@ import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,7 +118,7 @@ def matches(expected: str, real: str) -> bool:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder like a fresh checkout, and an environment in which ``simstore`` is a command."""
     folder = tmp_path / "checkout"
     for name in NEEDED:
@@ -135,7 +137,11 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.delenv("SIMSTORE_DB", raising=False)
     monkeypatch.chdir(folder)
-    return folder
+    yield folder
+    # A server that a block began and no other ended, since one in between has failed.
+    for file in folder.glob("*.pid"):
+        with contextlib.suppress(ProcessLookupError, ValueError):
+            os.kill(int(file.read_text()), signal.SIGKILL)
 
 
 def launchers(folder: Path) -> Path:

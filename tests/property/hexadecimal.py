@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from postgres_places import is_on_server
 
 from simstore.fingerprint import schemes
 from simstore.fingerprint.features import FeatureCounts, count_features
@@ -87,11 +88,20 @@ def _empty_file() -> bytes:
 
 def create_hexadecimal(path: Path, bits: int, fingerprints: Sequence[int]) -> Store:
     """Make a store in which document ``n`` has the n-th fingerprint."""
+    if is_on_server(path):
+        database = Database(path)
+        create_store(database, HexScheme(bits))
+        database.close()
+        return _filled(path, fingerprints)
     path.write_bytes(_empty_file())
     answers = json.dumps(HexScheme(bits).record().known_answers)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE scheme SET bits = ?, known_answers = ?", (bits, answers))
         connection.commit()
+    return _filled(path, fingerprints)
+
+
+def _filled(path: Path, fingerprints: Sequence[int]) -> Store:
     store = Store.open(path, synchronous="normal")
     store.add_many([(str(n), f"{value:x}") for n, value in enumerate(fingerprints)], threads=1)
     return store

@@ -66,6 +66,8 @@ async def overview(request: Request) -> Response:
         "overview.html",
         {
             "store": now.figures,
+            # Where it lies on the server is nobody's business.
+            "place": printable(now.figures.path).rpartition("/")[2],
             "only_fingerprints": now.passages == "fingerprints",
             "passages": now.passages in ("ready", "unfinished"),
             **told,

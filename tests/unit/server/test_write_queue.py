@@ -20,6 +20,9 @@ from simstore.errors import (
 )
 from simstore.model import Document, RemoveRequest, WriteRequest
 from simstore.server.write_queue import WriteQueue
+from simstore.services.arriving import writer
+from simstore.services.upkeep import pack
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.store import Store
 
 
@@ -207,3 +210,39 @@ def test_a_sender_that_has_gone_away_holds_nothing_up(store: Store) -> None:
     assert last.result(60).outcomes
     assert queue.drain(60)
     assert len(list(store)) == 3
+
+
+def test_the_store_is_tidied_up_while_it_is_written(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack, "LONG_TAIL", 8)
+    monkeypatch.setattr(writer, "_LOOKED_AT", 4)
+    queue = WriteQueue(store, most_group=5)
+    futures = [queue.submit(page(number)) for number in range(120)]
+    while not all(future.done() for future in futures):
+        assert queue._writer is not None
+        queue._writer.tidy()
+        for number in (3, 77):
+            found = store.query(f"river stone lamp {number}", radius=0)
+            assert (f"page {number}" in {one.key for one in found}) or not futures[number].done()
+    assert queue.drain(60)
+    assert store.statistics().unpacked_sketches < 120
+    assert store.fsck() == []
+    with Store.open(store._opened.database.path or "") as plain:
+        for number in range(120):
+            text = f"river stone lamp {number}"
+            assert store.query(text) == plain.query(text)
+            assert f"page {number}" in {one.key for one in store.query(text)}
+
+
+def test_a_live_store_is_refreshed_between_its_groups(tmp_path: Path) -> None:
+    scheme = SchemeChoice("web", bits=24, weights="tf-idf")
+    with Store.create(tmp_path / "s.db", scheme=scheme) as made:
+        queue = WriteQueue(made)
+        for number in range(3):
+            assert queue.submit(page(number)).result(60)
+        assert queue._writer is not None
+        queue._writer.tidy()
+        assert made.statistics().fresh
+        assert made.query("river stone lamp 1")
+        assert queue.drain(60)
