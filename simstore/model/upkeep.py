@@ -155,7 +155,7 @@ class StoreVitals:
         follows_corpus: Fingerprints depend on the whole corpus, so that they can drift.
         duplicates: Duplicates by their state.
         changes: Grows with each batch that adds or removes a text or changes one.
-        file_bytes: Size of the file and its log; 0 for a server.
+        file_bytes: Size of the file and its log; of a server, of tables and indexes.
     """
 
     document_count: int

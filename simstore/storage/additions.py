@@ -23,6 +23,11 @@ FINGERPRINT_COUNT = (
 EDITION = f"edition + (SELECT count(*) {_OF_GENERATION})"
 
 
+def changes_of(connection: Connection) -> str:
+    """Return how the store's count of changes is selected."""
+    return CHANGES if forms_of(connection).appends_counts else "changes"
+
+
 def note_change(connection: Connection) -> None:
     """Append a change of the documents."""
     execute(connection, _APPEND, None, 0)

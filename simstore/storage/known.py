@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
+from simstore.storage import additions
 from simstore.storage.rows import fetch, select_in
 
 _PAGE = 50_000
@@ -20,7 +21,8 @@ def count(connection: Connection) -> int:
 
 def mark(connection: Connection) -> str:
     """Return what differs whenever another key or content is known, or one is not any more."""
-    made = "SELECT created_at, changes, (SELECT max(document_id) FROM document) FROM store"
+    changes = additions.changes_of(connection)
+    made = f"SELECT created_at, {changes}, (SELECT max(document_id) FROM document) FROM store"  # noqa: S608 - ours
     skipped = "SELECT count(*), max(duplicate_id) FROM duplicate WHERE state = 'skipped'"
     found = *fetch(connection, made)[0], *fetch(connection, skipped)[0]
     return "-".join(str(number or 0) for number in found)

