@@ -303,7 +303,7 @@ def job_bytes(report: Report, count: int) -> dict:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
             [sys.executable, Path(__file__).with_name("spark_job.py"), str(count), folder],
-            check=True, capture_output=True, text=True,
+            check=True, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         size = sum(file.stat().st_size for file in Path(folder, "out").rglob("*.parquet"))
@@ -335,11 +335,14 @@ def found_by_bands(report: Report) -> None:
         table.add(layout, *(f"{share:.1%}" for share in layout.probability(shares).tolist()))
 
 
-def assumptions(report: Report) -> None:
+def assumptions(report: Report, job: dict) -> None:
     table: Table = report.table("What is assumed", ["", ""])
     table.add("text of a page", f"{PAGE_BYTES:,} bytes")
     table.add("main text of a page of HTML, processor seconds", figure(EXTRACTION_SECONDS))
     table.add("Spark's processor seconds, times those of the work", figure(SPARK_FACTOR))
+    table.add("a row of a shuffle, processor seconds to sort it", figure(job["row_seconds"]))
+    table.add("a row of a shuffle, bytes; measured where there is a run", figure(job["row_bytes"]))
+    table.add("a text of a compared pair in a shuffle, bytes", figure(job["pair_bytes"]))
     table.add("cores", f"{CORES:,}")
     table.add("a core and hour", f"{CORE_SECONDS_PRICE * 3600:.3f} dollars")
     table.add("pages that a page is alike to", NEAR_PAGES)
@@ -364,13 +367,14 @@ def main() -> None:
         Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib")), Path("/usr/share"),
     ]  # fmt: skip
     report = Report("scale", "Billions of pages", "docs/scale.md says what the tables mean.")
+    # First what may fail for want of Java.
+    job = job_bytes(report, options.job)
     constants = Constants(report, 300 if options.quick else 2_000)
     sizes = [1_000, 5_000] if options.quick else [10_000, 100_000, 300_000, 1_000_000]
     likely, crowding = curves(report, folders, sizes)
     simulation(report, 200_000 if options.quick else 3_000_000)
     found_by_bands(report)
-    job = job_bytes(report, options.job)
-    assumptions(report)
+    assumptions(report, job)
     key_widths(report, constants, crowding, job)
     plan(report, constants, likely, crowding, job)
     report.finish(options.results)

@@ -10,7 +10,6 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from corpus import documents
 
@@ -19,11 +18,17 @@ from simstore.spark import dedup, make_session
 SETTINGS = {"spark.driver.memory": "1200m", "spark.sql.shuffle.partitions": "8"}
 
 
-def shuffled_bytes(spark: Any) -> int:
-    """Return what all stages have written for shuffles, compressed."""
-    store = spark.sparkContext._jsc.sc().statusStore()
-    stages = store.stageList(None)
-    return sum(stages.apply(n).shuffleWriteBytes() for n in range(stages.size()))
+def shuffled_bytes(folder: Path) -> int:
+    """Return what all tasks have written for shuffles, compressed, by Spark's log of events."""
+    total = 0
+    for file in folder.rglob("events_*"):
+        for line in file.read_text("utf-8").splitlines():
+            event = json.loads(line)
+            if event["Event"] == "SparkListenerTaskEnd":
+                metrics = event.get("Task Metrics") or {}
+                written = metrics.get("Shuffle Write Metrics", {})
+                total += int(written.get("Shuffle Bytes Written", 0))
+    return total
 
 
 def main() -> None:
@@ -37,12 +42,18 @@ def main() -> None:
                 key, text = next(held)
                 file.write(json.dumps({"key": key, "text": text}) + "\n")
         names.append(str(path))
-    with make_session("local[2]", SETTINGS) as spark:
+    events = folder / "events"
+    events.mkdir()
+    log = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.eventLog.compress": "false",
+    }
+    with make_session("local[2]", SETTINGS | log) as spark:
         started = time.perf_counter()
         found = dedup(spark, names, str(folder / "out"))
         seconds = time.perf_counter() - started
-        shuffled = shuffled_bytes(spark)
-    print(shuffled, seconds, found.candidate_count)
+    print(shuffled_bytes(events), seconds, found.candidate_count)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-LENGTH = 1_500
+LENGTH = 400
 
 
 def edges_of(paths: int, seed: int) -> tuple[list[tuple[int, int]], dict[int, int]]:

@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark)")
 
-import pyarrow as pa
 from pyspark.sql import functions as f
 
 from simstore import Store
@@ -125,16 +124,12 @@ def test_a_frame_gives_what_its_file_gives(
 ) -> None:
     records = corpus.documents(1_500, 7)
     columns = {name: [one.get(name) for one in records] for name in ("key", "text", "seen")}
-    # In several partitions, one after the other, and in two runs.
-    table = pa.table(columns)
-    for number, part in enumerate((table.slice(0, 700), table.slice(700))):
-        rows = [part.slice(n * len(part) // 3, (n + 1) * len(part) // 3 - n * len(part) // 3)
-                for n in range(3)]  # fmt: skip
-        frame = spark.createDataFrame(rows[0]).coalesce(1)
-        for one in rows[1:]:
-            frame = frame.union(spark.createDataFrame(one).coalesce(1))
-        assert frame.rdd.getNumPartitions() == 3
-        dedup_frame(frame, str(tmp_path / "out"), OPTIONS, add=number > 0)
+    rows = list(zip(*columns.values(), strict=True))
+    # In several partitions, and in two runs.
+    for start, end in ((0, 700), (700, len(rows))):
+        part = spark.sparkContext.parallelize(rows[start:end], 3)
+        frame = spark.createDataFrame(part, "key string, text string, seen bigint")
+        dedup_frame(frame, str(tmp_path / "out"), OPTIONS, add=start > 0)
     assert stars(spark, tmp_path / "out") == stars(spark, whole)
 
 
