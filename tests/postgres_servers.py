@@ -43,6 +43,14 @@ class PostgresServer:
         self.execute(*(f"ALTER SYSTEM SET {name} = '{value}'" for name, value in settings.items()))
         self.restart()
 
+    def __enter__(self) -> PostgresServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # The package knows the process that it has started itself, and it was restarted since.
+        self.stop()
+        self._server.cleanup()
+
     def url(self, database: str = "postgres", *, user: str = "", password: str = "") -> str:
         """Return the URL of a database for simstore."""
         plain: str = self._server.get_uri(database)
@@ -140,7 +148,7 @@ def running_server() -> Iterator[PostgresServer]:
             pytest.importorskip("psycopg", reason="no driver: pip install 'simstore[postgres]'")
             with kept_modes(Path(package.__file__)), kept_modes(folder):
                 server = PostgresServer(folder, package)
-                with server._server:
+                with server:
                     yield server
     finally:
         shutil.rmtree(folder, ignore_errors=True)

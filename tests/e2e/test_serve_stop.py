@@ -217,7 +217,16 @@ def test_wrong_places_and_addresses_are_refused(tmp_path: Path, nursery: Nursery
             assert_refused(nursery.simstore(tmp_path, "serve", *words), 2, "--host")
 
 
-def test_a_store_of_fingerprints_alone_is_refused(tmp_path: Path, nursery: Nursery) -> None:
+def test_a_store_of_fingerprints_alone_takes_no_documents(tmp_path: Path) -> None:
     Store.create(tmp_path / "s.db", fingerprints_only=True).close()
-    done = nursery.simstore(tmp_path, "serve", "--db", tmp_path / "s.db")
-    assert_refused(done, 2, "fingerprints")
+    with serve(tmp_path / "s.db") as served, httpx.Client(base_url=served.url) as ask:
+        for path, body in (
+            ("/v1/documents", {"key": "a", "text": TEXT}),
+            ("/v1/query", {"text": TEXT}),
+        ):
+            refused(ask.post(path, json=body), 400, "InvalidParameter")
+        refused(ask.get("/v1/filter"), 400, "InvalidParameter")
+        assert ask.get("/v1/stats").json()["document_count"] == 0
+        assert ask.get("/metrics").status_code == 200
+        assert ask.get("/readyz").status_code == 200
+        assert served.stop() == 0
