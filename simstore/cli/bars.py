@@ -64,17 +64,30 @@ def ingest_columns() -> tuple[ProgressColumn, ...]:
     They stand on one line, whatever the terminal's width.
     """
     from rich.console import Console
+    from rich.filesize import decimal
     from rich.progress import (
         BarColumn,
         DownloadColumn,
+        Task,
         TextColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
     from rich.table import Column
+    from rich.text import Text
+
+    class Rate(TransferSpeedColumn):
+        """The rate; that from the beginning, where too little has come to tell a present one."""
+
+        def render(self, task: Task) -> Text:
+            """Return what stands in the column."""
+            if task.finished_speed or task.speed or not task.elapsed:
+                return super().render(task)
+            rate = decimal(int(task.completed / task.elapsed))
+            return Text(f"{rate}/s", style="progress.data.speed")
 
     width = Console(stderr=True).width
-    rate = TransferSpeedColumn(table_column=Column(no_wrap=True))
+    rate = Rate(table_column=Column(no_wrap=True))
     return (
         *([TextColumn("ingest")] if width >= _RATE_WIDTH else []),
         *([BarColumn()] if width >= _BAR_WIDTH else []),

@@ -166,3 +166,7 @@ __all__ = [
     "printable",
     "shown_place",
 ]
+
+# Tracebacks and logs name them as callers do.
+for _name in __all__:
+    globals()[_name].__module__ = __name__
