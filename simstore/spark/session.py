@@ -16,7 +16,7 @@ from simstore.errors import InvalidParameter, JobFailed, MissingExtra
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_RAISED = re.compile(r"^(simstore\.errors\.\w+\.\w+|\w*Error): (.*)$")
+_RAISED = re.compile(r"^(simstore\.errors\.\w+|\w*Error): (.*)$")
 _SHOWN_CHARACTERS = 500
 # What PySpark says of a version of pandas; none of our data go through it.
 _PANDAS = "PySpark does not yet fully support pandas"
