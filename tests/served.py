@@ -61,7 +61,8 @@ def serve(
         Store.create(store).close()
     command = [
         sys.executable,
-        str(REPOSITORY / "cli.py"),
+        "-c",
+        "from simstore.cli import main; main()",
         "serve",
         "--db",
         str(store),
