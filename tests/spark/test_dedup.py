@@ -119,6 +119,7 @@ def test_increments_give_what_one_run_gives(
         dedup(spark, names[:1], out, DedupOptions(min_resemblance=0.7, read=READ), add=True)
 
 
+@pytest.mark.thorough
 def test_a_frame_gives_what_its_file_gives(
     spark: SparkSession, names: list[str], whole: Path, tmp_path: Path
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_frame_gives_what_its_file_gives(
     assert stars(spark, tmp_path / "out") == stars(spark, whole)
 
 
+@pytest.mark.thorough
 def test_policy_and_threshold_are_those_of_the_store(
     spark: SparkSession, names: list[str], store: Store, tmp_path: Path
 ) -> None:
@@ -189,6 +191,7 @@ def test_a_source_that_goes_away_is_told_in_one_line(spark: SparkSession, tmp_pa
     assert "\n" not in str(failed.value)
 
 
+@pytest.mark.thorough
 def test_records_that_cannot_be_used_are_told(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
     path.write_text('{"key": "a", "text": "one two three"}\nno json\n{"key": "b"}\n')
@@ -222,6 +225,7 @@ def test_output_becomes_a_store_that_compares_nothing_again(
         assert (again.added, again.updated) == (0, 0)
 
 
+@pytest.mark.thorough
 def test_copies_of_one_page_are_compared_once(spark: SparkSession, tmp_path: Path) -> None:
     """10,000 copies of a template and of an empty page are two texts, and no pair."""
     page = "Page not found. The page that you asked for is not here, or has not been for long."
