@@ -281,8 +281,8 @@ async def _remove(service: Service, asked: RemoveRequest) -> Response:
     return reply(
         {
             "removed": done.removed,
-            "orphans": to_wire(getattr(done, "orphans", ())),
-            "unflagged": to_wire(getattr(done, "unflagged", ())),
+            "orphans": to_wire(done.orphans),
+            "unflagged": to_wire(done.unflagged),
             "replayed": done.replayed,
         }
     )
