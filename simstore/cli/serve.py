@@ -81,6 +81,12 @@ from simstore.cli.options import common_options, store_place
     help="Most documents that wait to be written.",
 )
 @click.option(
+    "--writer-process/--no-writer-process",
+    default=True,
+    show_default=True,
+    help="Write in a process of its own, which holds up no query and takes memory of its own.",
+)
+@click.option(
     "--heavy-requests",
     type=click.IntRange(min=1),
     default=2,

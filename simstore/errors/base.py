@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SimstoreError(Exception):
-    """Base of all errors raised by simstore."""
+    """Base of all errors raised by simstore. They can be pickled, to cross processes."""
 
     exit_code = 1
     http_status = 500
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how it is made anew: without its constructor, which makes the message."""
+        return _made_anew, (type(self), self.args), self.__dict__
+
+
+def _made_anew(kind: type[SimstoreError], args: tuple[Any, ...]) -> SimstoreError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
 
 
 class InvalidParameter(SimstoreError, ValueError):

@@ -51,6 +51,10 @@ class BandHashes:
         self._mask = np.uint64((1 << size) - 1)
         self._bits = np.zeros((bands, 1 << (size - 3)), np.uint8)
 
+    def has_room(self, count: int) -> bool:
+        """Return whether so many sketches can be held, and as few others be passed."""
+        return len(self._bits[0]) >= 1 << (_size_bits(count) - 3)
+
     def add(self, hashes: NDArray[np.uint64]) -> None:
         """Add sketches.
 

@@ -22,9 +22,14 @@ from simstore.server.page import routes as page
 from simstore.server.routes import backup, check, clusters, documents, health, query, stats
 from simstore.server.service import Service
 from simstore.server.settings import Settings
+from simstore.server.writer_process import WriterProcess
 
 
-def create_app(place: str | os.PathLike[str], settings: Settings | None = None) -> FastAPI:
+def create_app(
+    place: str | os.PathLike[str],
+    settings: Settings | None = None,
+    writer: WriterProcess | None = None,
+) -> FastAPI:
     """Return the application that serves a store.
 
     The store is opened when the application starts, and closed when it ends.
@@ -32,8 +37,9 @@ def create_app(place: str | os.PathLike[str], settings: Settings | None = None) 
     Args:
         place: Path of the store, or an SQLAlchemy URL.
         settings: How to serve it.
+        writer: A process that writes to it, which ends with the application; None: this one does.
     """
-    service = Service(place, settings or Settings())
+    service = Service(place, settings or Settings(), writer)
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
@@ -60,8 +66,10 @@ def create_app(place: str | os.PathLike[str], settings: Settings | None = None) 
     )
     app.state.service = service
     app.router.route_class = GuardedRoute
+    app.state.routes = []
     for part in (query, documents, check, clusters, stats, backup, health, page):
         app.include_router(part.router)
+        app.state.routes += part.router.routes
     for kind in (SimstoreError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, reply_to)
     direct = [route for route in query.router.routes if isinstance(route, GuardedRoute)]

@@ -18,6 +18,7 @@ from simstore.server.read_batches import QueryBatcher
 from simstore.server.settings import Settings
 from simstore.server.vital_figures import figures_of
 from simstore.server.write_queue import WriteQueue
+from simstore.server.writer_process import WriterProcess
 from simstore.store import Store
 
 if TYPE_CHECKING:
@@ -54,7 +55,20 @@ class Service:
     heavy: Lane
     copies: Lane
 
-    def __init__(self, place: str | os.PathLike[str], settings: Settings) -> None:
+    def __init__(
+        self,
+        place: str | os.PathLike[str],
+        settings: Settings,
+        writer: WriterProcess | None = None,
+    ) -> None:
+        """Make a service that is not open yet.
+
+        Args:
+            place: The store.
+            settings: How to serve it.
+            writer: A process that writes to it, which ends with the service; None: this one does.
+        """
+        self._writer = writer
         self.place = place
         self.settings = settings
         self.metrics = Metrics()
@@ -84,6 +98,7 @@ class Service:
         self.store.warm()
         self.writes = WriteQueue(
             self.store,
+            self._writer,
             most_documents=settings.queue_documents,
             most_bytes=settings.queue_bytes,
             most_group=settings.group_documents,

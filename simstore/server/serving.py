@@ -19,6 +19,7 @@ from simstore.server.access import check_listening
 from simstore.server.app import create_app
 from simstore.server.service import Service
 from simstore.server.settings import Settings
+from simstore.server.writer_process import WriterProcess
 
 # Ten times as often as Python does by itself.
 _SWITCH_SECONDS = 0.0005
@@ -45,10 +46,12 @@ def serve(place: str | os.PathLike[str], settings: Settings) -> None:
     """
     # A query may wait so long for the writer's thread at each of its statements.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    app = create_app(place, settings)
+    # Before there are threads: they would not be in it, and their locks would.
+    writer = WriterProcess(place) if settings.writer_process else None
+    app = create_app(place, settings, writer)
     service: Service = app.state.service
-    service.open()
     try:
+        service.open()
         book = service.store.token_book()
         check_listening(book, settings.host, require_tokens=settings.require_tokens)
         with bound(settings.host, settings.port) as listening:
@@ -68,6 +71,8 @@ def serve(place: str | os.PathLike[str], settings: Settings) -> None:
             _Server(config, service, told).run([listening])
     finally:
         ended = service.close()
+        if writer is not None:
+            writer.close()
     log.info("stopped; what was acknowledged is stored")
     if not ended:
         # A thread still looks something up that nobody waits for; it would hold the process.

@@ -28,6 +28,8 @@ class Settings:
         queue_bytes: Most bytes of their texts.
         group_documents: Most documents of a commit.
         waiting_queries: Most queries that wait for an answer.
+        writer_process: Let :func:`simstore.server.serving.serve` write in a process of its own, so
+            that writing holds up no query; it takes memory of its own.
         heavy_requests: Checks, comparisons and the like at once.
         rate: Requests a second of a token, as a mean; None: as many as it likes.
         drain_seconds: How long replies may take when the server stops.
@@ -50,6 +52,7 @@ class Settings:
     queue_bytes: int = 256 << 20
     group_documents: int = 1_000
     waiting_queries: int = 2_000
+    writer_process: bool = True
     heavy_requests: int = 2
     rate: float | None = None
     drain_seconds: float = 30.0

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from simstore.errors import Unavailable
 from simstore.model import RemoveRequest, WriteReply, WriteRequest
-from simstore.services.arriving.write_groups import PreparedGroup
 
 Request = WriteRequest | RemoveRequest
 
@@ -41,14 +40,6 @@ class Waiting:
     future: Future[WriteReply]
     documents: int
     size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """A group that waits for the committing thread."""
-
-    members: list[Waiting]
-    group: PreparedGroup
 
 
 def died(error: BaseException) -> Unavailable:

@@ -1,7 +1,7 @@
 """The one writer of a server: requests wait in line, those that wait together are one commit.
 
-Two threads share the work: one prepares a group while the other commits the one before it. A third
-tidies up while neither is asked for.
+A group is taken when the one before it is committed, not earlier: the longer a commit takes, the
+more the next one holds. A second thread tidies up meanwhile.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from simstore.errors import (
     StorageError,
 )
 from simstore.model import WriteReply, WriteRequest
-from simstore.server.waiting import QueueCounters, Ready, Request, Waiting, died
+from simstore.server.waiting import QueueCounters, Request, Waiting, died
+from simstore.server.writer_process import AwayWriter, GroupWriter, WriterProcess
 from simstore.services.arriving.write_groups import Reply
-from simstore.services.arriving.writer import Writer
 from simstore.store import Store
 
 # What a request weighs besides its documents.
@@ -46,6 +46,7 @@ class WriteQueue:
 
     Args:
         store: Where to; it stays the caller's.
+        process: Writes in place of this process; it is ended with the queue. None: none does.
         most_documents: Documents that may wait or be under way.
         most_bytes: Characters of them.
         most_group: Documents of a transaction; a request of more is one by itself.
@@ -57,6 +58,7 @@ class WriteQueue:
     def __init__(
         self,
         store: Store,
+        process: WriterProcess | None = None,
         *,
         most_documents: int = 20_000,
         most_bytes: int = 256 << 20,
@@ -70,14 +72,21 @@ class WriteQueue:
         self._most_group = most_group
         self._stack = ExitStack()
         # None: a store of fingerprints alone, which takes no documents and says so each time.
-        self._writer: Writer | None = None
+        self._writer: GroupWriter | None = None
         try:
-            self._writer = self._stack.enter_context(store.writer())
+            near = self._stack.enter_context(store.writer())
         except InvalidParameter as error:
             self._refusal = error
+            if process is not None:
+                process.close()
+        else:
+            self._writer = near
+            if process is not None:
+                self._stack.callback(process.close)
+                process.wait_until_ready()
+                self._writer = AwayWriter(store, near, process)
         self._changed = threading.Condition()
         self._waiting: deque[Waiting] = deque()
-        self._ready: Ready | None = None
         self._pending: dict[int, Waiting] = {}
         self._documents = 0
         self._size = 0
@@ -90,8 +99,7 @@ class WriteQueue:
                 target=self._guarded, args=(work, self._writer), name=name, daemon=True
             )
             for name, work in (
-                ("prepare-writes", self._prepare_on),
-                ("commit-writes", self._commit_on),
+                ("write", self._write_on),
                 ("tidy-store", self._tidy_on),
             )
         ]
@@ -161,9 +169,8 @@ class WriteQueue:
             self._changed.wait_for(lambda: not self._documents or self._is_dead, timeout)
             is_written = not self._documents and not self._is_dead
             self._is_over = True
-            left = [*self._waiting, *(self._ready.members if self._ready else ())]
+            left = list(self._waiting)
             self._waiting.clear()
-            self._ready = None
             self._changed.notify_all()
         self._settle(left, [Stopping() for _ in left])
         for thread in self._threads if self._writer else ():
@@ -185,7 +192,7 @@ class WriteQueue:
 
     # The threads
 
-    def _guarded(self, work: Callable[[Writer], None], writer: Writer) -> None:
+    def _guarded(self, work: Callable[[GroupWriter], None], writer: GroupWriter) -> None:
         """Do a thread's work; where it fails, the queue is dead, and says so."""
         try:
             work(writer)
@@ -195,47 +202,29 @@ class WriteQueue:
                 self._failure, self._is_dead = error, True
                 left = list(self._pending.values())
                 self._waiting.clear()
-                self._ready = None
                 self._changed.notify_all()
             self._settle(left, [died(error)] * len(left))
 
-    def _prepare_on(self, writer: Writer) -> None:
-        """Prepare what waits, as soon as what was prepared before is taken."""
+    def _write_on(self, writer: GroupWriter) -> None:
+        """Write what waits, one group after the other."""
         while True:
             with self._changed:
-                self._changed.wait_for(
-                    lambda: self._is_ending or (self._waiting and self._ready is None)
-                )
+                self._changed.wait_for(lambda: self._is_ending or self._waiting)
                 if self._is_ending:
                     return
                 members = self._taken()
+            began = time.perf_counter()
+            replies: list[Reply]
             try:
-                group = writer.prepare([one.request for one in members])
-            except Exception:
-                # Each by itself: only what cannot be prepared fails.
-                for one in members:
-                    self._hand_over_alone(writer, one)
-                continue
-            self._hand_over(Ready(members, group))
-
-    def _hand_over_alone(self, writer: Writer, one: Waiting) -> None:
-        try:
-            group = writer.prepare([one.request])
-        except Exception as error:
-            if not isinstance(error, SimstoreError):
-                _log.exception("a request could not be prepared")
-            self._settle([one], [error])
-            return
-        self._hand_over(Ready([one], group))
-
-    def _hand_over(self, ready: Ready) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_ending or self._ready is None)
-            if not self._is_ending:
-                self._ready = ready
-                self._changed.notify_all()
-                return
-        self._settle(ready.members, [Stopping() for _ in ready.members])
+                replies = writer.write([one.request for one in members])
+                self._failure = None
+            except StorageError as error:
+                _log.error("%d requests were not written: %s", len(members), error)
+                self._failure = error
+                replies = [error] * len(members)
+            self.counters.groups += 1
+            self.counters.seconds += time.perf_counter() - began
+            self._settle(members, replies)
 
     def _taken(self) -> list[Waiting]:
         """Take requests that are committed together; the condition's lock is held."""
@@ -246,29 +235,7 @@ class WriteQueue:
             documents += members[-1].documents
         return members
 
-    def _commit_on(self, writer: Writer) -> None:
-        """Commit what is ready, one group after the other."""
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._is_ending or self._ready is not None)
-                ready, self._ready = self._ready, None
-                self._changed.notify_all()
-            if ready is None:
-                return
-            began = time.perf_counter()
-            replies: list[Reply]
-            try:
-                replies = writer.commit(ready.group)
-                self._failure = None
-            except StorageError as error:
-                _log.error("%d requests were not written: %s", len(ready.members), error)
-                self._failure = error
-                replies = [error] * len(ready.members)
-            self.counters.groups += 1
-            self.counters.seconds += time.perf_counter() - began
-            self._settle(ready.members, replies)
-
-    def _tidy_on(self, writer: Writer) -> None:
+    def _tidy_on(self, writer: GroupWriter) -> None:
         """Tidy the store up where something was written since, and after a pause."""
         pause, seen = _TIDY_SECONDS, 0
         while True:

@@ -30,10 +30,10 @@ from simstore.storage.generations import GenerationRow, Settings
 from simstore.storage.settled import SettledNumbers
 
 if TYPE_CHECKING:
+    from simstore.services.finding.kept_bands import KeptBands, KeptHashes, KeptTail
     from simstore.services.finding.kept_shingles import KeptShingles
     from simstore.services.finding.near_tail import KeptNear
     from simstore.services.finding.resident import ResidentIndex
-    from simstore.services.finding.sketch_search import KeptBands, KeptTail
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
@@ -120,6 +120,7 @@ class OpenStore:
         self.kept_tail: KeptTail | None = None
         self.kept_near: KeptNear | None = None
         self.kept_bands: KeptBands | None = None
+        self.kept_hashes: KeptHashes | None = None
         self.kept_shingles: KeptShingles | None = None
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None

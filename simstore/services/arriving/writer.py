@@ -85,6 +85,25 @@ class Writer:
         """
         return checked(request, self._state())
 
+    def write(self, requests: Sequence[Request]) -> list[Reply]:
+        """Prepare requests and commit them; each alone where that cannot be done together.
+
+        Returns:
+            The reply to each request, or why it failed, in their order.
+
+        Raises:
+            StorageError: The store cannot be written; nothing of the requests is, unless some
+                could not be prepared together.
+        """
+        try:
+            group = self.prepare(requests)
+        except Exception as error:
+            if len(requests) == 1:
+                return [error]
+            # Only what cannot be prepared fails.
+            return [reply for one in requests for reply in self.write([one])]
+        return self.commit(group)
+
     def prepare(self, requests: Sequence[Request]) -> PreparedGroup:
         """Compute what needs no transaction, for requests that will be committed together.
 
@@ -127,11 +146,14 @@ class Writer:
                     replies.append(error)
             return replies
 
-    def tidy(self) -> None:
+    def tidy(self) -> bool:
         """Refresh a live store, and pack a tail that has grown long; any thread may, at any time.
 
         A corpus-dependent scheme is brought up to date as an ingest does at its end. Commits go on
         between the transactions of it.
+
+        Returns:
+            Whether a tail was packed; what queries go by is read anew then.
         """
         refresh_live(self._opened)
         written = sum(self._counts[name] for name in ("added", "updated", "flagged"))
@@ -139,6 +161,8 @@ class Writer:
             self._looked_at = written
             if pack.pack_long_tail(self._opened):
                 warm(self._opened)
+                return True
+        return False
 
     def close(self) -> None:
         """End the run."""

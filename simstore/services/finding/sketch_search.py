@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from simstore.search.band_hashes import is_affordable as is_affordable_hashes
 from simstore.search.band_index import BandIndex
 from simstore.search.band_postings import matching_postings
 from simstore.search.bands import BandTable, band_start, checks, distinct, page_numbers
+from simstore.services.finding.kept_bands import KeptBands, KeptHashes, KeptTail
 from simstore.services.opened import OpenStore, State
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
@@ -39,41 +40,6 @@ _BLOCK_PAIRS = 1 << 16
 
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-
-@dataclass(frozen=True, slots=True)
-class KeptTail:
-    """The bands of a tail, kept from query to query.
-
-    Attributes:
-        layout_id: The layout it is the tail of, 0 before the first.
-        changes: The store's count of changes when it was read.
-    """
-
-    scheme_id: int
-    layout_id: int
-    changes: int
-    index: BandIndex
-
-
-@dataclass(frozen=True, slots=True)
-class KeptBands:
-    """What the pages of a layout carry, and how much was asked of them.
-
-    Attributes:
-        layout_id: The layout.
-        seconds: What the reading of pages took since the filter has the bands that it has.
-        filter: None: it was not made yet.
-        hashes: What all sketches of the layout have, for snapshots of ``since`` and later; None:
-            nobody has asked for it.
-        since: The store's count of changes when it was made.
-    """
-
-    layout_id: int
-    seconds: float
-    filter: BandFilter | None
-    hashes: BandHashes | None = None
-    since: int = 0
 
 
 class SketchSearch:
@@ -133,23 +99,42 @@ class SketchSearch:
             yield rows, numbers[places]
 
     def warm(self) -> None:
-        """Read the bands of all sketches, before anybody asks for some."""
-        packed, opened = self._packed, self._opened
-        kept = opened.kept_bands  # one read: another thread may put another in its place
+        """Read the bands of all sketches, before anybody asks for some.
+
+        Where those of an earlier layout were read already, only what came since is.
+        """
+        packed = self._packed
         if packed is not None:
-            count, bands = packed.packed_count, packed.layout.bands
-            is_made = kept is not None and kept.layout_id == packed.layout_id and kept.hashes
-            if not is_made and is_affordable_hashes(bands, count):
-                made = BandHashes(bands, count)
-                scheme_id = self._state.scheme_id
-                for _, some in sketches.read_after(
-                    self._connection, scheme_id, 0, packed.packed_to
-                ):
-                    made.add(band_values(self._unpacked(some), packed.layout))
-                changes = self._state.settings.changes
-                opened.kept_bands = KeptBands(packed.layout_id, 0.0, None, made, changes)
+            self._warm(packed)
         for _ in self._tail():
             pass
+
+    def _warm(self, packed: LayoutRow) -> None:
+        opened, scheme_id, changes = (
+            self._opened,
+            self._state.scheme_id,
+            self._state.settings.changes,
+        )
+        kept = opened.kept_hashes  # one read: another thread may put another in its place
+        if kept is not None and kept.serves(scheme_id, packed, changes):
+            return
+        count = packed.packed_count
+        if (
+            kept is None
+            or (kept.scheme_id, kept.layout) != (scheme_id, packed.layout)
+            or kept.since > changes
+            or not kept.hashes.has_room(count)
+        ):
+            if not is_affordable_hashes(packed.layout.bands, count):
+                return
+            hashes = BandHashes(packed.layout.bands, count)
+            kept = KeptHashes(scheme_id, packed.layout, 0, changes, hashes)
+        # Who looks something up meanwhile finds what was there, and perhaps more.
+        for _, some in sketches.read_after(
+            self._connection, scheme_id, kept.last_number, packed.packed_to
+        ):
+            kept.hashes.add(band_values(self._unpacked(some), packed.layout))
+        opened.kept_hashes = replace(kept, last_number=packed.packed_to)
 
     def _agreeing(
         self, wanted: NDArray[np.uint16], among: Among | None
@@ -212,8 +197,9 @@ class SketchSearch:
         asks = np.ones(wanted.shape, np.bool_)
         before = self._opened.kept_bands  # one read: another thread may put another in its place
         kept = self._kept_bands(self._packed, before)
-        if kept.hashes is not None and kept.since <= self._state.settings.changes:
-            asks = kept.hashes.may_hold(queries)
+        hashes = self._hashes(self._packed)
+        if hashes is not None:
+            asks = hashes.may_hold(queries)
         elif kept.filter is not None:
             asks = kept.filter.may_hold(wanted, checks(queries))
         started = time.perf_counter()
@@ -239,6 +225,13 @@ class SketchSearch:
         except ValueError as error:
             raise CorruptStore(self._opened.database.label, str(error)) from error
 
+    def _hashes(self, packed: LayoutRow) -> BandHashes | None:
+        """Return the bands of what is packed, where they were read."""
+        kept = self._opened.kept_hashes
+        changes = self._state.settings.changes
+        serves = kept is not None and kept.serves(self._state.scheme_id, packed, changes)
+        return kept.hashes if kept is not None and serves else None
+
     def _kept_bands(self, packed: LayoutRow, kept: KeptBands | None) -> KeptBands:
         """Return what pages carry, once reading them took as long as to make a filter of them.
 
@@ -248,7 +241,7 @@ class SketchSearch:
         opened, bands = self._opened, packed.layout.bands
         if kept is None or kept.layout_id != packed.layout_id:
             kept = KeptBands(packed.layout_id, 0.0, None)
-        if kept.hashes is not None:
+        if self._hashes(packed) is not None:
             return kept
         made = kept.filter
         held = made.bands if made else 0
