@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import forked
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-from postgres_places import Places, paths_are_on
+from postgres_places import Places, give_back, paths_are_on
+from postgres_schemas import Schemas
 from postgres_servers import PostgresServer, running_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -38,14 +41,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_unconfigure() -> None:
+    forked.close_nursery()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what tells of SQLite files, where stores are on a server."""
     if config.getoption("--backend") == "sqlite":
         return
-    about_files = pytest.mark.skip(reason="tells of an SQLite file")
     for item in items:
-        if item.get_closest_marker("sqlite"):
-            item.add_marker(about_files)
+        if marker := item.get_closest_marker("sqlite"):
+            why = ": ".join(("tells of an SQLite file", *marker.args))
+            item.add_marker(pytest.mark.skip(reason=why))
 
 
 @pytest.fixture(scope="session")
@@ -61,8 +68,17 @@ def backend(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.config.getoption("--backend") == "sqlite":
         yield
         return
-    with paths_are_on(Places(request.getfixturevalue("postgres_server"))):
+    places = Places(Schemas(request.getfixturevalue("postgres_server")))
+    with paths_are_on(places), closing(places.schemas):
         yield
+
+
+@pytest.fixture(autouse=True)
+def stores_given_back(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let other tests use the places of the stores of this one."""
+    yield
+    if request.config.getoption("--backend") != "sqlite":
+        give_back(request.node.funcargs.get("tmp_path"))
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
+
+from forked import PATIENCE_SECONDS, Forked, nursery
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-# Far above what anything takes: a test that meets it has found a hang.
-PATIENCE_SECONDS = 60.0
 _SERVING = re.compile(r"serving .* at (http://\S+?)(?:;|$)")
 
 
@@ -30,7 +31,7 @@ class Served:
     """
 
     url: str
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | Forked
     lines: list[str] = field(default_factory=list)
 
     @property
@@ -45,7 +46,11 @@ class Served:
 
 @contextmanager
 def serve(
-    store: Path | str, *options: str, create: bool = True, env: dict[str, str] | None = None
+    store: Path | str,
+    *options: str,
+    create: bool = True,
+    env: dict[str, str] | None = None,
+    fresh: bool = False,
 ) -> Iterator[Served]:
     """Serve a store in a process of its own; it ends with the block at the latest.
 
@@ -54,33 +59,21 @@ def serve(
         options: Further options of ``simstore serve``.
         create: Make a store of the default scheme where there is none.
         env: Further variables of its environment.
+        fresh: Start a new interpreter, as a user does; else, to save what its imports take, fork
+            a process that has imported everything.
     """
     if create and "://" not in str(store) and not Path(store).exists():
         from simstore import Store
 
         Store.create(store).close()
-    command = [
-        sys.executable,
-        "-c",
-        "from simstore.cli import main; main()",
-        "serve",
-        "--db",
-        str(store),
-        "--port",
-        "0",
-    ]
-    process = subprocess.Popen(
-        [*command, *options],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **(env or {})},
-    )
+    words = ["serve", "--db", str(store), "--port", "0", *options]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), **(env or {})}
+    process, said = (_launched if fresh else _forked)(words, environment)
     served = Served("", process)
     ready = threading.Event()
 
     def listen() -> None:
-        for line in process.stderr or ():
+        for line in said:
             served.lines.append(line.rstrip("\n"))
             found = _SERVING.search(line)
             if found and not served.url:
@@ -101,9 +94,38 @@ def serve(
         print(*served.lines, sep="\n", file=sys.stderr)
         raise
     finally:
-        if process.poll() is None:
-            process.kill()
+        process.kill()
         process.wait()
         listener.join()
-        if process.stderr is not None:
-            process.stderr.close()
+        said.close()
+
+
+def _launched(
+    words: list[str], environment: dict[str, str]
+) -> tuple[subprocess.Popen[str], IO[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from simstore.cli import main; main()", *words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    )
+    assert process.stderr is not None
+    return process, process.stderr
+
+
+def _forked(words: list[str], environment: dict[str, str]) -> tuple[Forked, IO[str]]:
+    reading, writing = os.pipe()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    try:
+        descriptors = [nothing, nothing, writing]
+        process = nursery().fork("simstore", Path.cwd(), environment, descriptors, words=words)
+    finally:
+        os.close(nothing)
+        os.close(writing)
+    return process, open(reading, encoding="utf-8")
+
+
+def children(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in found for child in path.read_text().split()]

@@ -6,21 +6,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import forked
 import pytest
+from forked import Nursery
 
 from .browsers import Visit, launched
-from .processes import Nursery
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
+def nursery() -> Nursery:
     """A process that forks the processes of all tests."""
-    made = Nursery()
-    yield made
-    made.close()
+    return forked.nursery()
 
 
 @pytest.fixture(scope="module")

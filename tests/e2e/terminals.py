@@ -18,7 +18,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from .processes import PATIENCE_SECONDS, REPOSITORY
+from forked import PATIENCE_SECONDS
+
+from .processes import REPOSITORY
 
 _TOKENS = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+")
 

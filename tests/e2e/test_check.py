@@ -7,9 +7,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from forked import Nursery
 
 from . import corpora
-from .processes import Nursery
 from .test_commands import Shell
 from .test_wrong_use import assert_refused
 

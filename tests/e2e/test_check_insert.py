@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from forked import Child, Nursery
 
 from simstore import Store
 
-from .processes import Child, Nursery
 from .states import assert_sound, committed, integrity
 from .test_crashes import acknowledged, kill_at_random, seeds
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import texts
-from served import serve
+from served import PATIENCE_SECONDS, Served, serve
 
 from simstore import Store
 from simstore.client import Client
@@ -112,6 +113,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "length": len,
     "contains": lambda held: [key in held for key in ("lamp", "skipped", "never", "", 3, *KEYS)],
     "statistics": lambda held: held.statistics(),
+    "sizes": lambda held: held.statistics(sizes=True),
     "scheme": lambda held: held.scheme(),
     "duplicates": lambda held: list(held.duplicates()),
     "duplicates of one": lambda held: list(held.duplicates(state="skipped", original="lamp")),
@@ -281,6 +283,39 @@ def test_many_documents_come_in_the_order_they_are_given(held: Held) -> None:
     assert [one.text for one in held.documents(limit=250, with_text=True)] == [
         text for _, text in given[:250]
     ]
+
+
+def test_long_lists_are_fetched_in_parts_as_they_are_read(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many((f"{n}", f"{word} " * 30) for n, word in enumerate("abcde"))
+        given = [(f"again {n}", f"{word} " * 30) for n, word in enumerate("abcde")]
+        store.add_many(given, on_duplicate="flag")
+        store.keep_clusters()
+        whole = [list(store.duplicates()), list(store.kept_clusters()), list(store.documents())]
+    with (
+        serve(tmp_path / "s.db", "--batch-documents", "2") as served,
+        Client(served.url) as client,
+    ):
+        lists = [client.duplicates, client.kept_clusters, client.documents]
+        for path, ask, items in zip(
+            ("duplicates", "clusters", "documents"), lists, whole, strict=True
+        ):
+            reading = iter(ask())
+            assert next(reading) == items[0]
+            assert requests_for(served, f"/v1/{path}") == 1
+            assert [items[0], *reading] == items
+            assert requests_for(served, f"/v1/{path}") == -(-len(items) // 2)
+
+
+def requests_for(served: Served, path: str) -> int:
+    """Return how many requests for lists a server has answered."""
+    told = httpx.get(f"{served.url}/metrics", timeout=PATIENCE_SECONDS).text
+    counts = [
+        int(float(line.rpartition(" ")[2]))
+        for line in told.splitlines()
+        if line.startswith("simstore_http_requests_total") and f'"{path}"' in line
+    ]
+    return sum(counts)
 
 
 def test_the_last_of_two_documents_with_one_key_stays(held: Held) -> None:

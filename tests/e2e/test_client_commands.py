@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 import texts
+from forked import Finished, Nursery
 from served import Served, serve
 
 from simstore import Store
 
 from . import corpora
-from .processes import Finished, Nursery
 from .test_commands import PAGES, SAMPLE, Shell
 from .test_wrong_use import NEEDS_STORE, assert_refused
 
@@ -53,6 +53,7 @@ READING = [
     ["seen", "--digest", "00" * 16],
     ["stats"],
     ["stats", "--format", "json"],
+    ["stats", "--sizes"],
     ["clusters", "--status"],
     ["clusters", "--status", "--format", "jsonl"],
     ["clusters", "--merges", "--format", "csv"],

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 import texts
+from forked import Nursery
 
 from simstore.text.normalization import normalize
 from simstore.text.shingles import tokens
 
 from . import corpora
-from .processes import Nursery
 from .test_commands import Shell
 from .test_wrong_use import assert_refused
 

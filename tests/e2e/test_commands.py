@@ -12,11 +12,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from forked import Finished, Nursery
 
 from simstore import Store, __version__
 
 from . import corpora
-from .processes import REPOSITORY, Finished, Nursery, launch
+from .processes import REPOSITORY, launch
 from .states import assert_sound
 
 PAGES = [

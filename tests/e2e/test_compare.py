@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import Finished, Nursery
 
 from . import corpora
-from .processes import Finished, Nursery
 from .test_commands import Shell
 from .test_wrong_use import assert_refused
 

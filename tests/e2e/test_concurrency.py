@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from forked import Child, Finished, Nursery
 
 from simstore import Store
 from simstore.errors import DatabaseBusy
@@ -18,7 +19,6 @@ from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage.engine import Database
 
 from . import corpora, golden
-from .processes import Child, Finished, Nursery
 from .states import assert_sound, state_of
 
 CHOICES = {"web": SchemeChoice("web"), "simtool": SchemeChoice("simtool", features=80)}

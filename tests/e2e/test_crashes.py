@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from forked import Child, Nursery
 
 from simstore import Store
 from simstore.errors import SchemaOutOfDate
@@ -27,7 +28,7 @@ from simstore.services.arriving.ingest import IngestOptions
 from simstore.services.upkeep.choose import SchemeChoice
 
 from . import corpora, golden
-from .processes import Child, Nursery, until
+from .processes import until
 from .states import State, assert_sound, committed, drafts, integrity, state_of
 
 if sys.version_info >= (3, 14):

@@ -6,11 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from forked import Nursery
 
 from simstore import Store
 
 from . import corpora
-from .processes import REPOSITORY, Nursery, launch
+from .processes import REPOSITORY, launch
 from .states import assert_sound
 from .test_commands import PAGES, SAMPLE
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import Nursery
 
-from .processes import Nursery
 from .test_commands import Shell
 from .test_wrong_use import assert_refused
 

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from forked import Nursery
 
 from simstore import KnownFilter
 from simstore.search.cuckoo import member_hash
 
 from . import corpora
-from .processes import Nursery
 from .test_commands import PAGES, Shell
 from .test_wrong_use import assert_refused
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from forked import Nursery
 
-from .processes import Nursery
 from .states import assert_sound
 
 STORE = ("--db", "f.db")

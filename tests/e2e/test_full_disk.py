@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from forked import Finished, Nursery
 
 from simstore import Store
 
 from . import corpora
-from .processes import Finished, Nursery, small_disk
+from .processes import small_disk
 from .states import State, assert_sound, committed, drafts, integrity, state_of
 
 LIMIT_BYTES = 500_000

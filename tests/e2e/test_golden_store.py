@@ -8,12 +8,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from forked import Nursery
 
 from simstore import Store
 from simstore.storage import migrate
 
 from . import golden
-from .processes import Nursery
 from .states import assert_sound, integrity
 
 stores = pytest.mark.parametrize("name", golden.NAMES)

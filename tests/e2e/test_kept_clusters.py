@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from forked import Nursery
 
 from simstore import Store
 from simstore.cli import main
 from simstore.storage.engine import Database
 
 from . import corpora
-from .processes import Nursery
 from .states import assert_sound
 from .test_clusters import pages, write
 from .test_commands import Shell

@@ -8,8 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-
-from .processes import Finished, Nursery
+from forked import Finished, Nursery
 
 TEXT = "The harbour was quiet at dawn and the first boats came in with the tide and the wind."
 DAYS = [

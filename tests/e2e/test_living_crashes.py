@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import Child, Nursery
+from jobs import take_step
 
 from simstore import Store
 from simstore.services.upkeep.choose import SchemeChoice
 
 from . import corpora
-from .jobs import take_step
-from .processes import Child, Nursery
 from .states import assert_sound, state_of
 from .test_crashes import seeds
 

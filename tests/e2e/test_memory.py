@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from forked import Nursery
 
 from simstore import Store
 from simstore.sources.source import MAX_DOCUMENT_BYTES
 
-from .processes import Nursery
 from .states import integrity
 
 if sys.version_info >= (3, 14):

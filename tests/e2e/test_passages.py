@@ -7,10 +7,10 @@ import random
 from pathlib import Path
 
 import pytest
+from forked import Nursery
 
 from simstore import Store
 
-from .processes import Nursery
 from .states import assert_sound
 from .test_clusters import pages, write
 from .test_commands import Shell
@@ -42,7 +42,7 @@ def test_an_index_is_made_with_the_first_ingest_and_kept_up(shell: Shell) -> Non
     assert second["anchor_count"] == 2 * int(str(first["anchor_count"]))
     shell("ingest", "--passages", "more.jsonl")
     assert status(shell) == second
-    facts = json.loads(shell("stats", "--format", "json").text)
+    facts = json.loads(shell("stats", "--sizes", "--format", "json").text)
     assert facts["anchor_count"] == second["anchor_count"]
     assert facts["passage_count"] == second["passage_count"]
     assert facts["passage_bytes"] == second["stored_bytes"]

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from forked import Nursery
 
 from simstore import Store
 from simstore.services.arriving.ingest import IngestOptions
 from simstore.services.upkeep.choose import SchemeChoice
 
 from . import corpora, golden
-from .processes import Nursery, small_disk
+from .processes import small_disk
 
 NOBODY = 65_534
 PAGES = corpora.pages(14, 60, repeats=False)

@@ -15,14 +15,17 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from .forked_commands import forked_command
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 README = REPOSITORY / "README.md"
@@ -53,6 +56,8 @@ EXTRAS = {
 # And programs.
 PROGRAMS = {"serving.md": "curl", "spark.md": "java"}
 LANGUAGES = ("bash", "python", "sql", "text", "")
+# A document may use others than those that it names: they may be taken here.
+PORT = re.compile(r"--port (\d{4,5})\b")
 MARKER = re.compile(r"<!-- (?P<kind>ci|not run): (?P<value>.+) -->")
 
 
@@ -100,6 +105,19 @@ def blocks_of(path: Path) -> list[Block]:
     return found
 
 
+def with_free_ports(blocks: list[Block]) -> list[Block]:
+    """Return blocks in which each port that a server is told to take is one that is free."""
+    named = {port for block in blocks if block.is_run for port in PORT.findall(block.code)}
+    with contextlib.ExitStack() as held:
+        for port in sorted(named):
+            taken = held.enter_context(socket.socket())
+            taken.bind(("127.0.0.1", 0))
+            free = str(taken.getsockname()[1])
+            of_port = re.compile(rf"\b{port}\b")
+            blocks = [replace(block, code=of_port.sub(free, block.code)) for block in blocks]
+    return blocks
+
+
 def marked(path: Path, name: str) -> Block:
     """Return the one block of a document with the marker ``ci: NAME``."""
     (found,) = [block for block in blocks_of(path) if block.marker == ("ci", name)]
@@ -119,7 +137,7 @@ def matches(expected: str, real: str) -> bool:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def checkout(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder like a fresh checkout, and an environment in which ``simstore`` is a command."""
     folder = tmp_path / "checkout"
     for name in NEEDED:
@@ -133,16 +151,22 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     if not (scripts / "simstore").exists():
         # Run from a checkout that is on the path and not installed.
         scripts = launchers(tmp_path / "scripts")
-    monkeypatch.setenv("PATH", f"{scripts}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", str(scripts), prepend=os.pathsep)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.delenv("SIMSTORE_DB", raising=False)
     monkeypatch.chdir(folder)
-    yield folder
-    # A server that a block began and no other ended, since one in between has failed.
-    for file in folder.glob("*.pid"):
-        with contextlib.suppress(ProcessLookupError, ValueError):
-            os.kill(int(file.read_text()), signal.SIGKILL)
+    with contextlib.ExitStack() as forking:
+        # The README's commands start as a reader's do; those of other documents sooner.
+        if path != README and path.name not in EXTRAS:
+            (tmp_path / "forked").mkdir()
+            forking.enter_context(forked_command(tmp_path / "forked"))
+            monkeypatch.setenv("PATH", str(tmp_path / "forked"), prepend=os.pathsep)
+        yield folder
+        # A server that a block began and no other ended, since one in between has failed.
+        for file in folder.glob("*.pid"):
+            with contextlib.suppress(ProcessLookupError, ValueError):
+                os.kill(int(file.read_text()), signal.SIGKILL)
 
 
 def launchers(folder: Path) -> Path:
@@ -206,7 +230,7 @@ def test_every_block_runs_and_shows_its_real_output(
         monkeypatch.setenv("PAGES", server.url(server.make_database()))
     names: dict[str, Any] = {"__name__": path.stem}
     output: str | None = None
-    for block in blocks_of(path):
+    for block in with_free_ports(blocks_of(path)):
         if block.is_run:
             is_bash = block.language == "bash"
             output = run_bash(block, checkout) if is_bash else run_python(block, names)

@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from forked import Nursery
 
 from . import corpora
-from .processes import Nursery
 from .test_commands import PAGES, SAMPLE, Shell
 
 LINES = "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in PAGES)

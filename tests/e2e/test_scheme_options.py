@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from .processes import Finished, Nursery
+from forked import Finished, Nursery
 
 PAIRS = {
     "scripts": ("圖書館裡的鐘停了，沒有人發現。", "图书馆里的钟停了，没有人发现。"),

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import PATIENCE_SECONDS
 
 from simstore import Store
 
-from .processes import PATIENCE_SECONDS, until
+from .processes import until
 from .states import assert_sound
 from .test_check_insert import WORDS
 

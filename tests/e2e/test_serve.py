@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -505,11 +506,89 @@ def test_clusters_are_told(served: Served, ask: httpx.Client, tmp_path: Path) ->
         assert (place["canonical_key"], place["cluster_id"]) == ("a", found["cluster_id"])
         summary = asked.get("/v1/clusters/summary", params={"largest": 1}).json()["summary"]
         assert (summary["cluster_count"], summary["largest_count"]) == (2, 2)
-        assert asked.get("/v1/clusters/merges").json() == {"merges": [], "more": False}
+        assert asked.get("/v1/clusters/merges").json() == {
+            "merges": [],
+            "more": False,
+            "next": None,
+        }
         refused(asked.get("/v1/clusters/99"), 404, "NotFound")
         refused(asked.get(f"/v1/clusters/{10**30}"), 404, "NotFound")
         refused(asked.get("/v1/clusters/x"), 422, "MalformedRequest")
         refused(asked.get("/v1/clusters/of", params={"key": "x"}), 404, "DocumentNotFound")
+
+
+def paged(ask: httpx.Client, path: str, name: str, **asked: Any) -> list[Any]:
+    """Return the items of a list that is fetched page by page, as ``next`` says."""
+    found: list[Any] = []
+    after = None
+    while True:
+        given = asked if after is None else {**asked, "after": after}
+        page = ask.get(path, params=given).json()
+        assert len(page[name]) <= asked["limit"]
+        assert page["more"] is (page["next"] is not None)
+        found += page[name]
+        after = page["next"]
+        if after is None:
+            return found
+
+
+def test_clusters_come_in_pages(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        given = [(f"{n}", f"{word} " * 30) for n, word in enumerate("abcdefg")]
+        store.add_many([*given, *((f"{key} again", text) for key, text in given)])
+        store.keep_clusters(min_resemblance=0.5)
+        # Some end, others have one document.
+        store.remove("1", "1 again", "2", "2 again", "6")
+        store.keep_clusters()
+    with serve(tmp_path / "s.db") as other, httpx.Client(base_url=other.url) as ask:
+        for min_size, count in ((1, 5), (2, 4)):
+            whole = lines(
+                ask.get("/v1/clusters", params={"min_size": min_size}, headers=accepting())
+            )
+            assert len(whole) == count
+            for limit in (1, 2, count, 100):
+                assert (
+                    paged(ask, "/v1/clusters", "clusters", min_size=min_size, limit=limit) == whole
+                )
+        ended = lines(ask.get("/v1/clusters/merges", headers=accepting()))
+        assert len(ended) == 2
+        assert paged(ask, "/v1/clusters/merges", "merges", limit=1) == ended
+        after = ask.get("/v1/clusters", params={"limit": 3}).json()["next"]
+        asked = {"after": after}
+        whole = lines(ask.get("/v1/clusters", headers=accepting()))
+        assert lines(ask.get("/v1/clusters", params=asked, headers=accepting())) == whole[3:]
+
+
+def test_duplicates_come_in_pages_whatever_their_keys(ask: httpx.Client) -> None:
+    add(ask, ("z original", TEXT))
+    keys = ["a", "a/b?c=d&e", "ключ 字", "a\x00b", "+", "%2B", "x" * 3_000]
+    many = {"documents": [{"key": key, "text": NEAR} for key in keys]}
+    many["documents"].append({"key": "?", "key_base64": "/wA=", "text": NEAR})
+    done = ask.post("/v1/documents", params={"on_duplicate": "skip"}, json=many)
+    assert done.json()["counts"]["skipped"] == 8
+    whole = lines(ask.get("/v1/duplicates", headers=accepting()))
+    assert len(whole) == 8
+    for limit in (1, 3, 8):
+        assert paged(ask, "/v1/duplicates", "duplicates", limit=limit) == whole
+        assert (
+            paged(ask, "/v1/duplicates", "duplicates", limit=limit, original="z original") == whole
+        )
+    # What comes and goes between two pages is neither shown twice nor hides another.
+    first = ask.get("/v1/duplicates", params={"limit": 3}).json()
+    ask.post("/v1/remove", json={"keys": [first["duplicates"][-1]["key"]], "missing_ok": True})
+    rest = ask.get("/v1/duplicates", params={"after": first["next"]}).json()
+    assert rest["duplicates"] == whole[3:]
+
+
+@pytest.mark.parametrize(
+    "after", ["", "k", "x1", "c!", "c", "kYQ=x", "cYWJj", "k%ff", "cLTE", "c" + "OTk5" * 20, "k字"]
+)
+def test_cursors_that_no_page_gave_are_refused(ask: httpx.Client, after: str) -> None:
+    paths = ["/v1/clusters", "/v1/clusters/merges", "/v1/duplicates"]
+    for path in paths[2:] if after.startswith("c") else paths[:2] if after == "k" else paths:
+        asked = {"after": after}
+        refusal = refused(ask.get(path, params=asked), 422, "MalformedRequest")
+        assert refusal["place"] == "query.after"
 
 
 def test_a_store_without_clusters(ask: httpx.Client) -> None:
@@ -582,7 +661,66 @@ def test_errors_have_one_shape_everywhere(ask: httpx.Client) -> None:
     assert refused(reply, 405, "MethodNotAllowed")["allowed"] == "POST"
     assert reply.headers["allow"] == "POST"
     refused(ask.post("/v1/stats"), 405, "MethodNotAllowed")
+    for path, allowed in (("/v1/documents", "GET, POST"), ("/v1/documents/a/b", "DELETE, GET")):
+        assert ask.request("OPTIONS", path).headers["allow"] == allowed
+        assert refused(ask.put(path), 405, "MethodNotAllowed")["allowed"] == allowed
     refused(ask.get("/v1/documents/"), 404, "DocumentNotFound")
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/v1/documents", "/v1/stats", "/v1/documents/a"])
+def test_head_is_answered_as_get_is(ask: httpx.Client, path: str) -> None:
+    add(ask, ("a", TEXT))
+    whole, head = ask.get(path), ask.head(path)
+    assert head.status_code == whole.status_code == 200
+    assert head.content == b""
+    assert head.headers["content-type"] == whole.headers["content-type"]
+    refused_head = ask.head("/v1/documents/nobody")
+    assert (refused_head.status_code, refused_head.content) == (404, b"")
+    assert ask.head("/v1/query").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "name"),
+    [
+        ("GET", "/v1/documents?limt=5", "limt"),
+        ("GET", "/v1/documents/a?with-text=1", "with-text"),
+        ("POST", "/v1/documents?on_dupicate=skip", "on_dupicate"),
+        ("POST", "/v1/query?radius=3", "radius"),
+        ("DELETE", "/v1/documents/a?missing_ok=1", "missing_ok"),
+        ("GET", "/v1/stats?", None),
+    ],
+)
+def test_parameters_that_are_not_known_are_refused(
+    ask: httpx.Client, method: str, path: str, name: str | None
+) -> None:
+    add(ask, ("a", TEXT))
+    reply = ask.request(method, path, json={"key": "b", "text": NEAR} if method == "POST" else None)
+    if name is None:
+        assert reply.status_code == 200
+        return
+    assert refused(reply, 422, "MalformedRequest")["place"] == f"query.{name}"
+    assert [one["key"] for one in ask.get("/v1/documents").json()["documents"]] == ["a"]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd", "br", "gzip, identity", "GZIP"])
+@pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson"])
+def test_compressed_bodies_are_refused_as_such(ask: httpx.Client, coding: str, kind: str) -> None:
+    body = gzip.compress(json.dumps({"key": "a", "text": TEXT}).encode())
+    headers = {"Content-Type": kind, "Content-Encoding": coding}
+    reply = ask.post("/v1/documents", content=body, headers=headers)
+    assert "Content-Encoding" in refused(reply, 415, "UnsupportedMedia")["detail"]
+    form = {"Content-Type": "multipart/form-data; boundary=x", "Content-Encoding": coding}
+    refused(ask.post("/v1/check", content=body, headers=form), 415, "UnsupportedMedia")
+    plain = {"Content-Type": "application/json", "Content-Encoding": "identity"}
+    body = json.dumps({"key": "a", "text": TEXT}).encode()
+    assert ask.post("/v1/documents", content=body, headers=plain).status_code == 200
+
+
+def test_lines_take_no_name(ask: httpx.Client) -> None:
+    body = json.dumps({"key": "a", "text": TEXT})
+    headers = {**NDJSON, "Idempotency-Key": "lines-1"}
+    reply = ask.post("/v1/documents", content=body, headers=headers)
+    assert refused(reply, 422, "MalformedRequest")["place"] == "header.Idempotency-Key"
 
 
 def test_metrics_tell_of_requests_and_of_the_store(tmp_path: Path) -> None:

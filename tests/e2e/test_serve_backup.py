@@ -12,11 +12,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from forked import Nursery
 from served import Served, serve
 
 from simstore import Store
-
-from .processes import Nursery
 
 BATCH = 5
 PATIENCE_SECONDS = 60

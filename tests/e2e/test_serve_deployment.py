@@ -142,7 +142,7 @@ def proxied(tmp_path: Path) -> Iterator[tuple[Served, httpx.Client, str]]:
     folder = tmp_path / "nginx"
     folder.mkdir()
     with (
-        serve(path, "--require-tokens", "--behind-proxy", "127.0.0.1") as served,
+        serve(path, "--require-tokens", "--behind-proxy", "127.0.0.1", fresh=True) as served,
         nginx(folder, served.port) as (port, certificate),
         client_of(port, certificate) as client,
     ):

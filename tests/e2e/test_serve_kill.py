@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import random
+import signal
 import threading
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
-from served import serve
+from served import children, serve
 
 from simstore.store import Store
 
@@ -49,34 +53,34 @@ def text_of(source: random.Random, earlier: list[str]) -> str:
 def send(port: int, number: int, mode: str, sent: Sent, answered: threading.Semaphore) -> None:
     """Send batches, each with a name, until the server is gone."""
     source = random.Random(number)
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     batch = 0
-    while True:
-        documents = []
-        for place in range(source.choice((1, 1, 5))):
-            key = f"sender {number} batch {batch} place {place}"
-            text = text_of(source, list(sent.texts.values())[-40:])
-            sent.texts[key] = text
-            sent.unsure.add(key)
-            documents.append({"key": key, "text": text})
-        body = json.dumps({"documents": documents})
-        headers = {
-            "Content-Type": "application/json",
-            "Idempotency-Key": f"{number}-{batch}",
-        }
-        try:
-            connection.request("POST", f"/v1/documents?on_duplicate={mode}", body.encode(), headers)
-            response = connection.getresponse()
-            reply = response.read()
-        except (OSError, http.client.HTTPException):
-            return
-        if response.status != 200:
-            return
-        for told in json.loads(reply)["documents"]:
-            sent.told[told["key"]] = told["outcome"]
-            sent.unsure.discard(told["key"])
-        answered.release()
-        batch += 1
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        while True:
+            documents = []
+            for place in range(source.choice((1, 1, 5))):
+                key = f"sender {number} batch {batch} place {place}"
+                text = text_of(source, list(sent.texts.values())[-40:])
+                sent.texts[key] = text
+                sent.unsure.add(key)
+                documents.append({"key": key, "text": text})
+            body = json.dumps({"documents": documents}).encode()
+            headers = {
+                "Content-Type": "application/json",
+                "Idempotency-Key": f"{number}-{batch}",
+            }
+            try:
+                connection.request("POST", f"/v1/documents?on_duplicate={mode}", body, headers)
+                response = connection.getresponse()
+                reply = response.read()
+            except (OSError, http.client.HTTPException):
+                return
+            if response.status != 200:
+                return
+            for told in json.loads(reply)["documents"]:
+                sent.told[told["key"]] = told["outcome"]
+                sent.unsure.discard(told["key"])
+            answered.release()
+            batch += 1
 
 
 @pytest.mark.parametrize("mode", ["flag", "skip"])
@@ -118,6 +122,41 @@ def test_what_was_acknowledged_is_stored_after_a_kill(tmp_path: Path, mode: str)
         assert {run["state"] for run in runs} == {"running"}
         counted: dict[str, Any] = runs[0]
         assert counted["added"] + counted["flagged"] == len(stored)
+
+
+def test_a_killed_writer_is_told_of_and_what_it_acknowledged_is_stored(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    answered = threading.Semaphore(0)
+    all_sent = [Sent() for _ in range(SENDERS)]
+    with serve(path) as server:
+        threads = [
+            threading.Thread(target=send, args=(server.port, number, "flag", sent, answered))
+            for number, sent in enumerate(all_sent)
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in range(REPLIES_BEFORE):
+            assert answered.acquire(timeout=60)
+        (writer,) = children(server.process.pid)
+        os.kill(writer, signal.SIGKILL)
+        # Each sender ends at its first refusal.
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+        with httpx.Client(base_url=server.url, timeout=60) as ask:
+            refused = ask.post("/v1/documents", json={"key": "late", "text": "a lamp"})
+            assert refused.status_code == 503
+            assert "start the server anew" in refused.json()["detail"]
+            assert ask.get("/readyz").status_code == 503
+            # What is stored can still be asked for.
+            key, text = next(iter(all_sent[0].texts.items()))
+            (found,) = ask.post("/v1/query", json={"text": text}).json()["samples"]
+            assert key in {one["key"] for one in found["matches"]}
+        assert server.stop() == 0
+    with Store.open(path) as store:
+        assert store.fsck() == []
+        stored = {one.key for one in store.documents()}
+        assert stored >= {key for sent in all_sent for key in sent.told}
 
 
 def is_as_told(key: str, outcome: str, stored: dict[str, Any], duplicates: dict[str, str]) -> bool:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from served import PATIENCE_SECONDS, Served, serve
+from forked import Nursery
+from served import PATIENCE_SECONDS, Served, children, serve
 
 from simstore import Store
 
-from .processes import Nursery, until
+from .processes import until
 from .test_serve import TEXT, refused
 from .test_serve_limits import connection, locked, received
 from .test_wrong_use import assert_refused
@@ -56,7 +57,7 @@ def stored(place: Path) -> set[str]:
 def test_what_was_acknowledged_before_the_end_is_stored(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    with serve(tmp_path / "s.db") as served:
+    with serve(tmp_path / "s.db", fresh=True) as served:
         senders = [Sender(served, name) for name in "abc"]
         for sender in senders:
             sender.start()
@@ -171,9 +172,10 @@ def test_the_end_does_not_wait_for_what_nobody_waits_for(tmp_path: Path) -> None
                 replies.append(ask.post("/v1/check", files={"file": ("a.txt", TEXT.encode())}))
 
         replies: list[httpx.Response] = []
+        others = set(children(served.process.pid))
         sender = threading.Thread(target=check, daemon=True)
         sender.start()
-        (child,) = until(lambda: children(served.process.pid), "the file to be read")
+        (child,) = until(lambda: set(children(served.process.pid)) - others, "the file to be read")
         os.kill(child, signal.SIGSTOP)
         try:
             assert served.stop() == 0
@@ -184,11 +186,6 @@ def test_the_end_does_not_wait_for_what_nobody_waits_for(tmp_path: Path) -> None
                 os.kill(child, signal.SIGKILL)
         sender.join(PATIENCE_SECONDS)
         refused(replies[0], 503, "Stopping")
-
-
-def children(pid: int) -> list[int]:
-    found = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for path in found for child in path.read_text().split()]
 
 
 # Beginning

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from forked import Nursery
 from served import serve
 
 from simstore import Document, Store
@@ -13,7 +14,6 @@ from simstore.client import Client
 from simstore.errors import SimstoreError
 
 from . import golden
-from .processes import Nursery
 
 BATCH = 5
 PATIENCE_SECONDS = 60

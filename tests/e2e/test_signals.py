@@ -12,13 +12,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from forked import Child, Nursery
 
 from simstore import Store
 from simstore.services.arriving.ingest import IngestOptions
 from simstore.services.upkeep.choose import SchemeChoice
 
 from . import corpora
-from .processes import Child, Nursery, until
+from .processes import until
 from .states import assert_sound, committed, state_of
 
 BATCH = 1_000

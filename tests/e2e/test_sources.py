@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from forked import Nursery
 
 from . import corpora
-from .processes import Nursery
 from .test_commands import PAGES, SAMPLE, Shell
 
 if sys.version_info >= (3, 14):

@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
+from forked import Finished, Nursery
 
 from simstore import Store
-
-from .processes import Finished, Nursery
 
 SECRET = re.compile(r"sst_[A-Za-z0-9_-]{43}\n")
 

@@ -9,9 +9,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from forked import Finished, Nursery
 
 from . import corpora
-from .processes import Finished, Nursery, launch
+from .processes import launch
 from .test_commands import PAGES, SAMPLE
 
 # Every command that needs a store, in a use that is right but for the store.

@@ -2,13 +2,15 @@
 
 Most of a short command's time is the interpreter's start. Children of this process skip that;
 everything else about them is real: own process, own descriptors, own signals, own exit code.
-Each request on the socket of descriptor ``sys.argv[1]`` is a length, a JSON object and, to
-spawn, four descriptors: standard input, output, error, and a pipe for messages to the test.
+Each request on the socket of descriptor ``sys.argv[1]`` is a length, a JSON object and, to fork,
+three or four descriptors: standard input, output, error, and a pipe for messages to the test. When
+the socket is closed, whatever still runs is killed.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import importlib
 import json
@@ -18,37 +20,55 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
 HERE = Path(__file__).resolve().parent
 LENGTH = struct.Struct(">I")
+# What functions import when they are called. Not Numba: whether it is imported decides which form
+# of a function works.
+LATE = (
+    "alembic.command", "click.shell_completion", "difflib", "numpy.ma", "rich._emoji_codes",
+    "rich.console", "rich.table",
+)  # fmt: skip
+LATE_OF_EXTRAS = (
+    "httpx", "opencc", "rapidfuzz.distance", "rjieba", "snowballstemmer", "stopwordsiso", "uvloop",
+    "zstandard",
+)  # fmt: skip
 
 
 def main() -> int:
     """Serve until the test has gone; in a child, do its job and return its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Siblings, as a package is imported under another name by the test runner.
-    sys.path[:0] = [str(HERE.parent.parent), str(HERE)]
+    sys.path[:0] = [str(HERE.parent), str(HERE)]
     jobs = _import_everything()
+    threads = Path("/proc/self/task")
+    if threads.is_dir() and len(list(threads.iterdir())) > 1:
+        raise RuntimeError("a process with threads should not fork")
     gc.freeze()
     connection = socket.socket(fileno=int(sys.argv[1]))
     _send(connection, {"ready": True})
+    running: set[int] = set()
     while True:
         header, descriptors, _, _ = socket.recv_fds(connection, LENGTH.size, 4)
         if not header:
+            for pid in running:
+                os.kill(pid, signal.SIGKILL)
             return 0
         request = json.loads(_receive(connection, LENGTH.unpack(header)[0]))
         if "reap" in request:
-            _, status, usage = os.wait4(request["reap"], 0)
-            code = os.waitstatus_to_exitcode(status)
+            pid, status, usage = os.wait4(request["reap"], 0 if request["wait"] else os.WNOHANG)
+            running.discard(pid)
+            code = os.waitstatus_to_exitcode(status) if pid else None
             _send(connection, {"code": code, "rss_bytes": usage.ru_maxrss * 1024})
             continue
         pid = os.fork()
         if not pid:
             connection.close()
             _end(_work(jobs, request, list(descriptors)))
+        running.add(pid)
         for descriptor in descriptors:
             os.close(descriptor)
         _send(connection, {"pid": pid})
@@ -66,7 +86,8 @@ def _work(jobs: Any, request: dict[str, Any], descriptors: list[int]) -> int:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    jobs.messages = descriptors[3]
+    if descriptors[3:]:
+        jobs.messages = descriptors[3]
     try:
         getattr(jobs, request["job"])(**request["arguments"])
     except SystemExit as end:
@@ -79,6 +100,8 @@ def _work(jobs: Any, request: dict[str, Any], descriptors: list[int]) -> int:
 
 def _end(code: int) -> NoReturn:
     """End a child as the interpreter does, but for taking down all that was imported."""
+    # Waits for threads that are no daemons.
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     try:
         sys.stdout.flush()
@@ -102,9 +125,11 @@ def _import_everything() -> Any:
         # An integration needs the program that it is for.
         if not module.name.startswith(("simstore.migrations", "simstore.integrations.")):
             importlib.import_module(module.name)
-    late = ("alembic.command", "numpy.ma", "rich.console", "rich.table", "click.shell_completion")
-    for name in (*late, "jobs"):
+    for name in (*LATE, "jobs"):
         importlib.import_module(name)
+    for name in LATE_OF_EXTRAS:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     return sys.modules["jobs"]
 
 
