@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -27,7 +26,6 @@ from simstore.store import Store
 
 # What the process is asked by a line of its own each, so that none waits for another.
 _LINES = ("write", "tidy")
-_END = b""
 # Seconds for its last commit when the server ends.
 _LAST_SECONDS = 5.0
 
@@ -96,7 +94,7 @@ class WriterProcess:
             Unavailable: The process has died.
         """
         try:
-            self._lines[line].send_bytes(pickle.dumps(given, pickle.HIGHEST_PROTOCOL))
+            self._lines[line].send((given,))
         except OSError:
             raise self._gone() from None
         return self._answer(line)
@@ -105,7 +103,7 @@ class WriterProcess:
         """Let it end its last commit, and wait for it; after some seconds, end it."""
         for line in self._lines.values():
             with suppress(OSError):
-                line.send_bytes(_END)
+                line.send(None)
         self._process.join(_LAST_SECONDS)
         for line in (*self._lines.values(), self._life):
             line.close()
@@ -115,7 +113,7 @@ class WriterProcess:
 
     def _answer(self, line: str) -> Any:
         try:
-            is_done, told = pickle.loads(self._lines[line].recv_bytes())  # noqa: S301 - our own
+            is_done, told = self._lines[line].recv()
         except (EOFError, OSError):
             raise self._gone() from None
         if is_done:
@@ -162,12 +160,12 @@ def _work(
     place: str | os.PathLike[str], lines: dict[str, Connection], others: Sequence[Connection]
 ) -> None:
     """Write until the server has gone."""
-    for line in others:
-        line.close()
-    threading.Thread(target=_watch, args=(lines["life"],), daemon=True).start()
     # Ctrl-C and a service manager tell the whole group; the server says when to end.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    for line in others:
+        line.close()
+    threading.Thread(target=_watch, args=(lines["life"],), daemon=True).start()
     with ExitStack() as stack:
         try:
             store = stack.enter_context(Store.open(place, resident=True))
@@ -194,7 +192,7 @@ def _work(
 def _watch(life: Connection) -> None:
     """End this process at once when the server has gone."""
     with suppress(EOFError, OSError):
-        life.recv_bytes()
+        life.recv()
     os._exit(1)
 
 
@@ -202,14 +200,13 @@ def _serve(line: Connection, work: Callable[[Any], Any]) -> None:
     """Answer what comes by a line, until the server says that it is the end, or has gone."""
     while True:
         try:
-            asked = line.recv_bytes()
+            asked = line.recv()
         except (EOFError, OSError):
             os._exit(1)
-        if asked == _END:
+        if asked is None:
             return
-        given = pickle.loads(asked)  # noqa: S301 - of the server itself
         try:
-            told, is_done = work(given), True
+            told, is_done = work(*asked), True
         except Exception as error:
             if not isinstance(error, SimstoreError):
                 _log.exception("the writer could not do what it was asked")
@@ -220,11 +217,12 @@ def _serve(line: Connection, work: Callable[[Any], Any]) -> None:
 
 def _tell(line: Connection, *, is_done: bool, told: Any) -> None:
     try:
-        data = pickle.dumps((is_done, told), pickle.HIGHEST_PROTOCOL)
+        line.send((is_done, told))
+    except OSError:
+        raise
     except Exception:
         # An error of a library, with something in it that is no value.
-        data = pickle.dumps((is_done, _plain(told)), pickle.HIGHEST_PROTOCOL)
-    line.send_bytes(data)
+        line.send((is_done, _plain(told)))
 
 
 def _plain(told: Any) -> Any:

@@ -87,7 +87,7 @@ def test_it_says_why_it_cannot_open_the_store(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [Overloaded(3.5), DocumentNotFound("a key")])
 def test_errors_cross_processes_whole(error: SimstoreError) -> None:
-    came = pickle.loads(pickle.dumps(error))
+    came = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     assert type(came) is type(error)
     assert str(came) == str(error)
     assert vars(came) == vars(error)
@@ -104,5 +104,5 @@ def test_every_error_can_be_pickled() -> None:
         error = kind.__new__(kind, "what it says")
         error.args = ("what it says",)
         error.reason = "why"  # type: ignore[attr-defined]
-        came = pickle.loads(pickle.dumps(error))
+        came = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
         assert (type(came), str(came), came.reason) == (kind, "what it says", "why")
