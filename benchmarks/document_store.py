@@ -129,7 +129,7 @@ def sizes(report: Report, folder: Path, count: int) -> None:
     for kind in KINDS:
         with Store.open(place_of(folder, kind)) as store:
             _, after = store.compact()
-            texts = store.statistics().stored_text_bytes
+            texts = store.statistics(sizes=True).stored_text_bytes or 0
         cells = (after, texts, *channel_bytes(place_of(folder, kind)))
         table.add(kind, *(f"{cell / count:,.0f}" for cell in cells))
 

