@@ -32,7 +32,7 @@ from simstore.sources.deduped import DedupedOutput
 from simstore.spark import dedup, make_session, read_output
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from postgres_servers import PostgresServer  # noqa: E402 - what the tests start
+from postgres_servers import PostgresServer  # what the tests start
 
 FILES = 8
 SETTINGS = {"spark.driver.memory": "1g", "spark.executor.memory": "1g",

@@ -95,6 +95,7 @@ def init(
     epilog=(
         "\b\nExamples:\n"
         "  simstore stats                            in numbers\n"
+        "  simstore stats --sizes                    with what texts and sketches take\n"
         "  simstore stats --plot store.png           and over time, in one picture\n"
         "  simstore stats --plot pictures/           each as a picture of its own, PNG and SVG\n"
         "  simstore stats --plot s.svg --format json with the figures behind it\n\n"
@@ -108,16 +109,21 @@ def init(
     "folder for a picture of each. Clusters are those that `simstore clusters` keeps.",
 )
 @click.option("--force", is_flag=True, help="Replace pictures that are there.")
+@click.option(
+    "--sizes",
+    is_flag=True,
+    help="Count the bytes of texts, sketches and passages, too; all of them are read.",
+)
 @format_option("table", "json")
 @common_options
-def stats(plot: str | None, force: bool, output_format: str) -> None:
+def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> None:
     """Show the store in numbers, and over time in pictures."""
     if force and plot is None:
         raise click.UsageError("--force replaces what --plot draws: give that too")
     refuse_served(["plot"])
     figures = None
     with open_store(read_only=True, served=True) as store:
-        found = store.statistics()
+        found = store.statistics(sizes=sizes)
         scheme = store.scheme()
         if plot is not None:
             from simstore.cli.plots import check_plot, write_plots

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from simstore.services.arriving.ingest import IngestOptions, Observer
 
 
+_MOST_DUPLICATES = 1_000
 _MOST_REJECTS = 100_000
 
 
@@ -138,8 +139,12 @@ class Arriving(Connection):
     def duplicates(
         self, *, state: str | None = None, original: str | None = None
     ) -> Iterator[Duplicate]:
-        """Yield what checks before the insert found to be duplicates, by their keys."""
-        for value in self._lines("/v1/duplicates", {"state": state, "original": original}):
+        """Yield what checks before the insert found to be duplicates, by their keys.
+
+        They are fetched in parts, each as the store then is.
+        """
+        asked = {"state": state, "original": original}
+        for value in self._pages("/v1/duplicates", "duplicates", asked, page=_MOST_DUPLICATES):
             yield self._as(Duplicate, value)
 
     def orphans(self) -> Iterator[Duplicate]:

@@ -31,7 +31,6 @@ T = TypeVar("T")
 Parameters = Mapping[str, str | int | float | list[str] | None]
 
 _PROBLEM = "application/problem+json"
-_LINES = "application/x-ndjson"
 _NAME_HEADER = "Idempotency-Key"
 # A server that is overloaded, or stops, or a proxy before it that cannot reach it.
 _PASSING = frozenset((408, 429, 502, 503))
@@ -142,34 +141,6 @@ class Connection:
             raise self._failure(reply)
 
         return self._retries.run(send)
-
-    def _lines(self, path: str, parameters: Parameters) -> Iterator[Any]:
-        """Yield the JSON values of the lines at a path, as they come.
-
-        It is begun again where the server is busy, and not where the connection breaks under way.
-        """
-        url = self._address(path, parameters)
-
-        def begin() -> httpx.Response:
-            with self._translated():
-                request = self._http.build_request("GET", url, headers={"Accept": _LINES})
-                reply = self._http.send(request, stream=True)
-                if reply.is_success:
-                    return reply
-                reply.read()
-            raise self._failure(reply)
-
-        reply = self._retries.run(begin)
-        rest = b""
-        try:
-            with self._translated():
-                for part in reply.iter_bytes():
-                    *lines, rest = (rest + part).split(b"\n")
-                    yield from map(self._values, lines)
-        except NotNow as broken:
-            raise broken.error from None
-        finally:
-            reply.close()
 
     def _pages(
         self, path: str, name: str, parameters: Parameters, *, page: int, limit: int | None = None

@@ -12,6 +12,7 @@ from simstore.model import ClusterMerge, ClusterPlace, KeptCluster, KeptSummary
 from simstore.reports.wire import to_wire_fields
 
 _MOST_KEYS = 1_000
+_MOST_CLUSTERS, _MOST_MERGES = 100, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,16 @@ class Grouping(Arriving):
     def kept_clusters(self, min_size: int = 2) -> Iterator[KeptCluster]:
         """Yield the kept clusters, by their names.
 
+        They are fetched in parts, each as the store then is.
+
         Args:
             min_size: Leave out clusters of fewer documents.
 
         Raises:
             NotFound: The store keeps no clusters.
         """
-        for value in self._lines("/v1/clusters", {"min_size": min_size}):
+        asked = {"min_size": min_size}
+        for value in self._pages("/v1/clusters", "clusters", asked, page=_MOST_CLUSTERS):
             yield self._as(KeptCluster, value)
 
     def cluster_of(self, key: str) -> ClusterPlace | None:
@@ -56,7 +60,7 @@ class Grouping(Arriving):
 
     def cluster_merges(self) -> Iterator[ClusterMerge]:
         """Yield the kept clusters that have ended, by their names."""
-        for value in self._lines("/v1/clusters/merges", {}):
+        for value in self._pages("/v1/clusters/merges", "merges", {}, page=_MOST_MERGES):
             yield self._as(ClusterMerge, value)
 
     def cluster_summary(self, *, largest: bool = False) -> KeptSummary | None:

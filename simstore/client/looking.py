@@ -102,9 +102,9 @@ class Looking(Arriving):
             return False
         return found is not None and found.state in ("stored", "flagged")
 
-    def statistics(self) -> StoreStatistics:
-        """Return the store in numbers."""
-        return self._as(StoreStatistics, self._get("/v1/stats"))
+    def statistics(self, *, sizes: bool = False) -> StoreStatistics:
+        """Return the store in numbers; as :meth:`simstore.Store.statistics`."""
+        return self._as(StoreStatistics, self._get("/v1/stats", {"sizes": _yes(sizes)}))
 
     def known_filter(
         self,

@@ -73,7 +73,7 @@ class PassageStatus:
         stale_count: Stored postings of texts that are gone; the next merge leaves them out.
         unpacked_count: Postings that are in no page yet.
         segment_count: Segments that a look-up asks.
-        stored_bytes: Bytes of all that, without the tables' own.
+        stored_bytes: Bytes of all that, without the tables' own; None: not counted.
         fingerprints: Whether each passage has a fingerprint besides.
     """
 
@@ -89,7 +89,7 @@ class PassageStatus:
     stale_count: int
     unpacked_count: int
     segment_count: int
-    stored_bytes: int
+    stored_bytes: int | None
     fingerprints: bool
 
 
@@ -101,12 +101,13 @@ class StoreStatistics:
         distinct_fingerprints: Distinct fingerprints of the standing generation.
         packed_fingerprints: Those of them that are in segment pages.
         sketch_count: Documents that have a sketch.
-        sketch_bytes: Bytes of the sketches and of their pages.
+        sketch_bytes: Bytes of the sketches and of their pages; None: not counted.
         unpacked_sketches: Sketches that are in no page yet.
         bands: How sketches are cut, bands x values; empty without sketches.
         passage_count: Passages of the passage index; 0 where there is none.
         anchor_count: Its anchors.
-        passage_bytes: Bytes of the passage index, without the tables' own.
+        stored_text_bytes: Bytes of the texts as they are stored; None: not counted.
+        passage_bytes: Bytes of the passage index, without the tables' own; None: not counted.
     """
 
     path: str
@@ -123,11 +124,11 @@ class StoreStatistics:
     packed_fingerprints: int
     waiting: int
     sketch_count: int
-    sketch_bytes: int
+    sketch_bytes: int | None
     unpacked_sketches: int
     bands: str
     text_bytes: int
-    stored_text_bytes: int
+    stored_text_bytes: int | None
     file_bytes: int
     term_count: int
     ingest_run_count: int
@@ -139,7 +140,7 @@ class StoreStatistics:
     last_seen: int | None
     passage_count: int = 0
     anchor_count: int = 0
-    passage_bytes: int = 0
+    passage_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

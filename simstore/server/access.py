@@ -17,9 +17,14 @@ from simstore.errors import Forbidden, InvalidParameter, RateLimited, Unauthoriz
 from simstore.model import Scope, Token
 from simstore.server.limits import RateLimit, network_of
 from simstore.server.origins import foreign, is_forwarded, is_loopback, names_loopback
+from simstore.server.parameters import check_parameters
 from simstore.server.sessions import SESSION_SECONDS, Sessions
 
 if TYPE_CHECKING:
+    from starlette.routing import Match
+    from starlette.types import Receive, Send
+    from starlette.types import Scope as RequestScope
+
     from simstore.services.access.tokens import TokenBook
 
 # Wrong tokens that one address may send at once, and then a second.
@@ -212,16 +217,37 @@ def scopes_of(route: APIRoute) -> list[Scope | None]:
 
 
 class GuardedRoute(APIRoute):
-    """A route that looks who asks before it reads what they send."""
+    """A route that looks who asks before it reads what they send.
+
+    What answers GET answers HEAD, too; of the API none takes a parameter that it does not know.
+    """
+
+    def matches(self, scope: RequestScope) -> tuple[Match, RequestScope]:
+        """Return whether a request is for this route."""
+        return super().matches(self._as_asked(scope))
+
+    async def handle(self, scope: RequestScope, receive: Receive, send: Send) -> None:
+        """Serve a request; the server sends no body where only the head is asked for."""
+        await super().handle(self._as_asked(scope), receive, send)
+
+    def _as_asked(self, scope: RequestScope) -> RequestScope:
+        known = self.methods or ()
+        if scope.get("method") == "HEAD" and "GET" in known:
+            return {**scope, "method": "GET"}
+        return scope
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
         answer = super().get_route_handler()
         scopes = [scope for scope in scopes_of(self) if scope is not None]
+        named = frozenset(one.alias for one in self.dependant.query_params)
+        takes_any = not self.path.startswith("/v1/")
 
         async def guarded(request: Request) -> Response:
             for scope in scopes:
                 await gate_of(request).check(request, scope)
+            if not takes_any:
+                check_parameters(request, named)
             return await answer(request)
 
         return guarded

@@ -69,7 +69,7 @@ def create_app(
     app.state.routes = []
     for part in (query, documents, check, clusters, stats, backup, health, page):
         app.include_router(part.router)
-        app.state.routes += part.router.routes
+        app.state.routes += [one for one in part.router.routes if isinstance(one, GuardedRoute)]
     for kind in (SimstoreError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, reply_to)
     direct = [route for route in query.router.routes if isinstance(route, GuardedRoute)]

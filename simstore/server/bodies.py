@@ -25,7 +25,19 @@ async def checked_json(request: Request) -> bytes:
     kind = content_type(request)
     if kind not in (JSON, ""):
         raise UnsupportedMedia(kind, JSON)
+    check_coding(request)
     return await request.body()
+
+
+def check_coding(request: Request) -> None:
+    """Refuse a body that is compressed: what it expands to has no bound before it is read.
+
+    Raises:
+        UnsupportedMedia: It is.
+    """
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in ("identity", ""):
+        raise UnsupportedMedia(f"Content-Encoding: {coding[:40]}", "it uncompressed")
 
 
 def parsed(data: bytes, place: str = "body") -> Any:

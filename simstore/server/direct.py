@@ -38,7 +38,8 @@ class Direct:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         found = None
-        if scope["type"] == "http":
+        # Parameters are none of theirs: the framework's way tells of them.
+        if scope["type"] == "http" and not scope["query_string"]:
             found = self._routes.get((scope["method"], scope["path"]))
         if found is None:
             await self._app(scope, receive, send)

@@ -93,9 +93,19 @@ def reply_to(request: Request, error: Exception) -> Response:
     """Return the reply to a request that failed: a page for a person, else problem details."""
     scope = request.scope
     known = ours(error, scope["path"], scope["method"])
+    if isinstance(known, MethodNotAllowed):
+        allowed = ", ".join(_methods_at(request)) or known.allowed
+        known = MethodNotAllowed(known.method, known.path, allowed)
     if wants_page(request):
         return problem_page(request, known)
     return problem_response(known, scope["simstore"].request_id)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """Return all methods of the routes for an address; the framework names those of one."""
+    path = request.scope["path"]
+    routes: list[Any] = getattr(request.app.state, "routes", [])
+    return sorted({name for one in routes if one.path_regex.match(path) for name in one.methods})
 
 
 def _malformed(error: RequestValidationError) -> MalformedRequest:

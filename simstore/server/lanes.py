@@ -4,23 +4,47 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
 from simstore.errors import Overloaded
 
 P = ParamSpec("P")
+Step = Callable[[], None]
 R = TypeVar("R")
 _RETRY_SECONDS = 1.0
+
+
+class NobodyWaits(Exception):
+    """The request has ended for which a thread works, at its time limit or otherwise."""
+
+
+@contextmanager
+def while_wanted() -> Iterator[Step]:
+    """Give what a thread calls between pieces of work: once this context has ended, it raises.
+
+    Yields:
+        Raises NobodyWaits, so that the thread gives up and its place is free.
+    """
+    ended = threading.Event()
+
+    def step() -> None:
+        if ended.is_set():
+            raise NobodyWaits
+
+    try:
+        yield step
+    finally:
+        ended.set()
 
 
 class Lane:
     """Runs functions in threads of its own.
 
     A thread cannot be stopped: what took too long for its request goes on to its end, and has its
-    place until then.
+    place until then, unless it asks now and then whether it is wanted (:func:`while_wanted`).
     """
 
     def __init__(self, name: str, threads: int, most_waiting: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import islice
 from typing import Any
 
@@ -13,10 +13,11 @@ from starlette.responses import Response, StreamingResponse
 from simstore.reports.wire import encoded, to_wire
 from simstore.server.bodies import NDJSON, accepts, reply
 from simstore.server.exchange import exchange_of
-from simstore.server.lanes import Lane
+from simstore.server.lanes import Lane, Step, while_wanted
 
 # What is read at a time.
 _PART_ITEMS, _PART_BYTES = 400, 1 << 20
+_END = object()
 
 
 async def listing(
@@ -27,7 +28,8 @@ async def listing(
     *,
     limit: int | None,
     most: int,
-    cursor: Callable[[Any], int] | None = None,
+    cursor: Callable[[Any], int | str],
+    passing: Callable[[Any], bool] | None = None,
 ) -> Response:
     """Return a list as a request wants it.
 
@@ -38,52 +40,72 @@ async def listing(
         listed: Begins to read it, given how many items are wanted; it may yield more.
         limit: Most items that are wanted; None: as many as there are.
         most: Most items in an object.
-        cursor: What to ask for to get the items behind one; None: there is no such thing.
+        cursor: What to ask for to get the items behind one.
+        passing: Which items are wanted; None: all.
     """
     if accepts(request, NDJSON):
-        return await _lines(request, lane, lambda: _first(listed(limit), limit))
+        return await _lines(
+            request, lane, lambda step: _wanted(listed(limit), passing, step, limit)
+        )
     size = most if limit is None else min(limit, most)
 
-    def read() -> Response:
-        items = listed(size + 1)
+    def read(step: Step) -> Response:
+        items = _wanted(listed(size + 1), passing, step)
         found = list(islice(items, size))
         more = next(items, None) is not None
         _close(items)
-        told: dict[str, Any] = {name: to_wire(found), "more": more}
-        if cursor is not None:
-            told["next"] = cursor(found[-1]) if more else None
-        return reply(told)
+        after = cursor(found[-1]) if more else None
+        return reply({name: to_wire(found), "more": more, "next": after})
 
-    return await lane.run(read)
+    with while_wanted() as step:
+        return await lane.run(read, step)
 
 
-async def _lines(request: Request, lane: Lane, listed: Callable[[], Iterator[Any]]) -> Response:
+async def _lines(request: Request, lane: Lane, listed: Callable[[Step], Iterator[Any]]) -> Response:
     exchange_of(request.scope).begin_stream()
     items: list[Iterator[Any]] = []
+    begun = ExitStack()
+    step = begun.enter_context(while_wanted())
 
     def begin() -> bytes:
-        items.append(listed())
+        items.append(listed(step))
         return _part(items[0])
 
-    # What is wrong with the question shows here, before the reply begins.
-    first = await lane.run(begin)
+    with begun:
+        # What is wrong with the question shows here, before the reply begins.
+        first = await lane.run(begin)
+        goes_on = begun.pop_all()
 
     async def parts() -> AsyncIterator[bytes]:
         part = first
-        try:
-            while part:
-                yield part
-                part = await lane.go_on(_part, items[0])
-        finally:
-            lane.forget(_close, items[0])
+        with goes_on:
+            try:
+                while part:
+                    yield part
+                    part = await lane.go_on(_part, items[0])
+            finally:
+                lane.forget(_close, items[0])
 
     return StreamingResponse(parts(), media_type=NDJSON)
 
 
-def _first(items: Iterator[Any], limit: int | None) -> Iterator[Any]:
-    """Yield so many items; ending it ends the reading of the list."""
+def _wanted(
+    items: Iterator[Any],
+    passing: Callable[[Any], bool] | None,
+    step: Step,
+    limit: int | None = None,
+) -> Iterator[Any]:
+    """Yield so many of the items that pass; ending it ends the reading of the list."""
+    left = limit
     try:
-        yield from islice(items, limit)
+        while left is None or left > 0:
+            step()
+            item = next(items, _END)
+            if item is _END:
+                return
+            if passing is None or passing(item):
+                yield item
+                left = None if left is None else left - 1
     finally:
         _close(items)
 

@@ -14,7 +14,7 @@ from simstore.model import Document
 from simstore.sources.dates import seconds
 from simstore.sources.exported import is_exported, read_exported
 from simstore.sources.json_values import json_value
-from simstore.text.decoding import well_formed
+from simstore.text.decoding import storable, well_formed
 
 KEY_FIELDS = ("key", "id", "url", "doc_id")
 TEXT_FIELDS = ("text", "content", "body")
@@ -195,7 +195,7 @@ def _take_line(record: dict[str, Any], name: str) -> str | None:
     """Take a field out of a record where it is a string."""
     if not isinstance(record.get(name), str):
         return None
-    return well_formed(record.pop(name)).replace("\x00", "\ufffd")
+    return storable(record.pop(name))
 
 
 def _take_history(record: dict[str, Any], fields: HistoryFields) -> _History:

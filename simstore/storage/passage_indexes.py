@@ -45,7 +45,7 @@ class IndexSize:
         stored_count: Postings that are stored, those of texts that are gone too.
         unpacked_count: Postings that are in no page.
         segment_count: Segments that a look-up asks.
-        stored_bytes: Bytes of spans, tail and pages, without the tables' own.
+        stored_bytes: Bytes of spans, tail and pages, without the tables' own; None: not counted.
     """
 
     entry_count: int
@@ -54,7 +54,7 @@ class IndexSize:
     stored_count: int
     unpacked_count: int
     segment_count: int
-    stored_bytes: int
+    stored_bytes: int | None
 
 
 def index(connection: Connection) -> IndexRow | None:
@@ -89,8 +89,13 @@ def drop(connection: Connection) -> None:
         connection.execute(delete(table))
 
 
-def size(connection: Connection) -> IndexSize:
-    """Return what the index holds."""
+def size(connection: Connection, *, sizes: bool = True) -> IndexSize:
+    """Return what the index holds.
+
+    Args:
+        connection: A snapshot.
+        sizes: Count its bytes, too: all of it is read.
+    """
     packed = anchor_segments.segments(connection)
     unpacked = count_of(
         connection,
@@ -104,9 +109,15 @@ def size(connection: Connection) -> IndexSize:
         unpacked + sum(one.posting_count for one in packed),
         unpacked,
         len(packed),
+        _stored_bytes(connection) if sizes else None,
+    )
+
+
+def _stored_bytes(connection: Connection) -> int:
+    return (
         count_of(connection, "sum(length(spans))", "passage_entry")
         + count_of(connection, "sum(length(postings))", "anchor_tail")
-        + anchor_segments.page_bytes(connection),
+        + anchor_segments.page_bytes(connection)
     )
 
 

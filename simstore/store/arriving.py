@@ -257,20 +257,25 @@ class Arriving(Opened):
         )
 
     def duplicates(
-        self, *, state: str | None = None, original: str | None = None
+        self,
+        *,
+        state: str | None = None,
+        original: str | None = None,
+        after: str | None = None,
     ) -> Iterator[Duplicate]:
         """Yield what checks before the insert found to be duplicates, by their keys.
 
         Args:
             state: Only those that are ``flagged``, ``skipped`` or ``orphaned``.
             original: Only those of the document with this key.
+            after: Only those behind this key, by its bytes.
 
         Raises:
             InvalidParameter: There is no such state.
         """
         from simstore.services.near_duplicates.duplicates import iterate_duplicates
 
-        return iterate_duplicates(self._opened, state=state, original=original)
+        return iterate_duplicates(self._opened, state=state, original=original, after=after)
 
     def duplicate(self, key: str) -> Duplicate | None:
         """Return what a key duplicates; None where no check before the insert found it to."""

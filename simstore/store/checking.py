@@ -33,12 +33,24 @@ class Checking(Opened):
         return next(self.check([(key, text)], options))
 
     def check(
-        self, papers: Iterable[Addable], options: CheckOptions | None = None
+        self,
+        papers: Iterable[Addable],
+        options: CheckOptions | None = None,
+        *,
+        on_step: Callable[[], None] | None = None,
     ) -> Iterator[CheckedPaper]:
-        """Yield what was found in each paper, in their order; as :meth:`check_text`."""
+        """Yield what was found in each paper, in their order; as :meth:`check_text`.
+
+        Args:
+            papers: The papers.
+            options: How to check them.
+            on_step: Called between pieces of work, a source that is compared being one; what it
+                raises ends the check.
+        """
         from simstore.services.passages.check import check_papers
 
-        for found in check_papers(self._opened, map(accept, papers), options or CheckOptions()):
+        given = map(accept, papers)
+        for found in check_papers(self._opened, given, options or CheckOptions(), on_step):
             if isinstance(found, CheckedPaper):
                 yield found
 

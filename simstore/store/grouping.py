@@ -70,18 +70,19 @@ class Grouping(Opened):
             on_progress=on_progress,
         )
 
-    def kept_clusters(self, min_size: int = 2) -> Iterator[KeptCluster]:
+    def kept_clusters(self, min_size: int = 2, *, after: int = 0) -> Iterator[KeptCluster]:
         """Yield the kept clusters, as they were last brought up to date, by their names.
 
         Args:
             min_size: Leave out clusters of fewer documents.
+            after: Only those behind the one with this ``cluster_id``.
 
         Raises:
             NotFound: The store keeps no clusters.
         """
         from simstore.services.clusters.kept_reading import kept_clusters
 
-        return kept_clusters(self._opened, min_size=min_size)
+        return kept_clusters(self._opened, min_size=min_size, after=after)
 
     def cluster_of(self, key: str) -> ClusterPlace | None:
         """Return where a document stands among the kept clusters; None where it does not.
@@ -99,11 +100,15 @@ class Grouping(Opened):
 
         return cluster_members(self._opened, cluster_id)
 
-    def cluster_merges(self) -> Iterator[ClusterMerge]:
-        """Yield the kept clusters that have ended, by their names."""
+    def cluster_merges(self, *, after: int = 0) -> Iterator[ClusterMerge]:
+        """Yield the kept clusters that have ended, by their names.
+
+        Args:
+            after: Only those behind the one with this ``cluster_id``.
+        """
         from simstore.services.clusters.kept_reading import cluster_merges
 
-        return cluster_merges(self._opened)
+        return cluster_merges(self._opened, after=after)
 
     def cluster_summary(self, *, largest: bool = False) -> KeptSummary | None:
         """Return what there is of kept clusters; None where none are kept.

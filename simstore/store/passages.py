@@ -56,8 +56,12 @@ class Passages(Opened):
 
         return passage_index.drop(self._opened)
 
-    def passage_status(self) -> PassageStatus | None:
-        """Return what the passage index holds; None where there is none."""
+    def passage_status(self, *, sizes: bool = True) -> PassageStatus | None:
+        """Return what the passage index holds; None where there is none.
+
+        Args:
+            sizes: Count its bytes, too: all of it is read.
+        """
         from simstore.services.passages import passage_index
 
-        return passage_index.status(self._opened)
+        return passage_index.status(self._opened, sizes=sizes)

@@ -88,11 +88,16 @@ class Upkeep(Opened):
 
         reindex.abort(self._opened)
 
-    def statistics(self) -> StoreStatistics:
-        """Return the store in numbers."""
+    def statistics(self, *, sizes: bool = False) -> StoreStatistics:
+        """Return the store in numbers.
+
+        Args:
+            sizes: Count the bytes of texts, sketches and passages, too. All of them are read: of a
+                million documents that may take half a minute.
+        """
         from simstore.services.telling import show
 
-        return show.statistics(self._opened)
+        return show.statistics(self._opened, sizes=sizes)
 
     def vitals(self) -> StoreVitals:
         """Return what is soon told of the store, for those who watch it."""

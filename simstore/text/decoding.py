@@ -43,3 +43,11 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def storable(text: str) -> str:
+    """Return text that every database keeps and gives back the same, for fields of one line.
+
+    Lone surrogates and U+0000, which PostgreSQL has not, are replaced by U+FFFD.
+    """
+    return well_formed(text).replace("\0", "\ufffd")

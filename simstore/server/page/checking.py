@@ -14,6 +14,7 @@ from simstore.errors import BadInput, DocumentNotFound, SimstoreError, Unreadabl
 from simstore.model import CheckedPaper, CheckOptions, Document
 from simstore.reports.check_html import html_report, report_contents
 from simstore.server.access import GuardedRoute, requires
+from simstore.server.lanes import Step, while_wanted
 from simstore.server.page.asked import from_address, in_address, language_of
 from simstore.server.page.kept_reports import KeptReport
 from simstore.server.page.problems import ReportGone, Trouble
@@ -59,7 +60,8 @@ async def check(request: Request) -> Response:
     ) as form:
         given = await _given(form)
     pasted = page_words(language_of(request))["pasted"]
-    report = await service.heavy.run(_check, service, given, pasted)
+    with while_wanted() as step:
+        report = await service.heavy.run(_check, service, given, pasted, step)
     name = standing_of(request).reports.keep(report, request.state.principal.owner)
     return RedirectResponse(f"/report/{name}", 303)
 
@@ -154,8 +156,14 @@ def _share(said: str, name: str) -> float:
     return share
 
 
-def _check(service: Service, given: Given, pasted: str) -> KeptReport:
+def _check(service: Service, given: Given, pasted: str, step: Step) -> KeptReport:
     """Return the report of all that was given; what cannot be read is left out, if any can be.
+
+    Args:
+        service: The service.
+        given: What was given.
+        pasted: The name of a text without one.
+        step: Called between pieces of work; what it raises ends them.
 
     Raises:
         Trouble: There is nothing to check, or too much.
@@ -167,6 +175,7 @@ def _check(service: Service, given: Given, pasted: str) -> KeptReport:
     if len(given.files) > MOST_PAPERS:
         raise Trouble("many", str(MOST_PAPERS))
     for name, data in given.files:
+        step()
         try:
             upload = read_upload(name, data)
             documents = [one for one in upload.documents if one.text.strip()]
@@ -177,27 +186,32 @@ def _check(service: Service, given: Given, pasted: str) -> KeptReport:
             left_out.append((name, str(error)))
             continue
         left_out += [(name, one.reason) for one in upload.rejections]
-        papers += _checked(service, documents, given.options, len(papers))
+        papers += _checked(service, documents, given.options, len(papers), step)
     if given.key:
         stored = service.store.show(given.key, with_text=True)
         if stored.text is None:
             raise DocumentNotFound(given.key)
         document = Document(stored.key, stored.text, stored.title)
-        papers += _checked(service, [document], given.options, len(papers))
+        papers += _checked(service, [document], given.options, len(papers), step)
     elif given.text.strip():
         document = Document(pasted, given.text, _first_line(given.text))
-        papers += _checked(service, [document], _of_all(given.options), len(papers))
+        options = _of_all(given.options)
+        papers += _checked(service, [document], options, len(papers), step)
     if not papers:
         raise failure or Trouble("empty")
     return KeptReport(tuple(papers), tuple(left_out), int(time.time()))
 
 
 def _checked(
-    service: Service, documents: Sequence[Document], options: CheckOptions, before: int
+    service: Service,
+    documents: Sequence[Document],
+    options: CheckOptions,
+    before: int,
+    step: Step,
 ) -> list[CheckedPaper]:
     if before + len(documents) > MOST_PAPERS:
         raise Trouble("many", str(MOST_PAPERS))
-    return list(service.store.check(documents, options))
+    return list(service.store.check(documents, options, on_step=step))
 
 
 def _of_all(options: CheckOptions) -> CheckOptions:

@@ -134,7 +134,7 @@ def _store_now(service: Service) -> StoreNow:
     figures = store.statistics()
     if store.scheme().get("scheme", "").startswith("given"):
         return StoreNow(figures, "fingerprints")
-    status = store.passage_status()
+    status = store.passage_status(sizes=False)
     if status is None:
         return StoreNow(figures, "none" if figures.text_kept else "no_text")
     return StoreNow(

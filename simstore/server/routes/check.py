@@ -17,8 +17,18 @@ from simstore.reports.html_page import content_policy
 from simstore.reports.html_words import Language
 from simstore.reports.wire import to_wire
 from simstore.server.access import GuardedRoute, requires
-from simstore.server.bodies import JSON, accepts, content_type, parsed, read_body, reply, taken
+from simstore.server.bodies import (
+    JSON,
+    accepts,
+    check_coding,
+    content_type,
+    parsed,
+    read_body,
+    reply,
+    taken,
+)
 from simstore.server.documents import GivenDocument, document_of_given
+from simstore.server.lanes import while_wanted
 from simstore.server.openapi import answers, json_body
 from simstore.server.service import Service, service_of
 from simstore.server.uploads import read_upload
@@ -109,7 +119,10 @@ async def check(request: Request, lang: Language = "en") -> Response:
         papers, options = await _of_json(request, service)
     else:
         raise UnsupportedMedia(kind, f"{JSON} or {_FORM}")
-    found = await service.heavy.run(lambda: list(service.store.check(papers, options)))
+    with while_wanted() as step:
+        found = await service.heavy.run(
+            lambda: list(service.store.check(papers, options, on_step=step))
+        )
     if accepts(request, _HTML):
         headers = {"Content-Security-Policy": content_policy()}
         page = await service.heavy.run(_report, found, lang)
@@ -133,7 +146,12 @@ async def compare(request: Request) -> Response:
     if (asked.options.filter_counters or 0) > _MOST_COUNTERS:
         raise TooLarge("counters of a filter", _MOST_COUNTERS)
     first, second = _compared(asked.first, "first"), _compared(asked.second, "second")
-    found = await service.heavy.run(service.store.compare, first, second, asked.options)
+    with while_wanted() as step:
+        found = await service.heavy.run(
+            lambda: service.store.compare(
+                first, second, asked.options, on_progress=lambda _done, _all: step()
+            )
+        )
     return reply(to_wire(found))
 
 
@@ -152,6 +170,7 @@ async def _of_json(request: Request, service: Service) -> tuple[list[Document], 
 
 
 async def _of_form(request: Request, service: Service) -> tuple[list[Document], CheckOptions]:
+    check_coding(request)
     async with request.form(max_files=1, max_fields=len(_FIELDS)) as form:
         strange = sorted(set(form) - _FIELDS)
         if strange:

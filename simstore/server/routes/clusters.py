@@ -19,6 +19,7 @@ from simstore.model import (
 from simstore.reports.wire import to_wire
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.bodies import reply
+from simstore.server.cursors import cursor_of, key_of, number_of
 from simstore.server.listings import listing
 from simstore.server.named import query_text
 from simstore.server.openapi import LARGEST, answers
@@ -26,30 +27,34 @@ from simstore.server.service import service_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["clusters"])
 Limit = Annotated[int | None, Query(ge=1, le=LARGEST)]
+After = Annotated[str | None, Query(description="``next`` of the page before")]
 
 
 @dataclass(frozen=True, slots=True)
 class ClustersPage:
-    """The first of the clusters."""
+    """Some of the clusters; ``next``: what to ask for as ``after``, if there are more."""
 
     clusters: tuple[KeptCluster, ...]
     more: bool
+    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class MergesPage:
-    """The first of the clusters that have ended."""
+    """Some of the clusters that have ended; ``next`` as in the clusters."""
 
     merges: tuple[ClusterMerge, ...]
     more: bool
+    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicatesPage:
-    """The first of the duplicates."""
+    """Some of the duplicates; ``next`` as in the clusters."""
 
     duplicates: tuple[Duplicate, ...]
     more: bool
+    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +78,24 @@ class PlaceReply:
     responses=answers(ClustersPage, 404, lines=KeptCluster),
 )
 async def clusters(
-    request: Request, min_size: Annotated[int, Query(ge=1, le=LARGEST)] = 2, limit: Limit = None
+    request: Request,
+    min_size: Annotated[int, Query(ge=1, le=LARGEST)] = 2,
+    limit: Limit = None,
+    after: After = None,
 ) -> Response:
-    """Return the first clusters by their names; with ``Accept: application/x-ndjson`` all."""
+    """Return a page of clusters by their names; with ``Accept: application/x-ndjson`` all."""
     service = service_of(request)
+    begin = number_of(after, LARGEST)
     return await listing(
         request,
         service.heavy,
         "clusters",
-        lambda _wanted: service.store.kept_clusters(min_size),
+        # Those that are too small pass here, so that a request that has ended is noticed.
+        lambda _wanted: service.store.kept_clusters(min(min_size, 2), after=begin),
         limit=limit,
         most=service.settings.batch_documents,
+        cursor=cursor_of,
+        passing=lambda one: len(one.members) >= min_size,
     )
 
 
@@ -120,16 +132,18 @@ async def cluster_summary(request: Request, largest: bool = False) -> Response:
     summary="Clusters that have ended",
     responses=answers(MergesPage, lines=ClusterMerge),
 )
-async def cluster_merges(request: Request, limit: Limit = None) -> Response:
-    """Return the first of the clusters that have ended; as lines, all of them."""
+async def cluster_merges(request: Request, limit: Limit = None, after: After = None) -> Response:
+    """Return a page of the clusters that have ended, by their names; as lines, all of them."""
     service = service_of(request)
+    begin = number_of(after, LARGEST)
     return await listing(
         request,
         service.readers,
         "merges",
-        lambda _wanted: service.store.cluster_merges(),
+        lambda _wanted: service.store.cluster_merges(after=begin),
         limit=limit,
         most=service.settings.batch_documents,
+        cursor=cursor_of,
     )
 
 
@@ -161,15 +175,18 @@ async def duplicates(
     state: DuplicateState | None = None,
     original: str | None = None,
     limit: Limit = None,
+    after: After = None,
 ) -> Response:
-    """Return the first duplicates by their keys; with ``Accept: application/x-ndjson`` all."""
+    """Return a page of duplicates by their keys; with ``Accept: application/x-ndjson`` all."""
     service = service_of(request)
+    begin = key_of(after)
     named: Any = None if original is None else query_text(request, "original", original)
     return await listing(
         request,
         service.readers,
         "duplicates",
-        lambda _wanted: service.store.duplicates(state=state, original=named),
+        lambda _wanted: service.store.duplicates(state=state, original=named, after=begin),
         limit=limit,
         most=service.settings.batch_documents,
+        cursor=cursor_of,
     )

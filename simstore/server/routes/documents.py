@@ -22,7 +22,7 @@ from simstore.model import (
 )
 from simstore.reports.wire import to_wire
 from simstore.server.access import GuardedRoute, requires
-from simstore.server.bodies import checked_json, parsed, read_body, reply, taken
+from simstore.server.bodies import check_coding, checked_json, parsed, read_body, reply, taken
 from simstore.server.documents import GivenDocument, documents_of
 from simstore.server.exchange import is_ndjson
 from simstore.server.listings import listing
@@ -137,6 +137,13 @@ async def add_documents(
     """
     service = service_of(request)
     if is_ndjson(request.scope):
+        check_coding(request)
+        if idempotency_key is not None:
+            raise MalformedRequest(
+                "header.Idempotency-Key",
+                "lines have no name: send them without, or as JSON; lines that are sent again are "
+                "unchanged",
+            )
         return DocumentStream(request, service, on_duplicate, min_resemblance)
     body = await checked_json(request)
     if len(body) > _LARGE_BYTES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -10,6 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from simstore.model import StoredRejection, StoreStatistics
 from simstore.reports.wire import to_wire
 from simstore.server.access import GuardedRoute, requires
+from simstore.server.aged import Aged
 from simstore.server.bodies import reply
 from simstore.server.filters import FilterAsked
 from simstore.server.openapi import answers, problems
@@ -44,9 +46,13 @@ class RunsReply:
     summary="The store in numbers",
     responses=answers(StoreStatistics),
 )
-async def stats(request: Request) -> Response:
-    """Return the store in numbers; where they take time, they may be some times that old."""
-    return reply(to_wire(await service_of(request).statistics.value()))
+async def stats(request: Request, sizes: bool = False) -> Response:
+    """Return the store in numbers; where they take time, they may be some times that old.
+
+    With ``sizes``: with the bytes of texts, sketches and passages, all of which are read for it.
+    """
+    counted = _sizes_of(request) if sizes else service_of(request).statistics
+    return reply(to_wire(await counted.value()))
 
 
 @router.get(
@@ -134,3 +140,14 @@ async def known_filter(
         return Response(status_code=304, headers={"ETag": found, "Cache-Control": "no-cache"})
     headers = {"ETag": found.tag, "Cache-Control": "no-cache"}
     return Response(found.data, headers=headers, media_type=_BINARY)
+
+
+def _sizes_of(request: Request) -> Aged[StoreStatistics]:
+    """Return what counts the store with its sizes, once for all who ask at a time."""
+    service = service_of(request)
+    held = getattr(request.app.state, "sizes", None)
+    if held is None or held[0] is not service:
+        counted = Aged(partial(service.store.statistics, sizes=True), service.heavy)
+        held = request.app.state.sizes = (service, counted)
+    found: Aged[StoreStatistics] = held[1]
+    return found

@@ -19,7 +19,7 @@ from simstore.model import Document
 from simstore.services.counting import pack_change
 from simstore.services.opened import State
 from simstore.storage import codecs
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, storable
 from simstore.text.scanning import Scanned
 
 DIGEST_BYTES = 16
@@ -89,7 +89,7 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     for document in batch:
         if not document.key:
             raise InvalidParameter("a document has an empty key; give each its own key")
-    batch = [with_json_metadata(document) for document in batch]
+    batch = [as_kept(document) for document in batch]
     encoded = [encode(document.text) for document in batch]
     texts = [document.text for document in batch]
     metadata = [document.metadata for document in batch]
@@ -141,12 +141,19 @@ def is_prepared_for(prepared_with: State, state: State) -> bool:
     ) and one.settings.vocabulary_recorded == other.settings.vocabulary_recorded  # fmt: skip
 
 
-def with_json_metadata(document: Document) -> Document:
-    """Return the document with its metadata as they come back from the store.
+def as_kept(document: Document) -> Document:
+    """Return the document with title, collection and metadata as they come back from the store.
 
     Raises:
-        InvalidParameter: They are no JSON values.
+        InvalidParameter: The metadata are no JSON values.
     """
+    lines = {
+        name: kept
+        for name, line in (("title", document.title), ("collection", document.collection))
+        if line is not None and (kept := storable(line)) != line
+    }
+    if lines:
+        document = replace(document, **lines)
     if not document.metadata:
         return document
     try:

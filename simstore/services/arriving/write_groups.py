@@ -9,7 +9,7 @@ from simstore.errors import InvalidParameter
 from simstore.model import DocumentOutcome, RemoveRequest, WriteReply, WriteRequest
 from simstore.services.arriving.accept import accept
 from simstore.services.arriving.batches import BatchOutcome
-from simstore.services.arriving.prepare import PreparedBatch, prepare, with_json_metadata
+from simstore.services.arriving.prepare import PreparedBatch, as_kept, prepare
 from simstore.services.near_duplicates.edges import check_verifiable
 from simstore.services.near_duplicates.screen import CheckOptions
 from simstore.services.opened import State
@@ -77,7 +77,7 @@ def checked(request: Request, state: State) -> Request:
         return request
     if _check_of(request) is not None:
         check_verifiable(state)
-    documents = tuple(with_json_metadata(accept(one)) for one in request.documents)
+    documents = tuple(as_kept(accept(one)) for one in request.documents)
     if not all(one.key for one in documents):
         raise InvalidParameter("a document has an empty key; give each its own key")
     return replace(request, documents=documents)

@@ -18,7 +18,7 @@ from simstore.text.decoding import encode
 _PAGE_CLUSTERS = 500
 
 
-def kept_clusters(opened: OpenStore, *, min_size: int = 2) -> Iterator[KeptCluster]:
+def kept_clusters(opened: OpenStore, *, min_size: int = 2, after: int = 0) -> Iterator[KeptCluster]:
     """Yield the clusters that are kept, as they were last brought up to date, by their names.
 
     Documents that came since are left out where their text is new; those that went are left out,
@@ -27,6 +27,7 @@ def kept_clusters(opened: OpenStore, *, min_size: int = 2) -> Iterator[KeptClust
     Args:
         opened: The store; a snapshot of it is held until the last is taken.
         min_size: Leave out clusters of fewer documents.
+        after: Only names above it.
 
     Raises:
         InvalidParameter: ``min_size`` is below 1.
@@ -36,7 +37,6 @@ def kept_clusters(opened: OpenStore, *, min_size: int = 2) -> Iterator[KeptClust
         raise InvalidParameter(f"min size {min_size}: it must be at least 1")
     with opened.database.read() as connection:
         reading = _Reading(opened, connection)
-        after = 0
         while rows := cluster_names.centres_after(
             connection, after, _PAGE_CLUSTERS, alone=min_size == 1
         ):
@@ -89,10 +89,9 @@ def cluster_members(opened: OpenStore, cluster_id: int) -> KeptCluster | None:
         return next(_Reading(opened, connection).of([(cluster_id, centre)]), None)
 
 
-def cluster_merges(opened: OpenStore) -> Iterator[ClusterMerge]:
-    """Yield the clusters that have ended, by their names."""
+def cluster_merges(opened: OpenStore, *, after: int = 0) -> Iterator[ClusterMerge]:
+    """Yield the clusters that have ended, with names above one, by their names."""
     with opened.database.read() as connection:
-        after = 0
         while rows := cluster_names.merges(connection, after, _PAGE_CLUSTERS):
             for row in rows:
                 yield ClusterMerge(*row)

@@ -34,7 +34,11 @@ def orphan(connection: Connection, document_ids: Sequence[int]) -> LetGo:
 
 
 def iterate_duplicates(
-    opened: OpenStore, *, state: str | None = None, original: str | None = None
+    opened: OpenStore,
+    *,
+    state: str | None = None,
+    original: str | None = None,
+    after: str | None = None,
 ) -> Iterator[Duplicate]:
     """Yield duplicates in the order of their keys; pages of them are read in a snapshot each.
 
@@ -42,6 +46,7 @@ def iterate_duplicates(
         opened: The store.
         state: Only those in this state.
         original: Only those of the document with this key.
+        after: Only keys above this one, by their bytes.
 
     Raises:
         InvalidParameter: There is no such state.
@@ -49,16 +54,16 @@ def iterate_duplicates(
     if state is not None and state not in STATES:
         raise InvalidParameter(f"state {state!r}: choose one of {', '.join(STATES)}")
     wanted = None if original is None else encode(original)
-    after = None
+    last = None if after is None else encode(after)
     while True:
         with opened.database.read() as connection:
             rows = duplicates.some(
-                connection, state=state, original=wanted, after=after, limit=_PAGE
+                connection, state=state, original=wanted, after=last, limit=_PAGE
             )
         yield from map(as_duplicate, rows)
         if len(rows) < _PAGE:
             return
-        after = rows[-1].key
+        last = rows[-1].key
 
 
 def duplicate_of_key(opened: OpenStore, key: str) -> Duplicate | None:

@@ -18,7 +18,7 @@ from simstore.services.opened import OpenStore
 from simstore.services.passages.check_index import PassageIndex, StoredPassages
 from simstore.services.passages.checked_paper import UnitCopy, judge
 from simstore.services.passages.checked_text import PaperUnits, paper_units
-from simstore.services.passages.copies import CopyFinder, FindOptions, FoundCopy
+from simstore.services.passages.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
 from simstore.services.passages.copies_by_place import copies_by_place
 from simstore.services.passages.near_copies import aligned_passages, named_passages
 from simstore.services.passages.passage_lookup import NearPassages
@@ -61,8 +61,9 @@ def check_options(options: CheckOptions) -> None:
 class PaperChecker:
     """Checks papers against a passage index, in one snapshot of a store."""
 
-    def __init__(self, index: PassageIndex, options: CheckOptions) -> None:
+    def __init__(self, index: PassageIndex, options: CheckOptions, on_step: Step = no_step) -> None:
         check_options(options)
+        self._on_step = on_step
         self._index = index
         self._options = options
         self._patterns = [
@@ -74,6 +75,7 @@ class PaperChecker:
     def check(self, paper: Document) -> CheckedPaper:
         """Return what was found in a paper."""
         options, index = self._options, self._index
+        self._on_step()
         made = paper_units(paper.text, index.normalization, index.winnowing)
         asked = FindOptions(
             options.moderate,
@@ -81,6 +83,7 @@ class PaperChecker:
             lambda numbers: self._chosen(numbers, paper.key, excluded=True),
             lambda numbers: self._chosen(numbers, paper.key, excluded=False),
             options.fast,
+            self._on_step,
         )
         near, spans = self._near(paper.text)
         if index.text_kept:
@@ -219,10 +222,17 @@ def check_papers(
     opened: OpenStore,
     papers: Iterable[Document | Rejection],
     options: CheckOptions,
+    on_step: Step | None = None,
 ) -> Iterator[CheckedPaper | Rejection]:
     """Yield what was found in each paper, in their order; what could not be read passes through.
 
     All papers are checked in one snapshot.
+
+    Args:
+        opened: The store.
+        papers: The papers.
+        options: How to check them.
+        on_step: Called between pieces of work; what it raises ends the check.
 
     Raises:
         InvalidParameter: The options contradict each other.
@@ -232,7 +242,7 @@ def check_papers(
     check_options(options)
     with opened.database.read() as connection:
         index = StoredPassages(opened, connection, opened.state(connection))
-        checker = PaperChecker(index, options)
+        checker = PaperChecker(index, options, on_step or no_step)
         for paper in papers:
             yield paper if isinstance(paper, Rejection) else checker.check(paper)
 

@@ -33,6 +33,12 @@ _BATCH_SOURCES = 256
 # Anchors that are read in full together.
 _BATCH_COMMON = 1024
 Allowed = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+# Called between pieces of work; what it raises ends the work.
+Step = Callable[[], None]
+
+
+def no_step() -> None:
+    """Let the work go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,8 @@ class FindOptions:
         allowed: Which documents may be sources, of an array of them.
         explains: Which of them may explain a run; the others are found only beside those.
         fast: Leave out a source where every stretch of the paper that it has is explained.
+        on_step: Called before each source is aligned, and before others are read; what it raises
+            ends the search.
     """
 
     moderate: float
@@ -65,6 +73,7 @@ class FindOptions:
     allowed: Allowed
     explains: Allowed
     fast: bool = False
+    on_step: Step = no_step
 
     @property
     def least(self) -> float:
@@ -131,6 +140,7 @@ class CopyFinder:
         """Return the documents in which a single hit is within a run that is long enough."""
         kept: dict[int, None] = {}
         for around in surroundings(self._paper, self._index, hits):
+            self._options.on_step()
             places = self._paper.grams.first[hits.papers[around.rows]].tolist()
             seeds = list(zip(places, around.places.tolist(), strict=True))
             for run in exact_runs(self._paper.symbols, around.symbols, seeds):
@@ -179,6 +189,7 @@ class CopyFinder:
         return bool((done[end] - done[first] == end - first).all())
 
     def _align(self, source: SourceUnits, seeds: Sequence[tuple[int, int]]) -> None:
+        self._options.on_step()
         paper, least = self._paper.symbols, self._options.least
         runs = exact_runs(paper, source.symbols, seeds)
         stretches: list[Stretch] = []
@@ -228,6 +239,7 @@ class CopyFinder:
             if not self._is_explained(number):
                 waiting.setdefault(int(windows.hashes[number]), []).append(number)
         for values in chunks(list(waiting), _BATCH_COMMON):
+            self._options.on_step()
             postings = self._index.postings(np.array(values, np.uint64))
             postings = postings.of(self._options.explains(postings.documents))
             there = np.unique(postings.hashes).tolist()
@@ -242,6 +254,7 @@ class CopyFinder:
         hits = Hits(postings.documents, np.zeros(len(postings), np.int64), postings.starts)
         windows = self._paper.windows
         for around in surroundings(self._paper, self._index, hits):
+            self._options.on_step()
             left = []
             hashes = postings.hashes[around.rows]
             for number in waiting:

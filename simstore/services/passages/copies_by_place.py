@@ -40,6 +40,7 @@ def copies_by_place(paper: PaperUnits, index: PassageIndex, options: FindOptions
     sums = np.r_[0.0, np.cumsum(options.weights)]
     copies: list[UnitCopy] = []
     for region in np.flatnonzero(found.seeds >= 2).tolist():
+        options.on_step()
         rows = order[bounds[region - 1] if region else 0 : bounds[region]]
         runs = _runs(paper, index, hits.of(rows), firsts[rows], ends[rows], lengths[rows])
         for chain in chained(runs, options.least, GAP):

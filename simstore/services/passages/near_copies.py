@@ -50,6 +50,7 @@ def aligned_passages(
         ]
         sources = source_units(parts, paper.alphabet, index.normalization)
         for row, source in zip(kept, sources, strict=True):
+            options.on_step()
             bounds = spans[int(near.places[row])]
             first, end = np.searchsorted(paper.units.starts, bounds).tolist()
             blocks = aligned(paper.symbols.text[first:end], source.symbols.text)

@@ -134,14 +134,14 @@ def compact(opened: OpenStore) -> None:
             passages.merge_all(connection)
 
 
-def status(opened: OpenStore) -> PassageStatus | None:
-    """Return what the index holds; None where there is none."""
+def status(opened: OpenStore, *, sizes: bool = True) -> PassageStatus | None:
+    """Return what the index holds, with its bytes where asked; None where there is none."""
     with opened.database.read() as connection:
         state = opened.state(connection)
         recipe = state.passages
         if recipe is None:
             return None
-        held = passage_indexes.size(connection)
+        held = passage_indexes.size(connection, sizes=sizes)
         winnowing = recipe.winnowing
         segments = passage_postings(recipe) * held.passage_count
         return PassageStatus(

@@ -117,8 +117,13 @@ def _stored(
     return found
 
 
-def statistics(opened: OpenStore) -> StoreStatistics:
-    """Return the store in numbers."""
+def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
+    """Return the store in numbers.
+
+    Args:
+        opened: The store.
+        sizes: Count the bytes of texts, sketches and passages, too: all of them are read.
+    """
     database = opened.database
     with database.read() as connection:
         state = opened.state(connection)
@@ -131,8 +136,9 @@ def statistics(opened: OpenStore) -> StoreStatistics:
             linked = fingerprints.link_count(connection, state.scheme.bits, generation_id)
         waiting = count - linked if state.channels.simhash else 0
         packed = sketches.layout(connection, state.scheme_id)
+        sketched_count = sketches.count(connection, state.scheme_id)
         sketched = state.channels.minhash
-        held = None if state.passages is None else passage_indexes.size(connection)
+        held = None if state.passages is None else passage_indexes.size(connection, sizes=sizes)
         return StoreStatistics(
             database.label,
             migrate.revision(connection) or "",
@@ -147,12 +153,14 @@ def statistics(opened: OpenStore) -> StoreStatistics:
             distinct,
             packed_fingerprints,
             waiting,
-            sketches.count(connection, state.scheme_id),
-            sum(sketches.stored_bytes(connection, state.scheme_id)),
-            sketches.count(connection, state.scheme_id, packed.packed_to if packed else 0),
+            sketched_count,
+            sum(sketches.stored_bytes(connection, state.scheme_id)) if sizes else None,
+            sketched_count
+            if packed is None
+            else sketches.count(connection, state.scheme_id, packed.packed_to),
             str(packed.layout if packed else state.channels.layout) if sketched else "",
             text_bytes,
-            documents.stored_text_bytes(connection),
+            documents.stored_text_bytes(connection) if sizes else None,
             database.file_bytes(),
             vocabularies.known_term_count(connection, state.scheme_id),
             runs.run_count(connection),
@@ -169,7 +177,7 @@ def statistics(opened: OpenStore) -> StoreStatistics:
                     held.stored_bytes,
                 )
                 if held and state.passages
-                else ()
+                else (0, 0, 0 if sizes else None)
             ),
         )
 

@@ -25,7 +25,11 @@ NOT_SERVED = {
 LEFT_OUT = {
     "add": {"refresh"},
     "add_many": {"refresh", "threads"},
+    "check": {"on_step"},
+    "cluster_merges": {"after"},
     "documents": {"after"},
+    "duplicates": {"after"},
+    "kept_clusters": {"after"},
     "remove": {"refresh", "on_refresh"},
 }
 # A server keeps no query runs.

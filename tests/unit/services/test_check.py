@@ -324,3 +324,40 @@ def test_what_fingerprints_find_is_said_where_they_are_asked(tmp_path):
     assert "finds few short passages that were edited" in both.method
     for sentence in (plain.method, both.method, both.guarantee):
         assert sentence_in("zh", sentence) != sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "channels"), [(True, ("anchors",)), (False, ("anchors",)), (True, ("simhash",))]
+)
+def test_a_check_can_be_ended_between_any_two_sources(tmp_path, text, channels):
+    class Enough(Exception):
+        pass
+
+    def stop_after(steps):
+        left = iter(range(steps))
+
+        def step():
+            if next(left, None) is None:
+                raise Enough
+
+        return step
+
+    with Store.create(tmp_path / "s.db", text=text) as store:
+        store.build_passages(fingerprints=True) if text else store.build_passages()
+        store.add_many((f"{n}", f"{RIVER} {n}") for n in range(8))
+        options = CheckOptions(channels=channels)
+        whole = list(store.check([("", RIVER)], options))
+        steps = 0
+        while True:
+            try:
+                found = list(store.check([("", RIVER)], options, on_step=stop_after(steps)))
+            except Enough:
+                steps += 1
+                continue
+            break
+        assert found == whole
+        assert len(whole[0].copies) == 8
+        # One before each source, at least.
+        assert steps > 8
+        # Nothing is left behind by those that were ended.
+        assert store.remove("0") == 1

@@ -1,0 +1,128 @@
+"""What took too long for its request gives its place up, where the work comes in pieces."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from texts import BREAD, LIGHTHOUSE
+
+from simstore.server.app import create_app
+from simstore.server.lanes import Lane, NobodyWaits, while_wanted
+from simstore.server.service import Service
+from simstore.server.settings import Settings
+from simstore.services.clusters import kept_reading
+from simstore.services.comparing import measures
+from simstore.services.passages import copies
+from simstore.store import Store
+
+HERE = "http://127.0.0.1:8765"
+_SOURCES = 20
+
+
+class Gate:
+    """Lets nobody through before it is opened, and counts who came."""
+
+    def __init__(self) -> None:
+        self.entered, self.open = threading.Event(), threading.Event()
+        self.count = 0
+
+    def before(self, function: Any) -> Any:
+        """Return a function behind the gate."""
+
+        def gated(*given: Any, **named: Any) -> Any:
+            self.count += 1
+            self.entered.set()
+            self.open.wait()
+            return function(*given, **named)
+
+        return gated
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> FastAPI:
+    with Store.create(tmp_path / "s.db", synchronous="normal") as store:
+        store.build_passages()
+        store.add_many((f"{n}", f"{LIGHTHOUSE} {n}") for n in range(_SOURCES))
+        store.add_many((f"{n} {word}", f"{word} " * 30) for n in (1, 2) for word in "abcde")
+        store.keep_clusters()
+    return create_app(tmp_path / "s.db", Settings(request_seconds=0.5, heavy_requests=1))
+
+
+CHECK = {"text": LIGHTHOUSE}
+COMPARE = {"first": {"key": "1"}, "second": {"document": {"key": "x", "text": BREAD}}}
+# (Comparing warms up first, by all algorithms.)
+# What is asked for, which piece of the work waits, and how many such pieces there are in all.
+LONG: dict[str, tuple[str, str, Any, Any, tuple[str, ...], int]] = {
+    "check": ("POST", "/v1/check", CHECK, copies, ("exact_runs",), _SOURCES),
+    "compare": ("POST", "/v1/compare", COMPARE, measures, ("blake2b", "euclid"), 4),
+    "clusters": (
+        "GET", "/v1/clusters?min_size=99", None, kept_reading, ("_distance",), _SOURCES + 10,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", LONG)
+def test_a_request_that_timed_out_gives_its_place_up(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    method, path, body, module, names, pieces = LONG[asked]
+    gate = Gate()
+    for name in names:
+        monkeypatch.setattr(module, name, gate.before(getattr(module, name)))
+    service: Service = app.state.service
+
+    async def ask() -> None:
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url=HERE) as client,
+        ):
+            reply = await client.request(method, path, json=body)
+            assert reply.status_code == 504
+            assert gate.entered.is_set()
+            assert service.heavy.taken == 1
+            gate.open.set()
+            # There is one thread: this is run when the place is free.
+            await service.heavy.run(int)
+            assert 0 < gate.count < pieces
+            gate.count = 0
+            reply = await client.request(method, path, json=body)
+            assert reply.status_code == 200
+            assert gate.count >= pieces
+
+    asyncio.run(ask())
+
+
+def test_who_asks_hears_when_nobody_waits_any_more() -> None:
+    lane = Lane("test", 1, 1)
+    begun, gave_up = threading.Event(), threading.Event()
+
+    def work(step: Any) -> None:
+        begun.set()
+        try:
+            while True:
+                step()
+        except NobodyWaits:
+            gave_up.set()
+            raise
+
+    async def ask() -> None:
+        with while_wanted() as step:
+            task = asyncio.create_task(lane.run(work, step))
+            await asyncio.to_thread(begun.wait)
+            assert not gave_up.is_set()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        # The place is free: another runs there.
+        assert await lane.run(int) == 0
+
+    asyncio.run(ask())
+    assert gave_up.is_set()
+    assert lane.close() is True
