@@ -12,7 +12,6 @@ import forked
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from postgres_places import Places, give_back, paths_are_on
-from postgres_schemas import Schemas
 from postgres_servers import PostgresServer, running_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -68,6 +67,8 @@ def backend(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.config.getoption("--backend") == "sqlite":
         yield
         return
+    from postgres_schemas import Schemas
+
     places = Places(Schemas(request.getfixturevalue("postgres_server")))
     with paths_are_on(places), closing(places.schemas):
         yield

@@ -6,37 +6,34 @@ file itself is marked ``sqlite`` and left out.
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from postgres_servers import PostgresServer
+
+if TYPE_CHECKING:
+    from postgres_schemas import Schemas
 
 
 class Places:
     """Where stores are, by the paths that tests give them.
 
     Args:
-        server: A running server.
+        schemas: Of a running server.
     """
 
-    def __init__(self, server: PostgresServer) -> None:
-        self.server = server
-        self._database = server.make_database()
-        self._schemas: dict[str, str] = {}
-        self._numbers = itertools.count()
+    def __init__(self, schemas: Schemas) -> None:
+        self.schemas = schemas
+        self._held: dict[str, str] = {}
 
     def url(self, path: str | os.PathLike[str]) -> str:
         """Return the URL of the store that a path stands for."""
-        schema = self._schema(path)
-        url = self.server.url(self._database)
-        return f"{url}{'&' if '?' in url else '?'}options={quote(f'-csearch_path={schema}')}"
+        return self.schemas.server.url(self.schemas.database, schema=self._schema(path))
 
     @contextmanager
     def raw(self, path: Path) -> Iterator[Any]:
@@ -50,12 +47,19 @@ class Places:
             connection.adapters.register_loader("json", psycopg.types.string.TextLoader)
             yield _Raw(connection)
 
+    def give_back(self, folder: Path | None = None) -> None:
+        """Forget the stores in a folder, and in folders that are no longer there."""
+        for place in list(self._held):
+            parent = Path(place).parent
+            if (folder is not None and parent.is_relative_to(folder)) or not parent.exists():
+                self.schemas.give_back(self._held.pop(place))
+
     def _schema(self, path: str | os.PathLike[str]) -> str:
         place = os.path.realpath(path)
-        if place not in self._schemas:
-            name = self._schemas[place] = f"s{next(self._numbers)}"
-            self.server.execute(f"CREATE SCHEMA {name}", database=self._database)
-        return self._schemas[place]
+        if place not in self._held:
+            self.give_back()
+            self._held[place] = self.schemas.make()
+        return self._held[place]
 
 
 class _Raw:
@@ -77,9 +81,14 @@ class _Raw:
 @contextmanager
 def paths_are_on(places: Places) -> Iterator[None]:
     """Let each path of a store stand for a place on the server."""
+    from simstore.storage import migrate
     from simstore.storage.engine import Database
 
-    opens = Database.__init__
+    opens, makes = Database.__init__, migrate.create_tables
+
+    def create_tables(connection: Any) -> None:
+        if connection.dialect.name == "sqlite" or not places.schemas.put_tables(connection):
+            makes(connection)
 
     def on_server(self: Database, place: Any, **options: Any) -> None:
         text = os.fspath(place)
@@ -91,6 +100,7 @@ def paths_are_on(places: Places) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Database, "__init__", on_server)
+        patch.setattr(migrate, "create_tables", create_tables)
         patch.setitem(_standing, "places", places)
         yield
 
@@ -99,13 +109,28 @@ def paths_are_on(places: Places) -> Iterator[None]:
 _standing: dict[str, Places] = {}
 
 
+def stores_are_on_server() -> bool:
+    """Return whether paths stand for places on a server."""
+    return "places" in _standing
+
+
 def is_on_server(path: Path) -> bool:
     """Return whether a path stands for a place on a server."""
-    return "places" in _standing and "://" not in str(path)
+    return stores_are_on_server() and "://" not in str(path)
+
+
+def give_back(folder: Path | None) -> None:
+    """Let other tests use the places of the stores in a folder."""
+    _standing["places"].give_back(folder)
 
 
 @contextmanager
-def raw_place(path: Path) -> Iterator[Any]:
-    """Yield a store on the server as the driver gives it; what is changed is committed."""
-    with _standing["places"].raw(path) as connection:
+def raw_store(path: Path) -> Iterator[Any]:
+    """Yield a store, which is closed, as the driver gives it; what is changed is committed."""
+    if is_on_server(path):
+        with _standing["places"].raw(path) as connection:
+            yield connection
+        return
+    with closing(sqlite3.connect(path)) as connection:
         yield connection
+        connection.commit()

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 # What a machine may lose with its power, tests may too. Locks: as docs/postgresql.md advises.
 SETTINGS = {
@@ -23,6 +24,8 @@ SETTINGS = {
     "synchronous_commit": "off",
     "max_locks_per_transaction": "1024",
     "max_connections": "200",
+    # It comes by once a minute, in the midst of whatever test is running then.
+    "autovacuum": "off",
 }
 
 
@@ -51,12 +54,19 @@ class PostgresServer:
         self.stop()
         self._server.cleanup()
 
-    def url(self, database: str = "postgres", *, user: str = "", password: str = "") -> str:
-        """Return the URL of a database for simstore."""
-        plain: str = self._server.get_uri(database)
-        url = plain.replace("://", "+psycopg://", 1)
+    def plain_url(self, database: str = "postgres") -> str:
+        """Return the URL of a database for the driver."""
+        return str(self._server.get_uri(database))
+
+    def url(
+        self, database: str = "postgres", *, user: str = "", password: str = "", schema: str = ""
+    ) -> str:
+        """Return the URL of a database, or of a schema in it, for simstore."""
+        url = self.plain_url(database).replace("://", "+psycopg://", 1)
         if user:
             url = url.replace("//postgres:@", f"//{user}:{password}@", 1)
+        if schema:
+            url += f"{'&' if '?' in url else '?'}options={quote(f'-csearch_path={schema}')}"
         return url
 
     def execute(self, *statements: str, database: str = "postgres") -> list[tuple[Any, ...]]:

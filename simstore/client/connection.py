@@ -35,6 +35,8 @@ _NAME_HEADER = "Idempotency-Key"
 # A server that is overloaded, or stops, or a proxy before it that cannot reach it.
 _PASSING = frozenset((408, 429, 502, 503))
 _CONNECT_SECONDS = 10.0
+# A server reads 64 KiB of a request's head.
+_MOST_ADDRESS = 60_000
 
 
 class Connection:
@@ -172,7 +174,13 @@ class Connection:
             if value is not None
             for one in (value if isinstance(value, list) else [value])
         ]
-        return f"{self._url}{path}?{urlencode(given)}" if given else self._url + path
+        found = f"{self._url}{path}?{urlencode(given)}" if given else self._url + path
+        if len(found) > _MOST_ADDRESS:
+            raise InvalidParameter(
+                f"an address of {len(found)} characters: servers take {_MOST_ADDRESS} at most, so "
+                "what is that long can be asked for only where the store lies"
+            )
+        return found
 
     def _translated(self) -> _Translated:
         return _Translated(self._url, self._timeout)

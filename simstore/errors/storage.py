@@ -116,13 +116,13 @@ class DiskFull(StorageError):
 
 
 class ReadOnlyStore(StorageError):
-    """The store's file or folder cannot be written."""
+    """The store's file or folder cannot be written, or its server takes no writes."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(
+        self, path: str, remedy: str = "make the file and its folder writable, or copy it"
+    ) -> None:
         self.path = path
-        super().__init__(
-            f"{printable(path)} is read-only; make the file and its folder writable, or copy it"
-        )
+        super().__init__(f"{printable(path)} is read-only; {remedy}")
 
 
 class NotAStore(StorageError):

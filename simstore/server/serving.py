@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -46,6 +47,8 @@ def serve(place: str | os.PathLike[str], settings: Settings) -> None:
     """
     # A query may wait so long for the writer's thread at each of its statements.
     sys.setswitchinterval(_SWITCH_SECONDS)
+    # What was imported stays: no collection looks at it again, and both processes share its pages.
+    gc.freeze()
     # Before there are threads: they would not be in it, and their locks would.
     writer = WriterProcess(place) if settings.writer_process else None
     app = create_app(place, settings, writer)

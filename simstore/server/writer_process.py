@@ -26,6 +26,7 @@ from simstore.store import Store
 
 # What the process is asked by a line of its own each, so that none waits for another.
 _LINES = ("write", "tidy")
+_NICE = 5
 # Seconds for its last commit when the server ends.
 _LAST_SECONDS = 5.0
 
@@ -163,6 +164,9 @@ def _work(
     # Ctrl-C and a service manager tell the whole group; the server says when to end.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        # Where there are fewer processors than work, somebody who waits for a query comes first.
+        os.nice(_NICE)
     for line in others:
         line.close()
     threading.Thread(target=_watch, args=(lines["life"],), daemon=True).start()

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from simstore.storage.rows import fetch
+from simstore.text.decoding import line_as_stored
 
 _ROWS = (
     "SELECT document_id, key, digest, byte_count, token_count, first_seen FROM document "
@@ -28,4 +29,4 @@ def content_rows(
     if collection is None:
         return fetch(connection, _ROWS + "ORDER BY document_id LIMIT ?", after, limit)
     statement = _ROWS + "AND collection = ? ORDER BY document_id LIMIT ?"
-    return fetch(connection, statement, after, collection, limit)
+    return fetch(connection, statement, after, line_as_stored(collection), limit)

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from simstore.storage.history import Times
 from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
 from simstore.storage.schema import document, document_text, reindexed_count, source
+from simstore.text.decoding import line_as_stored
 
 # Below every database's limit of parameters in a statement.
 CHUNK = 500
@@ -286,7 +287,7 @@ def full_rows(
     if keys is not None:
         statement = statement.where(document.c.key.in_(keys))
     if collection is not None:
-        statement = statement.where(document.c.collection == collection)
+        statement = statement.where(document.c.collection == line_as_stored(collection))
     if limit is not None:
         statement = statement.limit(limit)
     return connection.execute(statement).all()
@@ -333,7 +334,7 @@ def filtered(
             .where(c.document_id.in_(part))
         )
         if collection is not None:
-            statement = statement.where(c.collection == collection)
+            statement = statement.where(c.collection == line_as_stored(collection))
         if since is not None:
             statement = statement.where(c.first_seen >= since)
         for document_id, fields, title, source_name in connection.execute(statement):

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, func, select, text
 
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
 from simstore.storage.schema import document, document_link, snapshot
+from simstore.text.decoding import line_as_stored
 
 # Earlier versions that are kept of a document; beyond, the oldest go.
 MOST_SNAPSHOTS = 20
@@ -179,7 +180,7 @@ def unseen_among(connection: Connection, document_ids: Sequence[int], since: int
 def _unseen(since: int, collection: str | None) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = [document.c.last_seen < since]
     if collection is not None:
-        conditions.append(document.c.collection == collection)
+        conditions.append(document.c.collection == line_as_stored(collection))
     return conditions
 
 

@@ -199,9 +199,11 @@ class PostgresServer:
                 f"{self._label}: PostgreSQL {version} is too old: simstore needs "
                 f"{MINIMUM_SERVER} or newer; upgrade the server"
             )
+        # To a server, 0 is for ever.
+        waits = max(1, int(self._busy_seconds * 1_000))
         commit = "on" if self._synchronous == "full" else "off"
         driver.execute(
-            f"SET lock_timeout = {int(self._busy_seconds * 1_000)}; "
+            f"SET lock_timeout = {waits}; "
             f"SET synchronous_commit = {commit}; SET client_encoding = 'UTF8'; "
             "SET application_name = 'simstore'; SET jit = off"
         )

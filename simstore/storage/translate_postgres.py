@@ -9,6 +9,8 @@ from simstore.errors import (
     DatabaseNotFound,
     DatabaseUnreachable,
     DiskFull,
+    InvalidParameter,
+    ReadOnlyStore,
     SimstoreError,
     StorageError,
     printable,
@@ -17,6 +19,7 @@ from simstore.errors import (
 # SQLSTATE to what it means; see "PostgreSQL Error Codes" in the server's manual.
 _BUSY = frozenset({"40P01", "40001", "55P03", "57014"})
 _FULL = frozenset({"53100"})
+_READ_ONLY = frozenset({"25006"})
 _GONE = frozenset({"57P01", "57P02", "57P03", "08000", "08003", "08006", "08001", "08004"})
 _REMEDIES = {
     "28P01": "the password is wrong; give it in the URL or in a password file (PGPASSFILE)",
@@ -25,7 +28,6 @@ _REMEDIES = {
         "the user has not the right; the owner gives it: GRANT USAGE, CREATE ON SCHEMA and "
         "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES, with the sequences"
     ),
-    "25006": "the server takes no writes: it may be a standby; name the primary",
     "53300": "the server has no connection left; close some, or raise its max_connections",
     "53200": "the server's memory is full; raise its max_locks_per_transaction",
     "3F000": "the schema of the search path is not there; CREATE SCHEMA makes it",
@@ -58,6 +60,12 @@ def from_postgres(error: BaseException, path: str) -> SimstoreError:
         return DatabaseBusy(path)
     if code in _FULL:
         return DiskFull(path)
+    if code in _READ_ONLY:
+        return ReadOnlyStore(path, "the server may be a standby: name the primary")
+    if "cannot contain NUL" in message or code == "22021":
+        return InvalidParameter(
+            "a text holds U+0000, which PostgreSQL does not keep; replace it first"
+        )
     if code in _REMEDIES:
         return StorageError(f"{path}: {printable(message)}; {_REMEDIES[code]}")
     if code in _GONE or (code is None and _is_operational(error)):

@@ -51,3 +51,13 @@ def storable(text: str) -> str:
     Lone surrogates and U+0000, which PostgreSQL has not, are replaced by U+FFFD.
     """
     return well_formed(text).replace("\0", "\ufffd")
+
+
+def line_as_stored(text: str) -> str:
+    """Return how a line that is looked for, such as the name of a collection, is stored.
+
+    Raises:
+        InvalidParameter: It holds surrogates that are no escapes, which are not stored.
+    """
+    encode(text)
+    return storable(text)

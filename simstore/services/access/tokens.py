@@ -73,7 +73,8 @@ def revoke_token(opened: OpenStore, name: str) -> None:
         NotFound: No token that is not revoked is called so.
     """
     with opened.write() as connection:
-        if not tokens.revoke(connection, name, now()):
+        # What can be no name may hold what the database has no form for.
+        if _NAME.fullmatch(name) is None or not tokens.revoke(connection, name, now()):
             raise NotFound(
                 f"no token that is not revoked is called {printable(name)!r}; "
                 "`simstore token list` shows them"

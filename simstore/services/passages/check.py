@@ -67,8 +67,7 @@ class PaperChecker:
         self._index = index
         self._options = options
         self._patterns = [
-            re.compile(translate(pattern).encode("utf-8", "surrogateescape"), re.DOTALL)
-            for pattern in options.exclude
+            re.compile(encode(translate(pattern)), re.DOTALL) for pattern in options.exclude
         ]
         self._roles: dict[int, tuple[bytes, bool]] = {}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from postgres_places import is_on_server, raw_place
+from postgres_places import is_on_server, raw_store
 
 from simstore.services.arriving.ingest import IngestOptions
 from simstore.services.upkeep.choose import SchemeChoice
@@ -63,14 +63,9 @@ def ingest(store: Store, path: Path, data: bytes | None = None, **options: Any) 
 
 @contextmanager
 def raw(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Yield the store's file as plain SQLite; the store must be closed."""
-    if is_on_server(folder / "s.db"):
-        with raw_place(folder / "s.db") as connection:
-            yield connection
-        return
-    with closing(sqlite3.connect(folder / "s.db")) as connection:
+    """Yield the store's file as its driver gives it; the store must be closed."""
+    with raw_store(folder / "s.db") as connection:
         yield connection
-        connection.commit()
 
 
 def rows(folder: Path, statement: str, *parameters: Any) -> list[Any]:

@@ -179,7 +179,6 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize("policy", ["first", "longest"])
 def test_channels_and_exact_join_agree_from_08_on(crowded: Path, policy: Any) -> None:
     with Store.open(crowded / "s.db") as store:
@@ -191,7 +190,6 @@ def test_channels_and_exact_join_agree_from_08_on(crowded: Path, policy: Any) ->
             assert exact.radius is None
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize("exact_join", [False, True])
 def test_members_resemble_their_canonical_document_and_canonical_ones_not_each_other(
     crowded: Path, exact_join: bool
@@ -210,10 +208,8 @@ def test_members_resemble_their_canonical_document_and_canonical_ones_not_each_o
             assert all(plain_resemblance(head, other) < 0.7 for other in heads[:place])
 
 
-@pytest.mark.sqlite
-def test_answer_is_the_same_packed(crowded: Path, tmp_path: Path) -> None:
-    (tmp_path / "s.db").write_bytes((crowded / "s.db").read_bytes())
-    with Store.open(tmp_path / "s.db") as store:
+def test_answer_is_the_same_packed(tmp_path: Path) -> None:
+    with filled(tmp_path, crowd()) as store:
         before = store.clusters()
         assert pack(store._opened)
         assert store.clusters() == before

@@ -586,7 +586,6 @@ def _weighted_fingerprint(vector: dict[str, float]) -> int:
     return int("".join("1" if s > 0 else "0" for s in sums), 2)
 
 
-@pytest.mark.sqlite
 def test_weights_with_idf_need_the_counts_of_the_same_features(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="--db"):
         compare_texts("a", "b", CompareOptions(weights="idf"))
@@ -595,8 +594,8 @@ def test_weights_with_idf_need_the_counts_of_the_same_features(tmp_path: Path) -
         options = CompareOptions(weights="idf", features="shingles")
         with pytest.raises(InvalidParameter, match="other features"):
             store.compare("1", "2", options)
-    (tmp_path / "s.db").unlink()
-    with create(tmp_path, SchemeChoice("web", stopwords="builtin")) as store:
+    (other := tmp_path / "other").mkdir()
+    with create(other, SchemeChoice("web", stopwords="builtin")) as store:
         store.add_many([("1", "river"), ("2", "stone")])
         with pytest.raises(InvalidParameter, match="other features"):
             store.compare("1", "2", CompareOptions(weights="idf"))

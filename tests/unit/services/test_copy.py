@@ -91,7 +91,7 @@ def assert_the_same(one: Any, other: Any) -> None:
         assert first.query(TEXT * 8) == second.query(TEXT * 8)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("names both places itself")
 @pytest.mark.parametrize("scheme", SCHEMES, ids=["web-64", "web-100", "simtool"])
 def test_copy_of_a_file_is_the_store(tmp_path: Path, scheme: SchemeChoice) -> None:
     one, other = tmp_path / "one.db", tmp_path / "other.db"
@@ -106,7 +106,7 @@ def test_copy_of_a_file_is_the_store(tmp_path: Path, scheme: SchemeChoice) -> No
 
 
 @pytest.mark.postgres
-@pytest.mark.sqlite
+@pytest.mark.sqlite("names both places itself")
 @pytest.mark.parametrize("scheme", SCHEMES, ids=["web-64", "web-100", "simtool"])
 def test_copy_to_a_server_and_back_is_the_store(
     tmp_path: Path, url: str, scheme: SchemeChoice
@@ -127,7 +127,7 @@ def test_copy_to_a_server_and_back_is_the_store(
     assert_the_same(one, copied_again)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("names both places itself")
 def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
     one, other = tmp_path / "one.db", tmp_path / "other.db"
     fill(one, SCHEMES[0])
@@ -140,7 +140,7 @@ def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.sqlite
+@pytest.mark.sqlite("names both places itself")
 def test_tables_of_others_are_left_alone(
     tmp_path: Path, url: str, postgres_server: PostgresServer
 ) -> None:
@@ -158,7 +158,7 @@ class Ended(Exception):
 
 
 @pytest.mark.parametrize("kind", [pytest.param("server", marks=pytest.mark.postgres), "file"])
-@pytest.mark.sqlite
+@pytest.mark.sqlite("names both places itself")
 def test_copy_that_was_ended_goes_on(
     tmp_path: Path, request: pytest.FixtureRequest, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,7 +189,7 @@ def test_copy_that_was_ended_goes_on(
     assert held(other) == held(one)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("names both places itself")
 def test_copy_goes_on_only_from_the_same_state(tmp_path: Path) -> None:
     one, other = tmp_path / "one.db", tmp_path / "other.db"
     fill(one, SCHEMES[0])
@@ -207,7 +207,7 @@ def test_copy_goes_on_only_from_the_same_state(tmp_path: Path) -> None:
     assert held(other) == held(one)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("names both places itself")
 def test_copy_that_differs_is_no_store(tmp_path: Path) -> None:
     one, other = tmp_path / "one.db", tmp_path / "other.db"
     fill(one, SCHEMES[0])
@@ -245,7 +245,7 @@ copy_store(sys.argv[1], sys.argv[2], on_progress=show)
 
 
 @pytest.mark.postgres
-@pytest.mark.sqlite
+@pytest.mark.sqlite("names both places itself")
 def test_copy_that_was_killed_goes_on(tmp_path: Path, url: str) -> None:
     one = tmp_path / "one.db"
     fill(one, SCHEMES[0])

@@ -369,14 +369,14 @@ def test_second_standing_generation_is_found(tmp_path: Path) -> None:
     assert found
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("a server holds to references; SQLite, by its file, need not")
 def test_reference_to_nothing_is_found(tmp_path: Path) -> None:
     filled(tmp_path).close()
     found = after(tmp_path, "UPDATE document SET run_id = 999 WHERE document_id = 3")
     assert kinds(found) == {"file"}
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("damages pages of the file")
 @pytest.mark.parametrize("where", [0.25, 0.5, 0.75])
 def test_damaged_page_of_the_file_is_found_or_reported_as_corrupt(
     tmp_path: Path, where: float

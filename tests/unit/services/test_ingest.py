@@ -100,7 +100,7 @@ with Store.open(sys.argv[1]) as store:
 """
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("another user's process opens the file")
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="no permissions to take away")
 def test_file_without_permission_is_a_rejection_and_the_rest_is_ingested(tmp_path: Path) -> None:
     # Another user must be able to reach the folder and write the store.

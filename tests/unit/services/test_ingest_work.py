@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,38 +13,17 @@ from simstore.model import IngestProgress
 from simstore.services.arriving import ingest
 from simstore.services.arriving.ingest import IngestOptions, Observer
 from simstore.services.upkeep.choose import SchemeChoice
-from simstore.storage.sqlite_file import SqliteFile
 from simstore.store import Store
 
+from .heard import Heard, changed_tables, changes, heard, readers, writers
+
+__all__ = ["heard"]
+
 WORDS = ["river", "stone", "lamp", "harbour", "bridge", "boat", "field", "cloud", "letter", "hill"]
-Heard = list[str]
-
-
-@pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
-    """Return the statements that all connections run from now on."""
-    statements: Heard = []
-    connect: Callable[..., sqlite3.Connection] = SqliteFile._connect
-
-    def traced(file: SqliteFile, uri: str) -> sqlite3.Connection:
-        connection = connect(file, uri)
-        connection.set_trace_callback(statements.append)
-        return connection
-
-    monkeypatch.setattr(SqliteFile, "_connect", traced)
-    return statements
 
 
 def text(number: int) -> str:
     return " ".join(f"{WORDS[(number * k) % 10]}{number % (k + 5)}" for k in range(1, 30))
-
-
-def begun(statements: Heard, kind: str) -> int:
-    return sum(one.strip() == kind for one in statements)
-
-
-def changes(statements: Heard) -> Heard:
-    return [one for one in statements if one.startswith(("INSERT", "UPDATE", "DELETE"))]
 
 
 def test_one_new_document_is_one_transaction_of_few_statements(
@@ -56,8 +33,8 @@ def test_one_new_document_is_one_transaction_of_few_statements(
         store.add("first", text(0))
         heard.clear()
         store.add("second", text(1))
-    assert begun(heard, "BEGIN IMMEDIATE") == 1
-    assert begun(heard, "BEGIN") == 0
+    assert writers(heard) == 1
+    assert readers(heard) == 0
     assert len(heard) < 30
     assert len(changes(heard)) <= 12
 
@@ -69,11 +46,8 @@ def test_one_known_document_changes_nothing_but_the_run_and_its_last_sight(
         store.add("first", text(0))
         heard.clear()
         store.add("first", text(0))
-    assert begun(heard, "BEGIN IMMEDIATE") == 1
-    assert {one.split()[1 if one.startswith("UPDATE") else 2] for one in changes(heard)} <= {
-        "ingest_run",
-        "document",
-    }
+    assert writers(heard) == 1
+    assert changed_tables(heard) <= {"ingest_run", "document"}
 
 
 def test_bulk_takes_a_transaction_for_thousands_and_a_statement_for_tens(
@@ -89,7 +63,7 @@ def test_bulk_takes_a_transaction_for_thousands_and_a_statement_for_tens(
             observer=Observer(on_progress=progress.append),
         )
         assert summary.added == count
-        assert begun(heard, "BEGIN IMMEDIATE") == 2
+        assert writers(heard) == 2
         assert len(heard) < count / 6
     assert [one.document_count for one in progress] == [8_000, 9_000]
     # A store that keeps its texts and asks nothing of the corpus does without the table of terms.
@@ -106,7 +80,7 @@ def test_no_transaction_holds_more_documents_than_asked_for(
         heard.clear()
         documents = [(f"k{number}", text(number)) for number in range(6)]
         store.add_many(documents, batch_documents=most, threads=2)
-        assert begun(heard, "BEGIN IMMEDIATE") == expected
+        assert writers(heard) == expected
         assert len(store) == 6
 
 

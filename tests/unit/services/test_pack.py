@@ -259,7 +259,7 @@ def test_query_on_damage_is_one_clear_error(tmp_path: Path, damage: str) -> None
         answers(store)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("counts the pages of the file")
 def test_both_channels_take_at_most_700_bytes_a_document(tmp_path: Path) -> None:
     count = 4_000
     drawn = np.random.default_rng(5)

@@ -140,7 +140,6 @@ def test_run_that_is_not_kept_is_not_found(tmp_path: Path) -> None:
         assert store.query_runs() == []
 
 
-@pytest.mark.sqlite
 def test_only_the_latest_runs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "KEPT_RUNS", 3)
     path = tmp_path / "a.txt"
@@ -151,7 +150,11 @@ def test_only_the_latest_runs_are_kept(tmp_path: Path, monkeypatch: pytest.Monke
         assert [run["run_id"] for run in store.query_runs()] == [5, 4, 3]
         with pytest.raises(RunNotFound):
             store.report(2)
-    assert rows(tmp_path, "SELECT DISTINCT run_id FROM query_sample") == [(3,), (4,), (5,)]
+    assert rows(tmp_path, "SELECT DISTINCT run_id FROM query_sample ORDER BY 1") == [
+        (3,),
+        (4,),
+        (5,),
+    ]
 
 
 def test_answer_is_given_where_the_run_cannot_be_recorded(tmp_path: Path) -> None:

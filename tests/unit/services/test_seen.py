@@ -54,7 +54,7 @@ def test_text_that_was_never_seen(tmp_path: Path, text: str) -> None:
         assert store.seen_content(text) == []
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("reads SQLite's plan of a query")
 def test_key_is_looked_up_by_its_index(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add("k", TEXT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,7 +35,7 @@ def always_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "FRESH_SECONDS", 0)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("looks for a secret in the bytes of the file and of its backup")
 def test_secret_is_recognised_and_no_byte_of_it_is_in_the_file(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         secret = store.add_token("crawler-1", "write")
@@ -191,11 +190,10 @@ def test_wrong_scopes_times_and_names_are_refused(
         store.add_token("two")
 
 
-@pytest.mark.sqlite
 def test_two_standing_tokens_of_a_name_are_refused_by_the_database(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add_token("one")
-    with raw(tmp_path) as connection, pytest.raises(sqlite3.IntegrityError):
+    with raw(tmp_path) as connection, pytest.raises(Exception, match=r"(?i)unique"):
         connection.execute(
             "INSERT INTO token (name, standing_name, digest, scope, created_at) "
             "VALUES ('one', 'one', x'00', 'read', 0)"

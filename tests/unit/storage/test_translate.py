@@ -104,7 +104,7 @@ def test_writer_that_holds_the_lock_makes_others_busy(tmp_path: Path) -> None:
     first, second = Database(path, busy_seconds=0), Database(path, busy_seconds=0)
     path.touch()
     with first.write() as connection:
-        connection.exec_driver_sql("CREATE TABLE t (a)")
+        connection.exec_driver_sql("CREATE TABLE t (a INTEGER)")
         with pytest.raises(DatabaseBusy), second.write():
             pytest.fail("two writers at once")
     with second.write() as connection:
@@ -118,7 +118,7 @@ def test_failed_write_is_rolled_back(tmp_path: Path) -> None:
     path.touch()
     database = Database(path)
     with database.write() as connection:
-        connection.exec_driver_sql("CREATE TABLE t (a)")
+        connection.exec_driver_sql("CREATE TABLE t (a INTEGER)")
 
     def fail() -> None:
         with database.write() as connection:
@@ -137,5 +137,5 @@ def test_reader_cannot_write(tmp_path: Path) -> None:
     path.touch()
     database = Database(path)
     with pytest.raises(ReadOnlyStore), database.read() as connection:
-        connection.exec_driver_sql("CREATE TABLE t (a)")
+        connection.exec_driver_sql("CREATE TABLE t (a INTEGER)")
     database.close()
