@@ -122,6 +122,7 @@ class ReadOnlyStore(StorageError):
         self, path: str, remedy: str = "make the file and its folder writable, or copy it"
     ) -> None:
         self.path = path
+        self.remedy = remedy
         super().__init__(f"{printable(path)} is read-only; {remedy}")
 
 

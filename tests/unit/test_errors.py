@@ -75,6 +75,7 @@ VALUES: dict[str, Any] = {
     "count": 7,
     "slots": 7,
     "reason": "a reason",
+    "remedy": "a remedy",
     "scheme": "web/1",
     "revision": "0001",
     "expected": "0002",

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +148,7 @@ def as_kept(document: Document) -> Document:
     Raises:
         InvalidParameter: The metadata are no JSON values.
     """
-    lines = {
+    lines: dict[str, Any] = {
         name: kept
         for name, line in (("title", document.title), ("collection", document.collection))
         if line is not None and (kept := storable(line)) != line
