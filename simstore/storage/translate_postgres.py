@@ -32,6 +32,10 @@ _REMEDIES = {
     "53200": "the server's memory is full; raise its max_locks_per_transaction",
     "3F000": "the schema of the search path is not there; CREATE SCHEMA makes it",
 }
+# Statements that the driver has prepared are not on this connection of the server's, or another's.
+_POOLED = frozenset({"26000", "42P05"})
+# What a pooler says with a code that fits all errors of the protocol.
+_OF_PROTOCOL = "08P01"
 # What libpq says where the server has not answered with a code.
 _MESSAGES = {
     "password authentication failed": "28P01",
@@ -39,6 +43,8 @@ _MESSAGES = {
     "pg_hba.conf": "28000",
     "role": "28000",
     "too many clients": "53300",
+    "query_wait_timeout": "53300",
+    "client_login_timeout": "08006",
     "remaining connection slots": "53300",
     "starting up": "57P03",
     "shutting down": "57P03",
@@ -53,7 +59,9 @@ def from_postgres(error: BaseException, path: str) -> SimstoreError:
         path: The store, for the message.
     """
     message = _told(error)
-    code = getattr(error, "sqlstate", None) or _code_of(message)
+    code = getattr(error, "sqlstate", None)
+    if code is None or code == _OF_PROTOCOL:
+        code = _code_of(message) or code
     if code == "3D000" or ("database" in message and "does not exist" in message):
         return DatabaseNotFound(path, _quoted(message))
     if code in _BUSY:
@@ -65,6 +73,11 @@ def from_postgres(error: BaseException, path: str) -> SimstoreError:
     if "cannot contain NUL" in message or code == "22021":
         return InvalidParameter(
             "a text holds U+0000, which PostgreSQL does not keep; replace it first"
+        )
+    if code in _POOLED:
+        return StorageError(
+            f"{path}: {printable(message)}; a pooler gives each transaction another connection: "
+            "let it keep one for a session (pool_mode = session), or name the server itself"
         )
     if code in _REMEDIES:
         return StorageError(f"{path}: {printable(message)}; {_REMEDIES[code]}")

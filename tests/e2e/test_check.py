@@ -10,7 +10,7 @@ import pytest
 from forked import Nursery
 
 from . import corpora
-from .test_commands import Shell
+from .shells import Shell
 from .test_wrong_use import assert_refused
 
 pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")

@@ -15,7 +15,7 @@ from forked import Child, Nursery
 from simstore import Store
 
 from .states import assert_sound, committed, integrity
-from .test_crashes import acknowledged, kill_at_random, seeds
+from .trials import acknowledged, kill_at_random, seeds
 
 FAMILIES = 400
 COPIES = 8

@@ -17,7 +17,7 @@ from served import Served, serve
 from simstore import Store
 
 from . import corpora
-from .test_commands import PAGES, SAMPLE, Shell
+from .shells import PAGES, SAMPLE, Shell
 from .test_wrong_use import NEEDS_STORE, assert_refused
 
 pytestmark = pytest.mark.sqlite

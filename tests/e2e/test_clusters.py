@@ -15,7 +15,7 @@ from simstore.text.normalization import normalize
 from simstore.text.shingles import tokens
 
 from . import corpora
-from .test_commands import Shell
+from .shells import Shell
 from .test_wrong_use import assert_refused
 
 KINDS = {

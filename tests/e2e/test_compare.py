@@ -15,7 +15,7 @@ import pytest
 from forked import Finished, Nursery
 
 from . import corpora
-from .test_commands import Shell
+from .shells import Shell
 from .test_wrong_use import assert_refused
 
 A = "The harbour was quiet at dawn and the first boats came in with the tide.\n"

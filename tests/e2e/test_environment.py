@@ -12,8 +12,8 @@ from simstore import Store
 
 from . import corpora
 from .processes import REPOSITORY, launch
+from .shells import PAGES, SAMPLE
 from .states import assert_sound
-from .test_commands import PAGES, SAMPLE
 
 HAN = [("天地", "天地玄黄宇宙洪荒日月盈昃"), *PAGES]
 

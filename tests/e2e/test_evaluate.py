@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from forked import Nursery
 
-from .test_commands import Shell
+from .shells import Shell
 from .test_wrong_use import assert_refused
 
 LINES = (

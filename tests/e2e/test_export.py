@@ -12,7 +12,7 @@ from simstore import KnownFilter
 from simstore.search.cuckoo import member_hash
 
 from . import corpora
-from .test_commands import PAGES, Shell
+from .shells import PAGES, Shell
 from .test_wrong_use import assert_refused
 
 

@@ -17,11 +17,11 @@ from simstore.cli import main
 from simstore.storage.engine import Database
 
 from . import corpora
+from .shells import Shell
 from .states import assert_sound
 from .test_clusters import pages, write
-from .test_commands import Shell
-from .test_crashes import seeds
 from .test_wrong_use import assert_refused
+from .trials import seeds
 
 COLUMNS = "cluster_id,key,role,distance,resemblance,reason"
 

@@ -21,7 +21,7 @@ from simstore.services.upkeep.choose import SchemeChoice
 
 from . import corpora
 from .states import assert_sound, state_of
-from .test_crashes import seeds
+from .trials import seeds
 
 DAY = 86_400
 STEPS = 40

@@ -11,10 +11,10 @@ from forked import Nursery
 
 from simstore import Store
 
+from .shells import Shell
 from .states import assert_sound
 from .test_clusters import pages, write
-from .test_commands import Shell
-from .test_crashes import kill_at_random, seeds
+from .trials import kill_at_random, seeds
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from forked import Nursery
 
 from . import corpora
-from .test_commands import PAGES, SAMPLE, Shell
+from .shells import PAGES, SAMPLE, Shell
 
 LINES = "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in PAGES)
 KEYS = [key for key, _ in PAGES]

@@ -5,20 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import sqlite3
-import threading
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
-from forked import Nursery
+from forked import PATIENCE_SECONDS, Nursery
 from served import Served, serve
 
 from simstore import Store
 
-BATCH = 5
-PATIENCE_SECONDS = 60
+from .writers import BATCH, Writers
 
 
 def ask(
@@ -43,59 +42,23 @@ def text_of(key: str) -> str:
     return f"{' '.join(words)} of {key}"
 
 
-class Load:
-    """Threads that write documents to a server as fast as it takes them."""
+@contextmanager
+def sender(served: Served) -> Iterator[Callable[[list[str]], None]]:
+    """Give what writes documents in one request, and takes no refusal."""
 
-    def __init__(self, served: Served, threads: int) -> None:
-        self.acknowledged: set[str] = set()
-        self.failed: list[object] = []
-        self._served = served
-        self._stop = threading.Event()
-        self._changed = threading.Condition()
-        self._threads = [threading.Thread(target=self._write, args=(n,)) for n in range(threads)]
+    def write(keys: list[str]) -> None:
+        documents = [{"key": key, "text": text_of(key)} for key in keys]
+        reply = ask(served, "/v1/documents", {"documents": documents})
+        assert reply.status_code == 200, reply.text
 
-    def __enter__(self) -> Load:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(PATIENCE_SECONDS)
-
-    def wait_for(self, count: int) -> set[str]:
-        """Return what is acknowledged once it is so many documents."""
-        with self._changed:
-            enough = self._changed.wait_for(
-                lambda: len(self.acknowledged) >= count or self.failed, PATIENCE_SECONDS
-            )
-            assert enough, "the server took too few documents"
-            assert not self.failed, self.failed
-            return set(self.acknowledged)
-
-    def _write(self, writer: int) -> None:
-        number = 0
-        while not self._stop.is_set():
-            keys = [f"{writer}/{number + n}" for n in range(BATCH)]
-            number += BATCH
-            documents = [{"key": key, "text": text_of(key)} for key in keys]
-            reply = ask(self._served, "/v1/documents", {"documents": documents})
-            with self._changed:
-                if reply.status_code == 200:
-                    self.acknowledged.update(keys)
-                else:
-                    self.failed.append((reply.status_code, reply.text))
-                self._changed.notify_all()
-                if reply.status_code != 200:
-                    return
+    yield write
 
 
 @pytest.fixture
-def loaded(tmp_path: Path) -> Iterator[tuple[Path, Served, Load]]:
+def loaded(tmp_path: Path) -> Iterator[tuple[Path, Served, Writers]]:
     """A store that is served and written to."""
     path = tmp_path / "store.db"
-    with serve(path) as served, Load(served, 2) as load:
+    with serve(path) as served, Writers(2, partial(sender, served)) as load:
         yield path, served, load
 
 
@@ -120,11 +83,11 @@ def assert_copy(copy: Path, before: set[str], store: Path) -> None:
 
 
 def test_copy_that_a_busy_server_sends_is_checked_and_restores(
-    loaded: tuple[Path, Served, Load], tmp_path: Path
+    loaded: tuple[Path, Served, Writers], tmp_path: Path
 ) -> None:
     path, served, load = loaded
     copies = []
-    for count in (50, 150):
+    for count in (50, 100):
         before = load.wait_for(count)
         reply = ask(served, "/v1/backup")
         headers, data = reply.headers, reply.content
@@ -137,8 +100,8 @@ def test_copy_that_a_busy_server_sends_is_checked_and_restores(
         copy = tmp_path / f"copy-{count}.db"
         copy.write_bytes(data)
         copies.append((copy, before))
-    after = load.wait_for(len(before) + 50)
-    load.__exit__()
+    after = load.wait_for(50)
+    load.stop()
     assert not load.failed
     assert len(after) > len(before)
     # Nothing is left beside the store but the store.
@@ -157,14 +120,14 @@ def test_copy_that_a_busy_server_sends_is_checked_and_restores(
 
 
 def test_backup_command_copies_what_a_busy_server_serves(
-    loaded: tuple[Path, Served, Load], tmp_path: Path, nursery: Nursery
+    loaded: tuple[Path, Served, Writers], tmp_path: Path, nursery: Nursery
 ) -> None:
     path, served, load = loaded
     before = load.wait_for(100)
     done = nursery.simstore(tmp_path, "backup", "--db", path, tmp_path / "copy.db")
     assert done.code == 0, done.errors
-    load.wait_for(len(before) + 50)
-    load.__exit__()
+    load.wait_for(50)
+    load.stop()
     assert served.stop() == 0
     assert_copy(tmp_path / "copy.db", before, path)
 

@@ -19,7 +19,7 @@ from served import PATIENCE_SECONDS, Served, serve
 from simstore import Store
 
 from .processes import until
-from .test_serve import NDJSON, TEXT, lines, refused
+from .service.asked import NDJSON, TEXT, lines, refused
 
 _LIMITS = (
     "--body-bytes", "20000", "--batch-documents", "5", "--request-seconds", "1.5",

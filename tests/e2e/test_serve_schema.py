@@ -13,7 +13,7 @@ from served import PATIENCE_SECONDS, Served, serve
 
 from simstore import Store
 
-from .test_serve import NEAR, OTHER, TEXT
+from .service.asked import NEAR, OTHER, TEXT
 
 schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis")
 _CHECKS = (

@@ -18,7 +18,7 @@ from served import PATIENCE_SECONDS, Served, children, serve
 from simstore import Store
 
 from .processes import until
-from .test_serve import TEXT, refused
+from .service.asked import TEXT, refused
 from .test_serve_limits import connection, locked, received
 from .test_wrong_use import assert_refused
 

@@ -2,73 +2,32 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
-from forked import Nursery
+from forked import PATIENCE_SECONDS, Nursery
 from served import serve
 
 from simstore import Document, Store
 from simstore.client import Client
-from simstore.errors import SimstoreError
 
 from . import golden
-
-BATCH = 5
-PATIENCE_SECONDS = 60
+from .writers import Writers
 
 
-class Crawlers:
-    """Clients that add documents, a batch a request, and go on when the server is back."""
+@contextmanager
+def crawler(url: str) -> Iterator[Callable[[list[str]], None]]:
+    """Give what adds documents by a client that goes on when the server is back."""
+    with Client(url, patience=PATIENCE_SECONDS) as client:
 
-    def __init__(self, url: str, count: int) -> None:
-        self.sent: set[str] = set()
-        self.acknowledged: set[str] = set()
-        self.failed: list[SimstoreError] = []
-        self._url = url
-        self._stop = threading.Event()
-        self._changed = threading.Condition()
-        self._threads = [threading.Thread(target=self._crawl, args=(n,)) for n in range(count)]
+        def write(keys: list[str]) -> None:
+            done = client.add_many([Document(key, text_of(key)) for key in keys])
+            assert done.added + done.unchanged == len(keys)
 
-    def __enter__(self) -> Crawlers:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(PATIENCE_SECONDS)
-
-    def wait_for(self, more: int) -> None:
-        """Wait until so many more documents are acknowledged."""
-        with self._changed:
-            wanted = len(self.acknowledged) + more
-            self._changed.wait_for(
-                lambda: len(self.acknowledged) >= wanted or self.failed, PATIENCE_SECONDS
-            )
-            assert not self.failed, self.failed
-            assert len(self.acknowledged) >= wanted
-
-    def _crawl(self, number: int) -> None:
-        with Client(self._url, patience=PATIENCE_SECONDS) as client:
-            while not self._stop.is_set():
-                start = len(self.sent)
-                keys = [f"{number}/{start}/{n}" for n in range(BATCH)]
-                with self._changed:
-                    self.sent.update(keys)
-                try:
-                    done = client.add_many([Document(key, text_of(key)) for key in keys])
-                except SimstoreError as error:
-                    with self._changed:
-                        self.failed.append(error)
-                        self._changed.notify_all()
-                    return
-                assert done.added + done.unchanged == BATCH
-                with self._changed:
-                    self.acknowledged.update(keys)
-                    self._changed.notify_all()
+        yield write
 
 
 def text_of(key: str) -> str:
@@ -81,7 +40,7 @@ def test_upgrade_while_crawlers_write_loses_nothing_and_takes_nothing_twice(
     path = tmp_path / "store.db"
     with serve(path) as before:
         port = before.port
-        crawlers = Crawlers(before.url, 2)
+        crawlers = Writers(2, partial(crawler, before.url))
         with crawlers:
             crawlers.wait_for(60)
             assert before.stop() == 0
@@ -96,7 +55,7 @@ def test_upgrade_while_crawlers_write_loses_nothing_and_takes_nothing_twice(
             assert done.code == 0, done.errors
             with serve(path, "--port", str(port)) as after:
                 crawlers.wait_for(60)
-                crawlers.__exit__()
+                crawlers.stop()
                 assert after.stop() == 0
     assert not crawlers.failed
     assert len(crawlers.acknowledged) >= len(known) + 60

@@ -13,7 +13,7 @@ import pytest
 from forked import Nursery
 
 from . import corpora
-from .test_commands import PAGES, SAMPLE, Shell
+from .shells import PAGES, SAMPLE, Shell
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -13,7 +13,7 @@ from forked import Finished, Nursery
 
 from . import corpora
 from .processes import launch
-from .test_commands import PAGES, SAMPLE
+from .shells import PAGES, SAMPLE
 
 # Every command that needs a store, in a use that is right but for the store.
 NEEDS_STORE = [

@@ -1,0 +1,1 @@
+"""Each command, as its users call it."""

@@ -1,0 +1,97 @@
+"""Stores are made and filled, and what cannot be read is told."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from e2e import corpora
+from e2e.shells import PAGES, Shell
+from e2e.states import assert_sound
+
+
+def test_init_makes_a_store_of_the_chosen_scheme(empty: Shell) -> None:
+    done = empty("init", "--scheme", "simtool", "-N", "50", "-M", "100", "--policy", "frozen")
+    assert done.out == b""
+    assert len(done.error_lines) == 1
+    facts = json.loads(empty("stats", "--format", "json").text)
+    assert (facts["scheme"], facts["bits"], facts["policy"]) == ("simtool/1", 100, "frozen")
+    assert facts["document_count"] == 0
+    assert empty("fsck").text == "sound\n"
+
+
+def test_store_is_named_by_option_then_environment_then_default(empty: Shell) -> None:
+    environment = os.environ | {"SIMSTORE_DB": "from-environment.db"}
+    empty("init", "--db", "from-option.db", environment=environment)
+    empty("init", environment=environment)
+    empty("--db", "before-the-command.db", "init")
+    empty("init")
+    assert sorted(path.name for path in empty.folder.glob("*.db")) == [
+        "before-the-command.db", "from-environment.db", "from-option.db", "simstore.db",
+    ]  # fmt: skip
+
+
+def test_first_ingest_makes_a_simtool_store_where_the_course_files_lie(
+    empty: Shell,
+) -> None:
+    corpora.course_folder(empty.folder)
+    done = empty("ingest", "article.txt")
+    assert "scheme simtool/1, N = 1000, M = 64" in done.errors
+    assert "hashvalue.txt" in done.errors
+
+
+def test_second_ingest_leaves_all_as_it_is_and_a_changed_page_is_updated_in_place(
+    shell: Shell,
+) -> None:
+    assert "0 added, 0 updated, 4 unchanged" in shell("ingest", "article.txt").text
+    changed = [("harbour", "Quite another text."), *PAGES[1:], ("new", "A new page.")]
+    corpora.article_file(shell.folder / "article.txt", changed)
+    assert "1 added, 1 updated, 3 unchanged" in shell("ingest", "article.txt").text
+    assert shell.lines("list", "--format", "keys") == [key for key, _ in changed]
+    assert shell("show", "harbour", "--text").text == "Quite another text."
+    assert_sound(shell.folder / "simstore.db")
+
+
+def test_rejects_are_listed_shown_and_cleared(empty: Shell) -> None:
+    source = empty.folder / "crawl.jsonl"
+    source.write_text(
+        '{"id": 1, "text": "good"}\n{"id": 2}\nnot json\n{"id": 3, "text": "good too"}\n'
+    )
+    done = empty("ingest", "crawl.jsonl", code=5)
+    assert "2 added" in done.text
+    assert "2 rejected" in done.text
+    assert "crawl.jsonl, record 1 (byte 26)" in done.errors
+    assert "rejects list" in done.errors
+    records = empty.json_lines("rejects", "list", "--format", "jsonl")
+    assert [one["record"] for one in records] == [1, 2]
+    assert len(empty.lines("rejects", "list")) == 3
+    shown = empty("rejects", "show", str(records[1]["reject"]))
+    assert "not json" in shown.text
+    assert "crawl.jsonl" in shown.text
+    empty("rejects", "show", "77", code=3)
+    assert empty("rejects", "clear").text == "2 forgotten\n"
+    assert empty.json_lines("rejects", "list", "--format", "jsonl") == []
+
+
+def test_mended_source_has_no_rejects_any_more(empty: Shell) -> None:
+    source = empty.folder / "crawl.jsonl"
+    source.write_text('{"id": 1, "text": "good"}\n{"id": 2}\n')
+    empty("ingest", "crawl.jsonl", code=5)
+    source.write_text('{"id": 1, "text": "good"}\n{"id": 2, "text": "good now"}\n')
+    assert "1 added, 0 updated, 1 unchanged" in empty("ingest", "crawl.jsonl").text
+    assert empty.json_lines("rejects", "list", "--format", "jsonl") == []
+
+
+def test_strict_ingest_stops_at_the_first_reject_and_goes_on_when_it_is_mended(
+    empty: Shell,
+) -> None:
+    source = empty.folder / "crawl.jsonl"
+    lines = [f'{{"id": {n}, "text": "text {n}"}}\n' for n in range(6)]
+    source.write_text("".join([*lines[:3], "not json\n", *lines[3:]]))
+    done = empty("ingest", "--strict", "crawl.jsonl", code=5)
+    assert done.error_lines[-1].startswith("Error: crawl.jsonl, record 3: not JSON")
+    assert empty.lines("list", "--format", "keys") == ["0", "1", "2"]
+    empty("ingest", "--strict", "crawl.jsonl", code=5)
+    source.write_text("".join(lines))
+    empty("ingest", "--strict", "crawl.jsonl")
+    assert empty.lines("list", "--format", "keys") == ["0", "1", "2", "3", "4", "5"]

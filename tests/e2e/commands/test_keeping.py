@@ -1,0 +1,175 @@
+"""Stores are kept up: vocabulary, scheme, copies, space, order."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+from e2e import corpora
+from e2e.shells import PAGES, Shell
+from e2e.states import assert_sound
+from simstore import Store
+
+
+def test_remove_forgets_all_that_are_named_or_none(shell: Shell) -> None:
+    refused = shell("remove", "bread", "none-such", code=3)
+    assert "none-such" in refused.errors
+    assert len(shell.lines("list", "--format", "keys")) == 4
+    assert shell("remove", "bread", "copy").text == "2 removed\n"
+    assert shell.lines("list", "--format", "keys") == ["harbour", "harbour-2"]
+    assert_sound(shell.folder / "simstore.db")
+    assert "2 added, 0 updated, 2 unchanged" in shell("ingest", "article.txt").text
+
+
+def test_stats_count_what_is_there(shell: Shell) -> None:
+    facts = json.loads(shell("stats", "--format", "json").text)
+    assert facts["document_count"] == 4
+    assert facts["distinct_contents"] == 3
+    assert facts["fresh"] is True
+    assert facts["waiting"] == 0
+    shown = shell("stats")
+    assert shown.errors == ""
+    assert "document count" in shown.text
+
+
+def test_vocabulary_shows_counts_of_every_scheme(shell: Shell) -> None:
+    top = shell.json_lines("vocabulary", "show", "--top", "3", "--format", "jsonl")
+    assert len(top) == 3
+    assert top[0]["occurrences"] >= top[1]["occurrences"]  # type: ignore[operator]
+    assert (
+        len(list(csv.reader(io.StringIO(shell("vocabulary", "show", "--format", "csv").text)))) > 3
+    )
+    assert len(shell.lines("vocabulary", "show", "--top", "2")) == 3
+    status = json.loads(shell("vocabulary", "status", "--format", "json").text)
+    assert status["fresh"] is True
+    assert "stands" in shell("vocabulary", "refresh").text
+
+
+def test_frozen_store_drifts_until_it_is_refreshed(empty: Shell) -> None:
+    empty("init", "--scheme", "simtool", "-N", "20")
+    empty("ingest", "article.txt")
+    assert empty("vocabulary", "policy", "frozen").text == "policy frozen\n"
+    more = [(f"more-{n}", "zebra zebra zebra yak yak walrus") for n in range(5)]
+    corpora.article_file(empty.folder / "article-more.txt", more)
+    empty("ingest", "article-more.txt")
+    status = json.loads(empty("vocabulary", "status", "--format", "json").text)
+    assert status["policy"] == "frozen"
+    assert status["fresh"] is False
+    assert status["changed_ranks"] > 0
+    assert status["entering_terms"] > 0
+    assert status["waiting"] == 0
+    # The standing generation is the answer in a frozen store: nothing to warn of.
+    assert empty("query", "sample.txt").errors == ""
+    assert "stands now" in empty("vocabulary", "refresh").text
+    status = json.loads(empty("vocabulary", "status", "--format", "json").text)
+    assert (status["fresh"], status["changed_ranks"], status["entering_terms"]) == (True, 0, 0)
+    assert "stands already" in empty("vocabulary", "refresh").text
+    assert "stands now" in empty("vocabulary", "refresh", "--force").text
+    assert_sound(empty.folder / "simstore.db")
+
+
+def test_deferred_refresh_makes_queries_warn_until_one_requires_it(empty: Shell) -> None:
+    empty("init", "--scheme", "simtool", "-N", "20")
+    empty("ingest", "article.txt")
+    more = [("more", "zebra zebra zebra yak yak walrus")]
+    corpora.article_file(empty.folder / "article-more.txt", more)
+    empty("ingest", "--no-refresh", "article-more.txt")
+    stale = empty("query", "sample.txt")
+    assert len(stale.error_lines) == 1
+    assert "vocabulary refresh" in stale.errors
+    assert empty("fsck").text == "sound\n"
+    fresh = empty("query", "--require-fresh", "sample.txt")
+    assert fresh.errors == ""
+    assert empty("query", "sample.txt").errors == ""
+    empty("remove", "--no-refresh", "more")
+    assert len(empty("query", "sample.txt").error_lines) == 1
+
+
+def test_store_without_texts_still_answers_and_says_what_it_cannot_do(empty: Shell) -> None:
+    empty("ingest", "--no-text", "article.txt")
+    assert empty("query", "-k", "0", "--format", "simtool", "sample.txt").text.startswith(
+        "asked\n0:harbour copy \n"
+    )
+    shown = empty("show", "harbour", "--text", code=1)
+    assert "keeps no text" in shown.errors
+    assert len(shown.error_lines) == 1
+    refused = empty("reindex", code=2)
+    assert "keeps no text" in refused.errors
+    empty("remove", "harbour")
+    assert empty("fsck").text == "sound\n"
+
+
+def test_store_without_vocabulary_still_answers_and_counts_nothing(empty: Shell) -> None:
+    empty("init", "--no-vocabulary")
+    empty("ingest", "article.txt")
+    facts = json.loads(empty("stats", "--format", "json").text)
+    assert (facts["vocabulary_recorded"], facts["term_count"]) == (False, 0)
+    assert empty("query", "-k", "0", "--format", "simtool", "sample.txt").text.startswith(
+        "asked\n0:harbour copy \n"
+    )
+    assert empty("fsck").text == "sound\n"
+    refused = empty("init", "--db", "b.db", "--scheme", "simtool", "--no-vocabulary", code=2)
+    assert "--no-vocabulary" in refused.errors
+    assert not (empty.folder / "b.db").exists()
+
+
+def test_reindex_changes_the_scheme_and_keeps_documents(shell: Shell) -> None:
+    done = shell("reindex", "--scheme", "simtool", "-N", "30", "-M", "16")
+    assert done.text == "scheme simtool/1 stands\n"
+    facts = json.loads(shell("stats", "--format", "json").text)
+    assert (facts["scheme"], facts["bits"], facts["document_count"]) == ("simtool/1", 16, 4)
+    assert shell("query", "-k", "0", "--format", "simtool", "sample.txt").text.startswith(
+        "asked\n0:harbour copy \n"
+    )
+    assert shell("reindex").text == "scheme simtool/1 stands\n"
+    assert shell("reindex", "--scheme", "web", "--bits", "128").text == "scheme web/1 stands\n"
+    assert_sound(shell.folder / "simstore.db")
+
+
+def test_reindex_has_nothing_to_resume_or_abort(shell: Shell) -> None:
+    for option in ("--resume", "--abort"):
+        assert len(shell("reindex", option, code=4).error_lines) == 1
+
+
+def test_backup_is_a_store_with_the_same_answers(shell: Shell) -> None:
+    done = shell("backup", "copy.db")
+    assert done.text.startswith("copy.db: ")
+    assert done.text.endswith("checked\n")
+    words = ("query", "--format", "jsonl", "sample.txt")
+    assert shell(*words, "--db", "copy.db").out == shell(*words).out
+    refused = shell("backup", "copy.db", code=4)
+    assert "copy.db" in refused.errors
+    shell("backup", "--force", "copy.db")
+    assert_sound(shell.folder / "copy.db")
+
+
+def test_compact_gives_space_back_and_keeps_all(shell: Shell) -> None:
+    with Store.open(shell.folder / "simstore.db") as store:
+        store.add_many((f"page-{n}", f"text {n} " * 40) for n in range(2_000))
+        store.remove(*(f"page-{n}" for n in range(2_000)))
+    before, after = (
+        int(w.replace(",", "")) for w in shell("compact").text.split() if w[0].isdigit()
+    )
+    assert after < before / 2
+    assert shell.lines("list", "--format", "keys") == [key for key, _ in PAGES]
+    assert_sound(shell.folder / "simstore.db")
+
+
+def test_fsck_names_what_is_broken_and_the_remedy(shell: Shell) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(shell.folder / "simstore.db")) as connection:
+        connection.execute("UPDATE document SET digest = zeroblob(16) WHERE key = ?", [b"bread"])
+        connection.commit()
+    done = shell("fsck", code=6)
+    assert len(done.text.splitlines()) == 1
+    assert "bread" in done.text
+    assert " -- " in done.text
+    assert done.errors == ""
+
+
+def test_upgrade_of_a_store_of_today_says_that_it_is_up_to_date(shell: Shell) -> None:
+    assert "up to date" in shell("upgrade").text
+    assert not list(shell.folder.glob("*.backup"))

@@ -1,0 +1,1 @@
+"""The service, asked as a client asks it: every route, right and wrong."""

@@ -1,0 +1,154 @@
+"""Queries, checks and comparisons."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from .asked import NEAR, OTHER, TEXT, add, refused
+
+
+def test_samples_are_answered_in_their_order(ask: httpx.Client) -> None:
+    add(ask, ("a", TEXT), ("b", OTHER))
+    body = {"samples": [{"key": "x", "text": OTHER}, {"text": NEAR}], "radius": 10}
+    found = ask.post("/v1/query", json=body).json()
+    assert [one["key"] for one in found["samples"]] == ["x", ""]
+    matches = [[match["key"] for match in one["matches"]] for one in found["samples"]]
+    assert matches == [["b"], ["a"]]
+    assert (found["radius"], found["bits"], found["scheme"], found["stale"]) == (
+        10, 64, "web/1", None,
+    )  # fmt: skip
+
+
+def test_options_of_a_query_hold(ask: httpx.Client) -> None:
+    ask.post("/v1/documents", json={"key": "a", "text": TEXT, "metadata": {"lang": "en"}})
+    ask.post("/v1/documents", json={"key": "b", "text": TEXT})
+
+    def keys(**options: Any) -> list[str]:
+        reply = ask.post("/v1/query", json={"text": TEXT, **options})
+        assert reply.status_code == 200, reply.text
+        return [match["key"] for match in reply.json()["samples"][0]["matches"]]
+
+    assert keys() == ["a", "b"]
+    assert keys(limit=1) == ["a"]
+    assert keys(where=[["lang", "en"]]) == ["a"]
+    assert keys(collection="none") == []
+    assert keys(min_containment=1.0, likeness=True) == ["a", "b"]
+    assert keys(since=10**18) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ({"radius": 65}, 400),
+        ({"radius": -1}, 400),
+        ({"radius": 10**30}, 400),
+        ({"limit": 0}, 400),
+        ({"plan": "magic"}, 400),
+        ({"min_resemblance": 2}, 400),
+        ({"channels": ["smell"]}, 400),
+        ({"radius": "3"}, 422),
+        ({"radius": True}, 422),
+        ({"where": [["a"]]}, 422),
+        ({"samples": []}, 422),
+        ({"since": 10**30}, 400),
+        ({"since": 10**400}, 400),
+    ],
+)
+def test_wrong_options_of_a_query_are_refused(
+    ask: httpx.Client, options: dict[str, Any], status: int
+) -> None:
+    reply = ask.post("/v1/query", json={"text": TEXT, **options})
+    refused(reply, status, "InvalidParameter" if status == 400 else "MalformedRequest")
+
+
+def test_neither_text_nor_samples_is_refused(ask: httpx.Client) -> None:
+    refused(ask.post("/v1/query", json={}), 422, "MalformedRequest")
+
+
+def test_papers_are_checked(ask: httpx.Client) -> None:
+    add(ask, ("a", TEXT), ("b", OTHER))
+    paper = f"Some words of my own come first, as they should. {TEXT}"
+    for body in ({"text": paper}, {"papers": [{"text": paper, "key": "p", "title": "P"}]}):
+        (found,) = ask.post("/v1/check", json=body).json()["papers"]
+        assert [source["key"] for source in found["sources"]] == ["a"]
+        assert found["totals"]["high"] == 1
+    (found,) = ask.post("/v1/check", json={"stored": "a"}).json()["papers"]
+    assert (found["key"], found["sources"]) == ("a", [])
+    body = {"text": paper, "options": {"exclude": ["a"]}}
+    assert ask.post("/v1/check", json=body).json()["papers"][0]["totals"]["high"] == 0
+
+
+def test_a_file_is_checked(ask: httpx.Client) -> None:
+    add(ask, ("a", TEXT))
+    page = f"<html><title>Mine</title><body><p>{TEXT}</p></body></html>"
+    reply = ask.post(
+        "/v1/check",
+        files={"file": ("paper.html", page.encode(), "text/html")},
+        data={"options": json.dumps({"high": 0.9})},
+    )
+    (found,) = reply.json()["papers"]
+    assert (found["high"], [source["key"] for source in found["sources"]]) == (0.9, ["a"])
+
+
+def test_a_report_is_a_page_that_may_run_its_own_script_alone(ask: httpx.Client) -> None:
+    add(ask, ("a", TEXT))
+    headers = {"Accept": "text/html"}
+    reply = ask.post("/v1/check?lang=zh", json={"text": TEXT}, headers=headers)
+    assert reply.headers["content-type"] == "text/html; charset=utf-8"
+    assert '<html lang="zh' in reply.text
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'sha256-" in policy
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "title"),
+    [
+        ({}, 422, "MalformedRequest"),
+        ({"text": "a", "stored": "b"}, 422, "MalformedRequest"),
+        ({"text": "a", "options": {"high": 7}}, 400, "InvalidParameter"),
+        ({"text": "a", "options": {"what": 7}}, 422, "MalformedRequest"),
+        ({"stored": "nobody"}, 404, "DocumentNotFound"),
+    ],
+)
+def test_wrong_checks_are_refused(
+    ask: httpx.Client, body: dict[str, Any], status: int, title: str
+) -> None:
+    refused(ask.post("/v1/check", json=body), status, title)
+
+
+def test_wrong_forms_are_refused(ask: httpx.Client) -> None:
+    file = {"file": ("a.txt", TEXT.encode())}
+    for options in (
+        {"files": {"other": ("a.txt", b"x")}},
+        {"files": file, "data": {"text": "t"}},
+        {"files": file, "data": {"options": "{"}},
+        {"files": file, "data": {"options": '{"window": "x"}'}},
+        {"files": {"options": ("a.txt", b"{}"), "text": (None, "t")}},
+        {"files": {**file, "again": ("b.txt", b"x")}},
+        {"content": b"nothing", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
+        {"content": b"nothing", "headers": {"Content-Type": "multipart/form-data"}},
+    ):
+        reply = ask.post("/v1/check", **options)  # type: ignore[arg-type]
+        assert refused(reply, 422, "MalformedRequest")["place"].startswith("body"), options
+
+
+def test_texts_are_compared(ask: httpx.Client) -> None:
+    add(ask, ("a", TEXT))
+    given = {"document": {"key": "mine", "text": NEAR}}
+    found = ask.post("/v1/compare", json={"first": {"key": "a"}, "second": given}).json()
+    assert (found["first"]["name"], found["second"]["name"], found["similar"]) == (
+        "a", "mine", True,
+    )  # fmt: skip
+    body: dict[str, Any] = {"first": {"key": "nobody"}, "second": given}
+    refused(ask.post("/v1/compare", json=body), 404, "DocumentNotFound")
+    for first in ({}, {"key": "a", **given}):
+        reply = ask.post("/v1/compare", json={"first": first, "second": given})
+        assert refused(reply, 422, "MalformedRequest")["place"] == "body.first"
+    for options in ({"filter_counters": 1 << 28}, {"bits": [64] * 1_000}):
+        body = {"first": {"key": "a"}, "second": given, "options": options}
+        refused(ask.post("/v1/compare", json=body), 413, "TooLarge")

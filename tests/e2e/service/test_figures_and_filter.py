@@ -1,0 +1,61 @@
+"""The store in numbers, and the filter of what is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from simstore.reports.known_filter import KnownFilter
+
+from .asked import NEAR, OTHER, TEXT, add, refused
+
+
+def test_the_store_in_numbers(ask: httpx.Client) -> None:
+    add(ask, ("a", TEXT), ("b", TEXT))
+    found = ask.get("/v1/stats").json()
+    assert (found["document_count"], found["distinct_contents"]) == (2, 1)
+    assert ask.get("/v1/scheme").json()["scheme"] == "web/1"
+    assert ask.get("/v1/rejects").json() == {"rejects": [], "more": False}
+    assert ask.get("/v1/runs", params={"limit": 1}).json()["runs"][0]["state"] == "running"
+    assert ask.get("/v1/query-runs").json() == {"runs": []}
+    refused(ask.get("/v1/runs", params={"limit": 0}), 422, "MalformedRequest")
+
+
+def test_the_filter_knows_the_keys_and_has_a_tag(ask: httpx.Client, tmp_path: Path) -> None:
+    add(ask, ("a", TEXT), ("b", OTHER))
+    reply = ask.get("/v1/filter")
+    path = tmp_path / "known"
+    path.write_bytes(reply.content)
+    assert KnownFilter.load(path).knows_keys(["a", "b", "c"]).tolist() == [True, True, False]
+    assert KnownFilter.load(path).knows_text(TEXT)
+    tag = reply.headers["etag"]
+    for held in (tag, f'"other", {tag}', f"W/{tag}"):
+        again = ask.get("/v1/filter", headers={"If-None-Match": held})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    # Other parameters are another filter.
+    other = ask.get("/v1/filter?of=keys", headers={"If-None-Match": tag})
+    assert (other.status_code, other.headers["etag"] != tag) == (200, True)
+    for change in (lambda: add(ask, ("c", NEAR)), lambda: ask.delete("/v1/documents/a")):
+        change()
+        new = ask.get("/v1/filter", headers={"If-None-Match": tag})
+        assert (new.status_code, new.headers["etag"] != tag) == (200, True)
+        tag = new.headers["etag"]
+    path.write_bytes(new.content)
+    assert KnownFilter.load(path).knows_keys(["a", "b", "c"]).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("of=smell", 422), ("of=keys&of=keys&of=keys", 422), ("false_positive_rate=0", 422),
+        ("false_positive_rate=nan", 422), ("capacity=0", 422), ("of=keys&of=keys", 400),
+        ("capacity=1", 400), ("capacity=10000000000", 422), ("false_positive_rate=1e-300", 400),
+        ("false_positive_rate=5e-324", 400),
+    ],
+)  # fmt: skip
+def test_wrong_filters_are_refused(ask: httpx.Client, asked: str, status: int) -> None:
+    add(ask, ("a", TEXT), ("b", OTHER))
+    title = "InvalidParameter" if status == 400 else "MalformedRequest"
+    refused(ask.get(f"/v1/filter?{asked}"), status, title)

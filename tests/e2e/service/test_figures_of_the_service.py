@@ -1,0 +1,62 @@
+"""Metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+from served import serve
+
+from simstore import Store
+
+from .asked import NEAR, OTHER, TEXT, add
+
+
+def test_metrics_tell_of_requests_and_of_the_store(tmp_path: Path) -> None:
+    with (
+        serve(tmp_path / "s.db", "--figures-seconds", "0") as served,
+        httpx.Client(base_url=served.url) as asked,
+    ):
+        add(asked, ("a", TEXT), ("b", NEAR), ("c", OTHER), on_duplicate="skip")
+        asked.post("/v1/query", json={"text": TEXT})
+        asked.get("/v1/nothing")
+        reply = asked.get("/metrics")
+    assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
+    told = dict(line.rsplit(" ", 1) for line in reply.text.splitlines() if not line.startswith("#"))
+    assert told['simstore_http_requests_total{method="POST",route="/v1/query",status="200"}'] == "1"
+    assert told['simstore_http_requests_total{method="GET",route="unknown",status="404"}'] == "1"
+    query = '{method="POST",route="/v1/query"'
+    assert told[f"simstore_http_request_seconds_count{query}}}"] == "1"
+    assert told[f'simstore_http_request_seconds_bucket{query},le="+Inf"}}'] == "1"
+    assert float(told[f"simstore_http_request_seconds_sum{query}}}"]) > 0
+    assert told['simstore_documents_total{outcome="added"}'] == "2"
+    assert told['simstore_documents_total{outcome="skipped"}'] == "1"
+    assert told["simstore_samples_total"] == "1"
+    assert told["simstore_store_documents"] == "2"
+    assert told['simstore_store_tail{of="fingerprints"}'] == "2"
+    assert told['simstore_store_tail{of="sketches"}'] == "2"
+    assert told['simstore_store_duplicates{state="skipped"}'] == "1"
+    assert told["simstore_store_fresh"] == "1"
+    assert told["simstore_write_queue_documents"] == "0"
+    assert told["simstore_writer_up"] == "1"
+    assert told["simstore_http_requests_in_flight"] == "1"
+    # Each metric says once what it is, before its values.
+    names = [line.split()[2] for line in reply.text.splitlines() if line.startswith("# TYPE")]
+    assert len(names) == len(set(names))
+
+
+def test_metrics_tell_of_the_drift(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db", scheme="simtool", policy="frozen") as store:
+        store.add_many([("a", TEXT), ("b", NEAR)])
+        store.refresh()
+    with (
+        serve(tmp_path / "s.db", "--figures-seconds", "0") as served,
+        httpx.Client(base_url=served.url) as asked,
+    ):
+        before = asked.get("/metrics").text
+        add(asked, ("c", OTHER * 3))
+        after = asked.get("/metrics").text
+    assert 'simstore_vocabulary_drift{of="ranks"} 0.0' in before
+    assert 'simstore_vocabulary_drift{of="ranks"}' in after
+    assert 'simstore_vocabulary_drift{of="ranks"} 0.0' not in after
+    assert 'simstore_vocabulary_drift{of="fingerprints"}' in after
