@@ -119,6 +119,11 @@ def is_on_server(path: Path) -> bool:
     return stores_are_on_server() and "://" not in str(path)
 
 
+def place_of(path: Path) -> str:
+    """Return what another process calls the store of a path."""
+    return _standing["places"].url(path) if is_on_server(path) else str(path)
+
+
 def give_back(folder: Path | None) -> None:
     """Let other tests use the places of the stores in a folder."""
     _standing["places"].give_back(folder)

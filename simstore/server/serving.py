@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
 from math import ceil
 from types import FrameType
 
@@ -131,14 +132,18 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - its signature
         """Stop at the first signal; end at once at the second."""
+        # It may come in the middle of a line of the log, which then takes no other.
         if self._service.stopping.is_set():
-            log.warning("ended at once; what was acknowledged is stored")
+            with suppress(RuntimeError):
+                log.warning("ended at once; what was acknowledged is stored")
             os._exit(128 + sig)
-        log.info("%s: no new requests; what was taken is written", signal.Signals(sig).name)
         self._service.stop()
+        name = signal.Signals(sig).name
+        loop = asyncio.get_running_loop()
+        loop.call_soon_threadsafe(log.info, "%s: no new requests; what was taken is written", name)
         notice = self._service.settings.notice_seconds
         if notice:
-            asyncio.get_running_loop().call_later(notice, self._stop)
+            loop.call_soon_threadsafe(loop.call_later, notice, self._stop)
         else:
             self._stop()
 

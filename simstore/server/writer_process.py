@@ -170,6 +170,14 @@ def _work(
     for line in others:
         line.close()
     threading.Thread(target=_watch, args=(lines["life"],), daemon=True).start()
+    try:
+        _open_and_serve(place, lines)
+    except SimstoreError as error:
+        # At the end: a run that cannot be said to be over, of a store that is gone.
+        _log.error("the writer ended: %s", error)
+
+
+def _open_and_serve(place: str | os.PathLike[str], lines: dict[str, Connection]) -> None:
     with ExitStack() as stack:
         try:
             store = stack.enter_context(Store.open(place, resident=True))

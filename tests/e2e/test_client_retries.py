@@ -198,10 +198,11 @@ def test_a_connection_that_breaks_is_tried_again() -> None:
 
 
 def test_a_list_that_breaks_off_is_not_taken_for_whole() -> None:
-    chunk = b'{"cluster_id": 1, "merged_into": null, "ended_at": 1}\n'
-    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    reply = head + b"%x\r\n%s\r\n" % (len(chunk), chunk)
-    with answering(reply) as url, Client(url) as client:
+    page = b'{"merges": [{"cluster_id": 1, "merged_into": null, "ended_at": 1}], "next": "cMQ"}'
+    head = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(page)
+    # The second page ends before its length is reached.
+    replies = head + page, head + page[:40]
+    with answering(*replies) as url, Client(url, patience=0) as client:
         found = client.cluster_merges()
         assert next(found).cluster_id == 1
         with pytest.raises(ServerUnreachable):

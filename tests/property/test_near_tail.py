@@ -69,6 +69,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.sqlite("writers of a server write beside each other, and keep no tail")
 @settings(max_examples=max(settings.default.max_examples // 2, 1))
 @given(STEPS)
 def test_kept_tail_holds_all_that_the_tail_holds(steps: list[tuple[str, list[str]]]) -> None:

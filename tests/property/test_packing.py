@@ -11,6 +11,7 @@ import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from postgres_places import raw_store
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_words
@@ -215,52 +216,60 @@ def test_other_lengths_have_no_pages(tmp_path: Path) -> None:
 
 def test_every_broken_page_is_told(tmp_path: Path) -> None:
     stored = [random.Random(n).getrandbits(64) for n in range(30)]
-    with create_hexadecimal(tmp_path / "whole.db", 64, stored) as store:
+
+    def packed(path: Path) -> Store:
+        store = create_hexadecimal(path, 64, stored)
         store.pack(sketches=False)
+        return store
+
+    with packed(tmp_path / "whole.db") as store:
         row = store._opened
         with row.database.read() as connection:
             generation = row.state(connection).generation
         assert generation is not None
     key = segment_pages.page_key(generation.generation_id, 2, stored[3] >> 16 & 0xFFFF)
     other = segment_pages.page_key(generation.generation_id + 1, 0, 0)
-    for told, statement, place in (
-        ("other fingerprints", "DELETE FROM fingerprint_page WHERE page = ?", (key,)),
-        ("damaged", "UPDATE fingerprint_page SET records = x'01' WHERE page = ?", (key,)),
+    for number, (told, statement, place) in enumerate(
         (
-            "out of order",
-            "UPDATE fingerprint_page SET records = CAST(records || records AS BLOB) WHERE page = ?",
-            (key,),
-        ),
-        ("no generation", "INSERT INTO fingerprint_page VALUES (?, x'010203040506')", (other,)),
-        ("31 counted", "UPDATE generation SET fingerprint_count = 31", ()),
-        (
-            "29 counted",
-            "UPDATE generation SET fingerprint_count = 29, packed_count = 29",
-            (),
-        ),
-        (
-            "none is counted",
-            "UPDATE generation SET packed_count = 0, fingerprint_count = 0",
-            (),
-        ),
-        (
-            "without a document",
-            "DELETE FROM document_fingerprint_64 WHERE value = "
-            "(SELECT min(value) FROM document_fingerprint_64)",
-            (),
-        ),
-        (
-            "tail too",
-            "INSERT INTO fingerprint_64 (generation_id, value, s0, s1, s2, s3) "
-            "SELECT generation_id, value, 0, 0, 0, 0 FROM document_fingerprint_64 LIMIT 1",
-            (),
-        ),
+            ("other fingerprints", "DELETE FROM fingerprint_page WHERE page = ?", (key,)),
+            ("damaged", "UPDATE fingerprint_page SET records = x'01' WHERE page = ?", (key,)),
+            (
+                "out of order",
+                "UPDATE fingerprint_page SET records = CAST(records || records AS BLOB) "
+                "WHERE page = ?",
+                (key,),
+            ),
+            ("no generation", "INSERT INTO fingerprint_page VALUES (?, x'010203040506')", (other,)),
+            ("31 counted", "UPDATE generation SET fingerprint_count = 31", ()),
+            (
+                "29 counted",
+                "UPDATE generation SET fingerprint_count = 29, packed_count = 29",
+                (),
+            ),
+            (
+                "none is counted",
+                "UPDATE generation SET packed_count = 0, fingerprint_count = 0",
+                (),
+            ),
+            (
+                "without a document",
+                "DELETE FROM document_fingerprint_64 WHERE value = "
+                "(SELECT min(value) FROM document_fingerprint_64)",
+                (),
+            ),
+            (
+                "tail too",
+                "INSERT INTO fingerprint_64 (generation_id, value, s0, s1, s2, s3) "
+                "SELECT generation_id, value, 0, 0, 0, 0 FROM document_fingerprint_64 LIMIT 1",
+                (),
+            ),
+        )
     ):
-        path = tmp_path / "s.db"
-        path.write_bytes((tmp_path / "whole.db").read_bytes())
+        path = tmp_path / f"{number}.db"
+        packed(path).close()
+        with raw_store(path) as connection:
+            connection.execute(statement, place)
         with Store.open(path, synchronous="normal") as store:
-            with store._opened.write() as connection:
-                connection.exec_driver_sql(statement, place)
             details = [finding.detail for finding in store.fsck()]
         assert any(told in detail for detail in details), (told, details)
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from postgres_places import place_of
 
 from simstore.model import Document, QueryOptions, WriteRequest
 from simstore.search import growing_tables
@@ -160,7 +161,7 @@ def test_what_another_process_writes_is_found_at_once(tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from simstore import Store\n"
-        f"with Store.open({str(path)!r}) as store:\n"
+        f"with Store.open({place_of(path)!r}) as store:\n"
         "    for line in sys.stdin:\n"
         "        key, _, text = line.rstrip().partition('=')\n"
         "        store.add(key, text) if text else store.remove(key)\n"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 import tempfile
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from postgres_places import raw_store
 
 from simstore.model import Document
 from simstore.services.arriving import ingest_run
@@ -52,7 +51,7 @@ def history(records: list[Document], batch_documents: int) -> list[list[Any]]:
         ):
             store.add_many(records, batch_documents=batch_documents, threads=1)
             assert store.fsck() == []
-        with closing(sqlite3.connect(place)) as connection:
+        with raw_store(place) as connection:
             return [
                 connection.execute(statement).fetchall()
                 for statement in (

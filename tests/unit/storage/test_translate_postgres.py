@@ -1,0 +1,40 @@
+"""What PostgreSQL, its driver and poolers say becomes ours, with the remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+from simstore.errors import DatabaseUnreachable, InvalidParameter, ReadOnlyStore, StorageError
+from simstore.storage.translate import translated
+
+errors = pytest.importorskip("psycopg", reason="pip install 'simstore[postgres]'").errors
+pytestmark = pytest.mark.postgres
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "told"),
+    [
+        (errors.InvalidSqlStatementName('"_pg3_0" does not exist'), StorageError, "pool_mode"),
+        (errors.DuplicatePreparedStatement('"_pg3_0" exists'), StorageError, "pool_mode"),
+        (errors.ProtocolViolation("query_wait_timeout"), StorageError, "no connection left"),
+        (
+            errors.ProtocolViolation("client_login_timeout (server down)"),
+            DatabaseUnreachable,
+            "start the server",
+        ),
+        (errors.ReadOnlySqlTransaction("cannot execute INSERT"), ReadOnlyStore, "primary"),
+        (errors.UntranslatableCharacter("it has none"), StorageError, "it has none"),
+        (
+            errors.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes"),
+            InvalidParameter,
+            r"U\+0000",
+        ),
+    ],
+)
+def test_error_becomes_the_fitting_one_with_the_remedy(
+    error: Exception, kind: type[Exception], told: str
+) -> None:
+    with pytest.raises(kind, match=told) as caught, translated("the store"):
+        raise error
+    assert type(caught.value) is kind
+    assert len(str(caught.value).splitlines()) == 1
