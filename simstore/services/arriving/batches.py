@@ -19,7 +19,7 @@ from simstore.services.arriving.prepare import PreparedBatch
 from simstore.services.arriving.remove import remove_rows
 from simstore.services.clusters.cluster_changes import note_changes
 from simstore.services.finding.near_tail import note_added
-from simstore.services.near_duplicates.found_duplicates import let_go, write_found
+from simstore.services.near_duplicates.found_duplicates import comes_again, let_go, write_found
 from simstore.services.near_duplicates.screen import CheckOptions, Screen
 from simstore.services.opened import OpenStore, State
 from simstore.storage import (
@@ -47,6 +47,7 @@ class BatchOutcome:
         renewed: Keys that were added, got another text, or were skipped.
         orphans: Keys that were skipped because of documents which have gone or changed.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
+        lets_go: Whether a key was one of these at some time, if only until it came again.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -55,6 +56,7 @@ class BatchOutcome:
     renewed: frozenset[bytes] = frozenset()
     orphans: frozenset[bytes] = frozenset()
     unflagged: frozenset[bytes] = frozenset()
+    lets_go: bool = False
 
 
 def store_batch(
@@ -85,7 +87,8 @@ def store_batch(
     if check is not None:
         make_screen = partial(Screen, opened, connection, state, batch, options=check)
     decisions = decide(connection, batch, source_ids or {}, make_screen, now=seen_at)
-    first_seen = history.first_sights(connection, decisions)
+    known = history.known_duplicates(connection, decisions)
+    first_seen = history.first_sights(known)
     changing = let_go(connection, batch, decisions)
     leaving = remove_rows(opened, connection, state, decisions.left)
     orphans = {*changing.orphans, *leaving.orphans}
@@ -114,6 +117,7 @@ def store_batch(
         frozenset(decisions.renewed),
         frozenset(orphans),
         frozenset(unflagged),
+        bool(orphans or unflagged) or comes_again(known, decisions),
     )
 
 

@@ -17,6 +17,7 @@ from simstore.services.arriving.decisions import Decisions
 from simstore.services.arriving.prepare import PreparedBatch
 from simstore.sources.claims import claim
 from simstore.storage import documents, duplicates, history
+from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
 from simstore.storage.history import SnapshotRow, Times
 from simstore.text.decoding import encode
@@ -86,8 +87,8 @@ class KeyHistory:
         self.revision += is_written
 
 
-def first_sights(connection: Connection, decisions: Decisions) -> dict[bytes, int]:
-    """Return since when keys are known that were not stored, but skipped as duplicates.
+def known_duplicates(connection: Connection, decisions: Decisions) -> Mapping[bytes, DuplicateRow]:
+    """Return what is stored of keys as duplicates, of all that get a text at least.
 
     To be called before what they duplicated is forgotten.
 
@@ -96,11 +97,14 @@ def first_sights(connection: Connection, decisions: Decisions) -> dict[bytes, in
         decisions: What becomes of the documents of a batch.
     """
     if decisions.screen is not None:
-        known = decisions.screen.known
-    elif decisions.renewed and duplicates.are_there(connection):
-        known = duplicates.by_keys(connection, sorted(decisions.renewed))
-    else:
-        return {}
+        return decisions.screen.known
+    if decisions.renewed and duplicates.are_there(connection):
+        return duplicates.by_keys(connection, sorted(decisions.renewed))
+    return {}
+
+
+def first_sights(known: Mapping[bytes, DuplicateRow]) -> dict[bytes, int]:
+    """Return since when keys are known that were not stored, but skipped as duplicates."""
     return {key: row.first_seen for key, row in known.items() if row.state != "flagged"}
 
 

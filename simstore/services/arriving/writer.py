@@ -257,7 +257,7 @@ class Writer:
             counts["byte_count"] += sum(some.sizes)
             told = tuple(outcomes_of(some, outcome))
             freed = keys_told(outcome.orphans), keys_told(outcome.unflagged)
-            if len(spans) > 1 and any(freed):
+            if len(spans) > 1 and (outcome.lets_go or any(freed)):
                 raise _Apart
             for place, (start, end) in spans.items():
                 replies[place] = WriteReply(told[start - first : end - first], 0, False, *freed)

@@ -55,6 +55,7 @@ def check_and_store(
     renewed: set[bytes] = set()
     orphans: set[bytes] = set()
     unflagged: set[bytes] = set()
+    lets_go = False
     state = opened.state(connection)
     cuts = _cuts(connection, state, batch)
     for start, end in zip([0, *cuts], [*cuts, len(batch.documents)], strict=True):
@@ -78,6 +79,7 @@ def check_and_store(
         renewed |= part.renewed
         orphans = (orphans - part.renewed) | part.orphans
         unflagged = (unflagged - part.renewed) | part.unflagged
+        lets_go |= part.lets_go
         if end < len(batch.documents):
             # It counts the fingerprints that are to be looked at.
             state = opened.state(connection)
@@ -88,6 +90,7 @@ def check_and_store(
         frozenset(renewed),
         frozenset(orphans),
         frozenset(unflagged),
+        lets_go,
     )
 
 

@@ -36,6 +36,23 @@ def let_go(connection: Connection, batch: PreparedBatch, decisions: Decisions) -
     return orphan(connection, changed)
 
 
+def comes_again(known: Mapping[bytes, DuplicateRow], decisions: Decisions) -> bool:
+    """Return whether a key gets a text in the batch in which what it duplicated leaves or changes.
+
+    It is no orphan then, and would be one if the other came first, in a batch of its own.
+
+    Args:
+        known: What is stored of keys as duplicates.
+        decisions: What becomes of the documents of the batch.
+    """
+    gone = set(decisions.left)
+    for key in decisions.renewed:
+        final = decisions.finals.get(key)
+        if final is not None and final.stored is not None:
+            gone.add(final.stored.document_id)
+    return any(known[key].original_id in gone for key in decisions.renewed & known.keys())
+
+
 def write_found(
     connection: Connection,
     batch: PreparedBatch,
