@@ -33,6 +33,22 @@ WHY: dict[str, str] = {
         "bands, four of segments and a few sketches a document, one thread beside those that "
         "prepare."
     ),
+    "service, check and insert into": (
+        "a tenth of the texts are edits of the same 2,000, so that at the end each of these is "
+        "compared with the 17 edits of its original that came before; a document is five changed "
+        "pages of 8 kB, and one thread looks it up and writes it."
+    ),
+    "service, p99 of a query meanwhile": (
+        "half of the samples find the edits of their original, too, and read their texts, while "
+        "the writer and the sender want both processors."
+    ),
+    "service, queries of one text": (
+        "after the inserts half of the samples find 18 documents each, whose texts are read, cut "
+        "into shingles and compared: more sets than are kept in memory."
+    ),
+    "service, check and insert vs datasketch with Redis": (
+        "the peer keeps bands in memory alone: no text, no fingerprint, nothing on a disk, no HTTP."
+    ),
     "one query, from the pages, vs FAISS Flat, 10,000,000": (
         "most of a query from the file are the calls of SQLite and NumPy; 300 × would leave them "
         "18 µs. The resident index passes it."
