@@ -34,17 +34,17 @@ WHY: dict[str, str] = {
         "prepare."
     ),
     "service, check and insert into": (
-        "a tenth of the texts are edits of the same 2,000, so that at the end each of these is "
-        "compared with the 17 edits of its original that came before; a document is five changed "
-        "pages of 8 kB, and one thread looks it up and writes it."
+        "in this run a tenth of the texts were edits of the same 2,000 (they are of 100,000 now), "
+        "so that at the end each was compared with the 17 edits of its original that came before; "
+        "a document is five changed pages of 8 kB, and one thread looks it up and writes it."
     ),
     "service, p99 of a query meanwhile": (
-        "half of the samples find the edits of their original, too, and read their texts, while "
-        "the writer and the sender want both processors."
+        "half of the samples found the edits of their original, too, and read their texts, while "
+        "the writer and the sender wanted both processors."
     ),
     "service, queries of one text": (
-        "after the inserts half of the samples find 18 documents each, whose texts are read, cut "
-        "into shingles and compared: more sets than are kept in memory."
+        "after the inserts half of the samples found 18 documents each, whose texts were read, cut "
+        "into shingles and compared: more sets than were kept in memory in this run."
     ),
     "service, check and insert vs datasketch with Redis": (
         "the peer keeps bands in memory alone: no text, no fingerprint, nothing on a disk, no HTTP."

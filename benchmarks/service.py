@@ -28,7 +28,7 @@ import numpy as np
 from results import Report, figure, parser
 from service_load import Asked, Found
 from service_peer import rate_of, redis_program, redis_server
-from service_set import TOGETHER, ServiceSet, Sizes, bodies_of, made
+from service_set import PEER_BATCHES, TOGETHER, ServiceSet, Sizes, bodies_of, made
 
 from simstore import Store
 from simstore.model import SampleResult
@@ -48,8 +48,8 @@ _SOAK_BATCHES_A_SECOND = 10
 _SOAK_QUERIES_A_SECOND = 100
 _SAMPLE_SECONDS = 5
 _CHECKED = 200
+# Of the requests that it gets, those before its rate is measured.
 _PEER_FILL = 400
-_PEER_BATCHES = 200
 _SERVING = re.compile(r"serving .* at (http://\S+?)(?:;|$)")
 
 
@@ -238,7 +238,7 @@ def beside_redis(report: Report, given: ServiceSet, scratch: Path, ours: float) 
     if program is None:
         print("NOT MEASURED: no redis-server is installed", file=sys.stderr)
         return None
-    bodies = list(islice(bodies_of(given.batches), _PEER_FILL + _PEER_BATCHES))
+    bodies = list(islice(bodies_of(given.batches), PEER_BATCHES))
     filling, timed = [*bodies_of(given.kept), *bodies[:_PEER_FILL]], bodies[_PEER_FILL:]
     table = report.table(
         "The same check and insert with datasketch's MinHashLSH in Redis",
@@ -312,7 +312,7 @@ def main() -> None:
     )
     batches = int(given.seconds + WARM_SECONDS) * _MOST_BATCHES_A_SECOND
     batches += int(given.soak * _SOAK_BATCHES_A_SECOND) + 1
-    sizes = Sizes(given.documents, max(batches, _PEER_FILL + _PEER_BATCHES), 5_000)
+    sizes = Sizes(given.documents, max(batches, PEER_BATCHES), 5_000)
     kept = made(given.work / f"service-{given.documents}", sizes)
     measured(report, kept, given)
     report.finish(given.results)

@@ -23,8 +23,10 @@ from simstore.storage.migrate import HEAD
 
 TOGETHER = 50
 EDITED_WORDS = 3
-# Stored texts that near-duplicates are made of.
-_KEPT = 2_000
+# Stored texts that near-duplicates are made of, at most: so many that few have several.
+_ORIGINALS = 100_000
+# Requests that a peer is measured with too: it is given the originals of their edits.
+PEER_BATCHES = 600
 LENGTH = struct.Struct("<I")
 
 
@@ -63,7 +65,7 @@ class ServiceSet:
 
     @property
     def kept(self) -> Path:
-        """The stored documents that edits are made of, as requests to store them."""
+        """The stored documents that the peer's edits are made of, as requests to store them."""
         return self.folder / "kept"
 
     @property
@@ -80,7 +82,7 @@ def made(folder: Path, sizes: Sizes) -> ServiceSet:
     """Return a set of these sizes; make it where there is none that this simstore can use."""
     found = ServiceSet(folder, sizes)
     stamp = folder / "made-for"
-    wanted = json.dumps({**asdict(sizes), "schema": HEAD})
+    wanted = json.dumps({**asdict(sizes), "originals": _ORIGINALS, "schema": HEAD})
     if stamp.is_file() and stamp.read_text() == wanted:
         return found
     print(f"making {sizes.stored:,} documents and requests in {folder}", file=sys.stderr)
@@ -89,8 +91,10 @@ def made(folder: Path, sizes: Sizes) -> ServiceSet:
     chance = random.Random(1)
     texts = documents(sizes.stored + sizes.batches * TOGETHER + sizes.queries)
     kept = _fill(found, texts)
-    _write(found.kept, (_body(kept[at : at + TOGETHER]) for at in range(0, len(kept), TOGETHER)))
-    _write(found.batches, _batches(texts, kept, sizes.batches, chance))
+    edited_first: dict[str, str] = {}
+    _write(found.batches, _batches(texts, kept, sizes.batches, chance, edited_first))
+    asked = list(edited_first.items())
+    _write(found.kept, (_body(asked[at : at + TOGETHER]) for at in range(0, len(asked), TOGETHER)))
     originals: list[str] = []
     _write(found.queries, _queries(texts, kept, sizes.queries, chance, originals))
     found.originals.write_text("".join(f"{key}\n" for key in originals))
@@ -114,7 +118,7 @@ def edited(text: str, chance: random.Random) -> str:
 
 
 def _fill(made_for: ServiceSet, texts: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
-    each = max(made_for.sizes.stored // _KEPT, 1)
+    each = max(made_for.sizes.stored // _ORIGINALS, 1)
     kept: list[tuple[str, str]] = []
 
     def filling() -> Iterator[tuple[str, str]]:
@@ -134,12 +138,17 @@ def _batches(
     kept: list[tuple[str, str]],
     count: int,
     chance: random.Random,
+    edited_first: dict[str, str],
 ) -> Iterator[bytes]:
-    for _ in range(count):
+    """Yield requests to store documents; note the originals of those that a peer gets, too."""
+    for number in range(count):
         batch: list[tuple[str, str]] = []
         for place, (key, text) in enumerate(islice(texts, TOGETHER)):
             if place % 10 == 0:
-                key, text = f"near-{key}", edited(chance.choice(kept)[1], chance)
+                name, original = chance.choice(kept)
+                key, text = f"near-{key}", edited(original, chance)
+                if number < PEER_BATCHES:
+                    edited_first[name] = original
             batch.append((key, text))
         yield _body(batch)
 

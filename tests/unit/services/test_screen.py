@@ -234,7 +234,7 @@ def test_shingles_that_are_kept_are_forgotten_before_they_take_too_much(
         add(store, (f"a {number}", A + f" {number}"), mode="skip")
         kept = store._opened.kept_shingles
         assert kept is not None
-        assert sum(map(len, kept._sets.values())) <= 300
+        assert sum(map(len, [*kept._young.values(), *kept._old.values()])) <= 300
     assert told(store) == {f"a {number}": ("skipped", "a 0") for number in range(1, 12)}
 
 
