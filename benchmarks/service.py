@@ -122,7 +122,7 @@ def under_load(
         f"Check and insert into {given.sizes.stored:,} documents for {seconds:g} s",
         ("what", "value"),
         note=(
-            f"Four connections send {TOGETHER} documents a request, `on_duplicate=flag`, each as "
+            f"Eight connections send {TOGETHER} documents a request, `on_duplicate=flag`, each as "
             "soon as its last one is answered, which is when it is durable (`synchronous=full`). "
             f"Meanwhile {_QUERIES_A_SECOND} queries of one text a second; their latency counts "
             "from the moment at which each was due."
@@ -304,10 +304,10 @@ def main() -> None:
     report = Report(
         "service",
         "The service under load",
-        "A server (a process that answers, and its writer) with a store of real size, on a file "
-        "system with real `fsync`; another process sends texts of some 3.5 kB (600 invented words "
-        "by Zipf's law), a tenth of them edits of stored ones. Sender, server and peer share the "
-        "cores. The server's answers are "
+        "A server (one process each that listens, answers queries, and writes) with a store of "
+        "real size, on a file system with real `fsync`; another process sends texts of some 3.5 kB "
+        "(600 invented words by Zipf's law), a tenth of them edits of stored ones. Sender, server "
+        "and peer share the cores. The server's answers are "
         f"compared with the store's own ({_CHECKED} samples) before anything is timed.",
     )
     batches = int(given.seconds + WARM_SECONDS) * _MOST_BATCHES_A_SECOND

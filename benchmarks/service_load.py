@@ -49,7 +49,7 @@ class Asked:
     seconds: float
     batches: str | None = None
     skip: int = 0
-    writers: int = 4
+    writers: int = 8
     writes_a_second: float | None = None
     queries: str | None = None
     originals: str = ""

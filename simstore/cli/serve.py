@@ -87,6 +87,14 @@ from simstore.cli.options import common_options, store_place
     help="Write in a process of its own, which holds up no query and takes memory of its own.",
 )
 @click.option(
+    "--query-processes",
+    type=click.IntRange(0, 64),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes that answer queries, each with an index in memory; 0: the one that listens.",
+)
+@click.option(
     "--heavy-requests",
     type=click.IntRange(min=1),
     default=2,

@@ -16,10 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.compiled import pays
+from simstore.search.band_index_kernels import JOINED
 from simstore.search.bands import distinct
 
 # Sketches of a buffer.
 _BUFFERED = 128
+# Seconds that NumPy takes to join one with others.
+_SECONDS_A_HASH = 8e-8
 # Rows are marked, not sorted, where they are more than one in so many of all.
 _WORTH_MARKING = 32
 
@@ -131,14 +135,20 @@ def _level(bands: NDArray[np.uint64], numbers: NDArray[np.int64]) -> _Level:
 def _with(levels: tuple[_Level, ...], last: _Level) -> tuple[_Level, ...]:
     """Return the levels with one more, joined with those before it that are not larger."""
     while levels and len(levels[-1].numbers) <= len(last.numbers):
-        before = levels[-1]
-        hashes = np.concatenate((before.hashes, last.hashes))
-        shifted = last.rows + np.uint32(len(before.numbers))
-        order = np.argsort(hashes, kind="stable")
-        last = _Level(
-            hashes[order],
-            np.concatenate((before.rows, shifted))[order],
-            np.concatenate((before.numbers, last.numbers)),
-        )
+        last = _joined(levels[-1], last)
         levels = levels[:-1]
     return (*levels, last)
+
+
+def _joined(one: _Level, other: _Level) -> _Level:
+    """Return two levels as one, the second one's numbers above the first one's."""
+    numbers = np.concatenate((one.numbers, other.numbers))
+    shifted = other.rows + np.uint32(len(one.numbers))
+    size = len(one.hashes) + len(other.hashes)
+    if pays(_SECONDS_A_HASH * size):
+        hashes, rows = np.empty(size, np.uint64), np.empty(size, np.uint32)
+        JOINED(one.hashes, one.rows, other.hashes, shifted, hashes, rows)
+        return _Level(hashes, rows, numbers)
+    hashes = np.concatenate((one.hashes, other.hashes))
+    order = np.argsort(hashes, kind="stable")
+    return _Level(hashes[order], np.concatenate((one.rows, shifted))[order], numbers)

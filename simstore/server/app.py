@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -19,6 +19,7 @@ from simstore.server.exchange import Surroundings
 from simstore.server.guard import SecurityHeaders
 from simstore.server.openapi import publish
 from simstore.server.page import routes as page
+from simstore.server.reader_process import ReaderProcess
 from simstore.server.routes import backup, check, clusters, documents, health, query, stats
 from simstore.server.service import Service
 from simstore.server.settings import Settings
@@ -29,6 +30,7 @@ def create_app(
     place: str | os.PathLike[str],
     settings: Settings | None = None,
     writer: WriterProcess | None = None,
+    readers: Sequence[ReaderProcess] = (),
 ) -> FastAPI:
     """Return the application that serves a store.
 
@@ -38,8 +40,9 @@ def create_app(
         place: Path of the store, or an SQLAlchemy URL.
         settings: How to serve it.
         writer: A process that writes to it, which ends with the application; None: this one does.
+        readers: Processes that answer queries, which end with it; none: this one does.
     """
-    service = Service(place, settings or Settings(), writer)
+    service = Service(place, settings or Settings(), writer, readers)
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:

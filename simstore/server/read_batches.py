@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from simstore.errors import InvalidParameter, Overloaded, Stopping
 from simstore.model import Document, QueryOptions, SampleResult
-from simstore.store import Store
+from simstore.server.reader_process import Reader
 
 # Samples of a batch: the first of them waits for the last.
 _MOST_TOGETHER = 64
@@ -34,15 +34,15 @@ class QueryBatcher:
     """Answers samples, from any thread.
 
     Args:
-        store: Where they are looked up; it stays the caller's.
+        reader: Answers them.
         threads: How many batches are answered at once.
         most_waiting: Samples that may wait.
     """
 
-    def __init__(self, store: Store, *, threads: int = 1, most_waiting: int = 2_000) -> None:
+    def __init__(self, reader: Reader, *, threads: int = 1, most_waiting: int = 2_000) -> None:
         if min(threads, most_waiting) < 1:
             raise InvalidParameter("threads and samples that wait must be at least 1")
-        self._store = store
+        self._reader = reader
         self._most_waiting = most_waiting
         self._changed = threading.Condition()
         self._waiting: deque[_Asked] = deque()
@@ -107,7 +107,7 @@ class QueryBatcher:
         if not batch:
             return
         try:
-            found = self._store.query_many([one.sample for one in batch], batch[0].options)
+            found = self._reader.query_many([one.sample for one in batch], batch[0].options)
         except Exception as error:
             if len(batch) == 1:
                 batch[0].future.set_exception(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from simstore.server.filters import Filters
 from simstore.server.lanes import Lane
 from simstore.server.metrics import Metrics
 from simstore.server.read_batches import QueryBatcher
+from simstore.server.reader_process import AwayReader, Reader, ReaderProcess
 from simstore.server.settings import Settings
 from simstore.server.vital_figures import figures_of
 from simstore.server.write_queue import WriteQueue
@@ -37,6 +39,7 @@ class Service:
     Attributes:
         store: The store.
         writes: The queue to the one writer.
+        reader: What queries are answered by.
         queries: Answers single queries, some together.
         readers: Threads for short look-ups.
         heavy: Threads for checks, comparisons and the like.
@@ -49,6 +52,7 @@ class Service:
     """
 
     store: Store
+    reader: Reader
     writes: WriteQueue
     queries: QueryBatcher
     readers: Lane
@@ -60,6 +64,7 @@ class Service:
         place: str | os.PathLike[str],
         settings: Settings,
         writer: WriterProcess | None = None,
+        readers: Sequence[ReaderProcess] = (),
     ) -> None:
         """Make a service that is not open yet.
 
@@ -67,8 +72,10 @@ class Service:
             place: The store.
             settings: How to serve it.
             writer: A process that writes to it, which ends with the service; None: this one does.
+            readers: Processes that answer queries, which end with it; none: this one does.
         """
         self._writer = writer
+        self._reading = readers
         self.place = place
         self.settings = settings
         self.metrics = Metrics()
@@ -85,7 +92,8 @@ class Service:
         """
         if self._is_open:
             return
-        self.store = Store.open(self.place, resident=True)
+        # What queries go by is in the memory of who answers them.
+        self.store = Store.open(self.place, resident=not self._reading)
         try:
             self._start()
         except BaseException:
@@ -95,15 +103,24 @@ class Service:
 
     def _start(self) -> None:
         settings = self.settings
-        self.store.warm()
+        self.reader = self.store
+        if self._reading:
+            for process in self._reading:
+                process.wait_until_ready()
+            self.reader = AwayReader(self.store, self._reading)
+        else:
+            self.store.warm()
         self.writes = WriteQueue(
             self.store,
             self._writer,
+            self.reader.warm,
             most_documents=settings.queue_documents,
             most_bytes=settings.queue_bytes,
             most_group=settings.group_documents,
         )
-        self.queries = QueryBatcher(self.store, most_waiting=settings.waiting_queries)
+        self.queries = QueryBatcher(
+            self.reader, threads=max(len(self._reading), 1), most_waiting=settings.waiting_queries
+        )
         self.readers = Lane("reader", _READERS, _WAITING_READERS)
         self.heavy = Lane("heavy", settings.heavy_requests, _WAITING_HEAVY)
         self.copies = Lane("copies", 1, 0)
@@ -137,6 +154,8 @@ class Service:
         lanes = (self.readers, self.heavy, self.copies, self.filters)
         ended = [lane.close(left()) for lane in lanes]
         self._has_ended = all(ended)
+        for process in self._reading:
+            process.close()
         if self._has_ended:
             self.store.close()
         return self._has_ended

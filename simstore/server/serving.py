@@ -19,12 +19,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from simstore.errors import InvalidParameter, printable, shown_place
 from simstore.server.access import check_listening
 from simstore.server.app import create_app
+from simstore.server.reader_process import ReaderProcess
 from simstore.server.service import Service
 from simstore.server.settings import Settings
+from simstore.server.store_process import StoreProcess
 from simstore.server.writer_process import WriterProcess
 
 # Ten times as often as Python does by itself.
 _SWITCH_SECONDS = 0.0005
+# Objects that came and did not go, after which young ones are looked at; and how often old ones.
+_COLLECTED_AFTER = (20_000, 20, 20)
 
 # Bytes of a request's head, beyond what comes with its last part.
 _LONGEST_HEAD = 64 << 10
@@ -48,11 +52,17 @@ def serve(place: str | os.PathLike[str], settings: Settings) -> None:
     """
     # A query may wait so long for the writer's thread at each of its statements.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    # What was imported stays: no collection looks at it again, and both processes share its pages.
+    # What was imported stays: no collection looks at it again, and all processes share its pages.
     gc.freeze()
+    # What a request leaves behind goes by itself, but for few cycles.
+    gc.set_threshold(*_COLLECTED_AFTER)
     # Before there are threads: they would not be in it, and their locks would.
     writer = WriterProcess(place) if settings.writer_process else None
-    app = create_app(place, settings, writer)
+    beside: list[StoreProcess] = [writer] if writer is not None else []
+    readers: list[ReaderProcess] = []
+    for _ in range(settings.query_processes):
+        readers.append(ReaderProcess(place, elder=[*beside, *readers]))
+    app = create_app(place, settings, writer, readers)
     service: Service = app.state.service
     try:
         service.open()
@@ -75,8 +85,8 @@ def serve(place: str | os.PathLike[str], settings: Settings) -> None:
             _Server(config, service, told).run([listening])
     finally:
         ended = service.close()
-        if writer is not None:
-            writer.close()
+        for process in (*beside, *readers):
+            process.close()
     log.info("stopped; what was acknowledged is stored")
     if not ended:
         # A thread still looks something up that nobody waits for; it would hold the process.

@@ -30,6 +30,8 @@ class Settings:
         waiting_queries: Most queries that wait for an answer.
         writer_process: Let :func:`simstore.server.serving.serve` write in a process of its own, so
             that writing holds up no query; it takes memory of its own.
+        query_processes: Processes of their own that answer queries, each with its own index in
+            memory; 0: the one that listens does.
         heavy_requests: Checks, comparisons and the like at once.
         rate: Requests a second of a token, as a mean; None: as many as it likes.
         drain_seconds: How long replies may take when the server stops.
@@ -53,6 +55,7 @@ class Settings:
     group_documents: int = 1_000
     waiting_queries: int = 2_000
     writer_process: bool = True
+    query_processes: int = 1
     heavy_requests: int = 2
     rate: float | None = None
     drain_seconds: float = 30.0
@@ -69,6 +72,8 @@ class Settings:
         ):  # fmt: skip
             if not getattr(self, name) > 0:
                 raise InvalidParameter(f"{name} {getattr(self, name)}: more than 0 is needed")
+        if self.query_processes < 0:
+            raise InvalidParameter(f"query_processes {self.query_processes}: 0 or more is needed")
         if self.rate is not None and not self.rate > 0:
             raise InvalidParameter(f"rate {self.rate:g}: more than 0 is needed")
         if not (self.notice_seconds >= 0 and self.figures_seconds >= 0):

@@ -37,6 +37,9 @@ _FIRST_RATE = 500.0
 # the last one took.
 _TIDY_SECONDS = 5.0
 _TIDY_SHARE = 10.0
+# Of the time between two looks: what is written in more is much, and takes more than it needs to
+# where a tail is packed beside it.
+_BUSY_SHARE = 0.5
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +50,7 @@ class WriteQueue:
     Args:
         store: Where to; it stays the caller's.
         process: Writes in place of this process; it is ended with the queue. None: none does.
+        warm: Reads anew what queries go by, where a process writes; None: the store does.
         most_documents: Documents that may wait or be under way.
         most_bytes: Characters of them.
         most_group: Documents of a transaction; a request of more is one by itself.
@@ -59,6 +63,7 @@ class WriteQueue:
         self,
         store: Store,
         process: WriterProcess | None = None,
+        warm: Callable[[], None] | None = None,
         *,
         most_documents: int = 20_000,
         most_bytes: int = 256 << 20,
@@ -84,7 +89,7 @@ class WriteQueue:
             if process is not None:
                 self._stack.callback(process.close)
                 process.wait_until_ready()
-                self._writer = AwayWriter(store, near, process)
+                self._writer = AwayWriter(near, process, warm or store.warm)
         self._changed = threading.Condition()
         self._waiting: deque[Waiting] = deque()
         self._pending: dict[int, Waiting] = {}
@@ -237,17 +242,20 @@ class WriteQueue:
 
     def _tidy_on(self, writer: GroupWriter) -> None:
         """Tidy the store up where something was written since, and after a pause."""
-        pause, seen = _TIDY_SECONDS, 0
+        pause, seen, was_busy = _TIDY_SECONDS, 0, False
         while True:
+            busy, began = self.counters.seconds, time.monotonic()
             with self._changed:
                 if self._changed.wait_for(lambda: self._is_ending, pause):
                     return
             groups = self.counters.groups
-            if groups == seen:
+            if groups == seen and not was_busy:
                 continue
+            busy = self.counters.seconds - busy
+            was_busy = busy > _BUSY_SHARE * (time.monotonic() - began)
             began = time.monotonic()
             try:
-                writer.tidy()
+                writer.tidy(is_busy=was_busy)
             except SimstoreError as error:
                 # What is asked of the store next says so too, where it lasts.
                 _log.error("the store was not tidied up: %s", error)

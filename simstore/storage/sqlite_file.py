@@ -22,8 +22,9 @@ MINIMUM_SQLITE = (3, 35, 0)
 _NO_LOG_PRIMARY = frozenset({8, 14})
 _NO_LOG = frozenset({4618, 4874})
 
-# Of pages of 8 kB: 512 and 64 MB. What a log takes beyond its limit is given back.
-_LOG = LogPages(large=64_000, small=8_000)
+# Of pages of 8 kB: 512 and 32 MB. What a log takes beyond its limit is given back. While pages of a
+# log are synced, readers wait for the disk: the shorter it is, the shorter they do.
+_LOG = LogPages(large=64_000, small=4_000)
 _LOG_BYTES = 256 << 20
 _WRITER_CACHE_KIB = 131_072
 

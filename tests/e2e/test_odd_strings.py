@@ -32,13 +32,14 @@ ODD = {
     "long": "x" * 300_000,
 }
 HALVES = {"half of a character", "its other half"}
-NUMBERS = itertools.count()
+NUMBERS = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     place = tmp_path_factory.mktemp("odd") / "s.db"
     with Store.create(place, synchronous="normal") as store:
+        store.add("k0", "Some text.")
         store.build_passages()
         with serve(place) as served, Client(served.url) as client:
             yield {"store": store, "client": client, "url": served.url}

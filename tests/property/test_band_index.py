@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from simstore.search import band_index
 from simstore.search.band_index import BandIndex
 
+from .kernels import kernels
+
 BANDS = 3
 
 
@@ -17,11 +19,12 @@ BANDS = 3
     st.lists(st.lists(st.tuples(*[st.integers(0, 6)] * BANDS), max_size=9), max_size=12),
     st.lists(st.tuples(*[st.integers(0, 6)] * BANDS), max_size=5),
     st.integers(1, 9),
+    st.booleans(),
 )
 def test_all_that_agree_in_a_band_are_found_and_nothing_without_an_equal_hash(
-    grown: list[list[tuple[int, ...]]], queries: list[tuple[int, ...]], buffered: int
+    grown: list[list[tuple[int, ...]]], queries: list[tuple[int, ...]], buffered: int, on: bool
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, kernels(on):
         patch.setattr(band_index, "_BUFFERED", buffered)
         index, held = BandIndex(BANDS), []
         states = []

@@ -110,7 +110,7 @@ def _find(service: Service, now: StoreNow, asked: str, words: Mapping[str, str])
     seen = None
     if len(asked) <= _LONGEST_KEY and "\n" not in asked:
         seen = store.seen(asked)
-    sample = store.query_many([Document("?", asked)], QueryOptions())[0]
+    sample = service.reader.query_run([Document("?", asked)], QueryOptions()).samples[0]
     matches = {match.key: match for match in sample.matches}
     shares: dict[str, float] = {}
     shared: dict[str, str] = {}

@@ -89,8 +89,8 @@ async def query(request: Request) -> Response:
     if asked.text is not None and len(asked.text) > _LONG:
         service.metrics.samples += 1
         sample = Document("", asked.text)
-        result = await service.heavy.run(service.store.query_many, [sample], options)
-        return reply({"samples": to_wire(result)})
+        run = await service.heavy.run(service.reader.query_run, [sample], options)
+        return reply({"samples": to_wire(run.samples)})
     if asked.text is not None:
         service.metrics.samples += 1
         found = service.queries.submit(Document("", asked.text), options)
@@ -100,7 +100,7 @@ async def query(request: Request) -> Response:
         raise TooLarge("samples of a request", service.settings.batch_documents)
     service.metrics.samples += len(samples)
     run = await service.readers.run(
-        service.store.query_run, [Document(one.key, one.text) for one in samples], options
+        service.reader.query_run, [Document(one.key, one.text) for one in samples], options
     )
     told = QueryReply(run.samples, run.radius, run.bits, run.scheme, run.stale)
     return reply(to_wire(told))

@@ -39,7 +39,7 @@ from simstore.services.arriving.source_batches import (
 )
 from simstore.services.near_duplicates.edges import check_verifiable
 from simstore.services.opened import OpenStore, now
-from simstore.services.upkeep import pack
+from simstore.services.upkeep import pack, pack_fingerprints
 from simstore.services.upkeep.refresh import refresh
 from simstore.sources.source import Source
 from simstore.storage import runs
@@ -186,7 +186,7 @@ def _run(
         and not _refresh_after(opened, observer)
     ):
         return replace(summary, interrupted=True)
-    often = min(_LOOKED_AT, pack.LONG_TAIL)
+    often = min(_LOOKED_AT, pack_fingerprints.LONG_TAIL)
     written = summary.added + summary.updated + summary.flagged
     if run.state is None or written >= often or run.state.settings.changes % often == 0:
         pack.pack_long_tail(opened)
@@ -196,7 +196,7 @@ def _run(
 def _pack_under_way(opened: OpenStore, run: Run) -> None:
     """Pack what a run that looks documents up has stored: it holds a tail in memory."""
     written = run.counts["added"] + run.counts["updated"] + run.counts["flagged"]
-    if written - run.packed_at >= pack.LONG_TAIL:
+    if written - run.packed_at >= pack_fingerprints.LONG_TAIL:
         run.packed_at = written
         pack.pack_long_tail(opened)
 

@@ -146,23 +146,29 @@ class Writer:
                     replies.append(error)
             return replies
 
-    def tidy(self) -> bool:
+    def tidy(self, *, is_busy: bool = False) -> bool:
         """Refresh a live store, and pack a tail that has grown long; any thread may, at any time.
 
         A corpus-dependent scheme is brought up to date as an ingest does at its end. Commits go on
         between the transactions of it.
+
+        Args:
+            is_busy: Much is written just now: what takes long waits, unless it would take longer
+                and longer.
 
         Returns:
             Whether a tail was packed; what queries go by is read anew then.
         """
         refresh_live(self._opened)
         written = sum(self._counts[name] for name in ("added", "updated", "flagged"))
-        if written - self._looked_at >= _LOOKED_AT:
+        if written - self._looked_at < _LOOKED_AT:
+            return False
+        if not is_busy:
             self._looked_at = written
-            if pack.pack_long_tail(self._opened):
-                warm(self._opened)
-                return True
-        return False
+        if not pack.pack_long_tail(self._opened, is_busy=is_busy):
+            return False
+        warm(self._opened)
+        return True
 
     def close(self) -> None:
         """End the run."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from simstore.errors import InvalidParameter, printable
 from simstore.reports.story import BASES, span
 from simstore.reports.times import time_text
+from simstore.text.decoding import encode
 
 RULES = ("first-seen", "linked", "prefer:REGEX")
 _PREFER = "prefer:"
@@ -59,8 +60,10 @@ def parse_rule(rule: str) -> Callable[[Sequence[Claimant]], Choice]:
             ``prefer:REGEX``: one whose key the regular expression is found in.
 
     Raises:
-        InvalidParameter: There is no such rule, or the expression is not one.
+        InvalidParameter: There is no such rule, the expression is not one, or holds half a
+            character.
     """
+    encode(rule)
     if rule == "first-seen":
         return _first_seen
     if rule == "linked":

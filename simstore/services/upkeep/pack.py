@@ -22,10 +22,6 @@ from simstore.storage import generations, sketches
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import LayoutRow
 
-# A tail is packed when it is longer than this, and than an eighth of what is packed: so each
-# sketch is packed a bounded number of times, however large the store grows.
-LONG_TAIL = 65_536
-_TAIL_SHARE = 8
 # Pages hold the numbers of sketches that are gone until they are made anew: where one in so many
 # is gone.
 _GONE_SHARE = 20
@@ -36,24 +32,32 @@ _HELD_BYTES = 96 << 20
 Progress = Callable[[int, int], None]
 
 
-def pack_long_tail(opened: OpenStore) -> bool:
-    """Pack fingerprints, and sketches, where their tail is long; return whether one was."""
-    fingerprints_packed = pack_fingerprints.pack_long_tail(opened)
-    return _pack_long_sketch_tail(opened) or fingerprints_packed
+def pack_long_tail(opened: OpenStore, *, is_busy: bool = False) -> bool:
+    """Pack fingerprints, and sketches, where their tail is long; return whether one was.
+
+    Args:
+        opened: The store.
+        is_busy: Much is written just now: tails may be longer, so that less is packed anew.
+    """
+    fingerprints_packed = pack_fingerprints.pack_long_tail(opened, is_busy=is_busy)
+    return _pack_long_sketch_tail(opened, is_busy=is_busy) or fingerprints_packed
 
 
-def _pack_long_sketch_tail(opened: OpenStore) -> bool:
+def _pack_long_sketch_tail(opened: OpenStore, *, is_busy: bool) -> bool:
     with opened.database.read() as connection:
         state = opened.state(connection)
         if not state.channels.minhash:
             return False
-        standing = sketches.layout(connection, state.scheme_id)
+        scheme_id = state.scheme_id
+        standing = sketches.layout(connection, scheme_id)
         packed_to = standing.packed_to if standing else 0
         packed_count = standing.packed_count if standing else 0
-        tail = sketches.count(connection, state.scheme_id, packed_to)
-    if tail <= max(LONG_TAIL, packed_count // _TAIL_SHARE):
-        return False
-    return pack(opened)
+        longest = pack_fingerprints.longest_tail(packed_count, is_busy=is_busy)
+        # There are no more than numbers were given out: most tails need no counting.
+        if sketches.last_number(connection, scheme_id) - packed_to <= longest:
+            return False
+        tail = sketches.count(connection, scheme_id, packed_to)
+    return tail > longest and pack(opened)
 
 
 def pack_tail(

@@ -17,9 +17,13 @@ from simstore.storage.generations import GenerationRow
 
 # Stores of fewer fingerprints are left unpacked, plain tables that any SQLite shell can query.
 WORTH_PACKING = 1_000_000
-# A tail is packed when it is longer than this, and than an eighth of what is packed.
+# A tail is packed when it is longer than this, and than an eighth of what is packed: so each
+# fingerprint is packed a bounded number of times, however large the store grows.
 LONG_TAIL = 65_536
 _TAIL_SHARE = 8
+# Where much is written just now, it may grow to half of what is packed, and to so many.
+_BUSY_TAIL_SHARE = 2
+_BUSY_TAIL = 750_000
 # Fingerprints a transaction; more where much is packed, as each batch rewrites most pages.
 BATCH_FINGERPRINTS = 1 << 20
 _BATCH_SHARE = 2
@@ -28,17 +32,39 @@ UNPACK_FINGERPRINTS = 1 << 18
 Progress = Callable[[int, int], None]
 
 
-def pack_long_tail(opened: OpenStore) -> bool:
-    """Pack where the store is large and the tail long; return whether it was."""
+def pack_long_tail(opened: OpenStore, *, is_busy: bool = False) -> bool:
+    """Pack where the store is large and the tail long; return whether it was.
+
+    Args:
+        opened: The store.
+        is_busy: Much is written just now: the tail may be longer.
+    """
     with opened.database.read() as connection:
         state = opened.state(connection)
-    if state.generation is None or not is_long(state.generation, state.scheme.bits):
+    if state.generation is None or not is_long(
+        state.generation, state.scheme.bits, is_busy=is_busy
+    ):
         return False
     pack(opened)
     return True
 
 
-def is_long(row: GenerationRow, bits: int, more: int = 0, *, at_once: bool = False) -> bool:
+def longest_tail(packed_count: int, *, is_busy: bool = False) -> int:
+    """Return how long a tail may be beside so much that is packed.
+
+    Args:
+        packed_count: Fingerprints, or sketches, that are packed.
+        is_busy: Much is written just now.
+    """
+    longest = max(LONG_TAIL, packed_count // _TAIL_SHARE)
+    if is_busy:
+        longest = max(longest, min(packed_count // _BUSY_TAIL_SHARE, _BUSY_TAIL))
+    return longest
+
+
+def is_long(
+    row: GenerationRow, bits: int, more: int = 0, *, at_once: bool = False, is_busy: bool = False
+) -> bool:
     """Return whether a tail is to be packed.
 
     Args:
@@ -46,12 +72,13 @@ def is_long(row: GenerationRow, bits: int, more: int = 0, *, at_once: bool = Fal
         bits: Fingerprint length M.
         more: Fingerprints that are about to be added to it.
         at_once: However small the store is.
+        is_busy: Much is written just now.
     """
     tail = row.fingerprint_count - row.packed_count + more
     return (
         segment_pages.is_packable(bits)
         and (at_once or row.fingerprint_count + more >= WORTH_PACKING)
-        and tail > max(LONG_TAIL, row.packed_count // _TAIL_SHARE)
+        and tail > longest_tail(row.packed_count, is_busy=is_busy)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
@@ -19,9 +20,10 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.model import Document, RemoveRequest, WriteRequest
+from simstore.server import write_queue
 from simstore.server.write_queue import WriteQueue
 from simstore.services.arriving import writer
-from simstore.services.upkeep import pack
+from simstore.services.upkeep import pack_fingerprints
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.store import Store
 
@@ -215,7 +217,7 @@ def test_a_sender_that_has_gone_away_holds_nothing_up(store: Store) -> None:
 def test_the_store_is_tidied_up_while_it_is_written(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pack, "LONG_TAIL", 8)
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 8)
     monkeypatch.setattr(writer, "_LOOKED_AT", 4)
     queue = WriteQueue(store, most_group=5)
     futures = [queue.submit(page(number)) for number in range(120)]
@@ -235,6 +237,51 @@ def test_the_store_is_tidied_up_while_it_is_written(
             text = f"river stone lamp {number}"
             assert store.query(text) == plain.query(text)
             assert f"page {number}" in {one.key for one in store.query(text)}
+
+
+def test_a_tail_may_be_longer_while_much_is_written(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 8)
+    monkeypatch.setattr(writer, "_LOOKED_AT", 4)
+    store.add_many(Document(f"old {n}", f"river stone bridge {n}") for n in range(40))
+    store.compact()
+    with store.writer() as busy:
+
+        def write(*numbers: int) -> int:
+            busy.write([page(number) for number in numbers])
+            return store.statistics().unpacked_sketches
+
+        assert write(*range(19)) == 19
+        # As much as half of what is packed.
+        assert not busy.tidy(is_busy=True)
+        assert write(19) == 20
+        assert not busy.tidy(is_busy=True)
+        assert write(20) == 21
+        assert busy.tidy(is_busy=True)
+        assert write(*range(21, 31)) == 10
+        assert not busy.tidy(is_busy=True)
+        # When it is quiet again, nothing need be written for it.
+        assert busy.tidy()
+        assert store.statistics().unpacked_sketches == 0
+
+
+def test_what_was_put_off_is_done_when_it_is_quiet(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_queue, "_TIDY_SECONDS", 0.05)
+    # Any writing is much.
+    monkeypatch.setattr(write_queue, "_BUSY_SHARE", 0.0)
+    queue = WriteQueue(store)
+    told: Queue[bool] = Queue()
+    monkeypatch.setattr(queue._writer, "tidy", lambda *, is_busy: told.put(is_busy))
+    for number in range(2):
+        assert queue.submit(page(number)).result(60)
+        assert told.get(timeout=60)
+        assert not told.get(timeout=60)
+    assert queue.drain(60)
+    # Not again and again where nothing is written.
+    assert told.empty()
 
 
 def test_a_live_store_is_refreshed_between_its_groups(tmp_path: Path) -> None:

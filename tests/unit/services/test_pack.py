@@ -15,7 +15,7 @@ from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.model import QueryOptions
 from simstore.services.finding import sketch_search
-from simstore.services.upkeep import pack
+from simstore.services.upkeep import pack, pack_fingerprints
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import sketches
 from simstore.store import Store
@@ -114,7 +114,7 @@ def create_other(folder: Path) -> Store:
 def test_long_tail_is_packed_at_the_end_of_an_ingest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pack, "LONG_TAIL", 50)
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 50)
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS[:50])
         assert store.statistics().unpacked_sketches == 50
@@ -125,7 +125,7 @@ def test_long_tail_is_packed_at_the_end_of_an_ingest(
 
 
 def test_tail_of_an_eighth_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pack, "LONG_TAIL", 1)
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 1)
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS)
         for number in range(15):

@@ -14,7 +14,7 @@ from simstore.services.arriving.prepare import prepare
 from simstore.services.finding import kept_shingles
 from simstore.services.near_duplicates.check_insert import check_and_store
 from simstore.services.near_duplicates.screen import CheckOptions
-from simstore.services.upkeep import pack
+from simstore.services.upkeep import pack_fingerprints
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import runs
 from simstore.store import Store
@@ -214,7 +214,7 @@ def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: St
 def test_a_long_run_that_looks_documents_up_packs_its_tail_under_way(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pack, "LONG_TAIL", 20)
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 20)
     unpacked: list[int] = []
     observer = Observer(on_progress=lambda _: unpacked.append(store.statistics().unpacked_sketches))
     documents = [

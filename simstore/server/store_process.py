@@ -1,0 +1,222 @@
+"""A process of a server that works on the store, so that its work holds up nobody else's.
+
+Threads of one process share its interpreter's lock. Such a process is forked before the server has
+threads or has opened the store; it opens the store for itself. Where the server is killed it ends
+at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+from simstore.errors import SimstoreError, StorageError, Unavailable
+
+# Seconds for what it is asked last when the server ends.
+_LAST_SECONDS = 5.0
+
+_log = logging.getLogger(__name__)
+
+Place = str | os.PathLike[str]
+# What is done for what is asked by each line; what was opened for it is closed with the stack.
+Duties = Callable[[Place, ExitStack], Mapping[str, Callable[[Any], Any]]]
+
+
+class StoreProcess:
+    """A process that answers what it is asked, by lines of which none waits for another.
+
+    Args:
+        place: Path of the store, or an SQLAlchemy URL.
+        duties: Opens the store there, and says what is done by each line.
+        lines: The names of the lines.
+        title: What it is called, as in "the writer".
+        nice: How far it steps back for others where there are fewer processors than work.
+        forks: Fork it, while this process has no threads yet: that takes no time. False: it
+            imports everything anew, as it must where forking is not safe, or there is none.
+        elder: Those of this process that were forked before.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        duties: Duties,
+        *,
+        lines: Sequence[str],
+        title: str,
+        nice: int = 0,
+        forks: bool = sys.platform == "linux",
+        elder: Sequence[StoreProcess] = (),
+    ) -> None:
+        context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+        pairs = {name: context.Pipe() for name in lines}
+        self._title = title
+        self._has_ended = False
+        self._lines = {name: near for name, (near, _) in pairs.items()}
+        theirs = {name: far for name, (_, far) in pairs.items()}
+        # Nothing is ever sent: it ends with this process.
+        far, self._life = context.Pipe(duplex=False)
+        theirs["life"] = far
+        # A copy of these would keep them open when the server has gone.
+        ours = [end for one in (self, *elder) for end in (*one._lines.values(), one._life)]
+        self._process = context.Process(
+            target=_work,
+            args=(place, duties, theirs, ours if forks else [], title, nice),
+            name=f"simstore-{title}",
+        )
+        self._process.start()
+        for line in theirs.values():
+            line.close()
+
+    @property
+    def pid(self) -> int | None:
+        """Number of the process."""
+        number: int | None = self._process.pid
+        return number
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether it was found dead."""
+        return self._has_ended
+
+    def wait_until_ready(self) -> None:
+        """Wait until it has opened the store.
+
+        Raises:
+            SimstoreError: It cannot be opened.
+        """
+        self._answer(next(iter(self._lines)))
+
+    def ask(self, line: str, given: Any) -> Any:
+        """Ask something; one thread at a time by each line.
+
+        Raises:
+            Unavailable: The process has died.
+        """
+        try:
+            self._lines[line].send((given,))
+        except OSError:
+            raise self._gone() from None
+        return self._answer(line)
+
+    def close(self) -> None:
+        """Let it end what it was asked last, and wait for it; after some seconds, end it."""
+        for line in self._lines.values():
+            with suppress(OSError):
+                line.send(None)
+        self._process.join(_LAST_SECONDS)
+        for line in (*self._lines.values(), self._life):
+            line.close()
+        # It ends by itself now, unless it cannot.
+        self._process.kill()
+        self._process.join()
+
+    def _answer(self, line: str) -> Any:
+        try:
+            is_done, told = self._lines[line].recv()
+        except (EOFError, OSError):
+            raise self._gone() from None
+        if is_done:
+            return told
+        raise told
+
+    def _gone(self) -> Unavailable:
+        self._has_ended = True
+        self._process.join(_LAST_SECONDS)
+        return Unavailable(f"the {self._title}'s process has ended ({self._process.exitcode})")
+
+
+def _work(
+    place: Place,
+    duties: Duties,
+    lines: dict[str, Connection],
+    others: Sequence[Connection],
+    title: str,
+    nice: int,
+) -> None:
+    """Do what is asked until the server has gone."""
+    # Ctrl-C and a service manager tell the whole group; the server says when to end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    if nice and hasattr(os, "nice"):
+        os.nice(nice)
+    for line in others:
+        line.close()
+    threading.Thread(target=_watch, args=(lines.pop("life"),), daemon=True).start()
+    try:
+        _open_and_serve(place, duties, lines)
+    except SimstoreError as error:
+        # At the end: a run that cannot be said to be over, of a store that is gone.
+        _log.error("the %s ended: %s", title, error)
+
+
+def _open_and_serve(place: Place, duties: Duties, lines: Mapping[str, Connection]) -> None:
+    first = next(iter(lines.values()))
+    with ExitStack() as stack:
+        try:
+            work = duties(place, stack)
+        except Exception as error:
+            _tell(first, is_done=False, told=error)
+            return
+        _tell(first, is_done=True, told=None)
+        threads = [
+            threading.Thread(target=_serve, args=(line, work[name]), name=name)
+            for name, line in lines.items()
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def _watch(life: Connection) -> None:
+    """End this process at once when the server has gone."""
+    with suppress(EOFError, OSError):
+        life.recv()
+    os._exit(1)
+
+
+def _serve(line: Connection, work: Callable[[Any], Any]) -> None:
+    """Answer what comes by a line, until the server says that it is the end, or has gone."""
+    while True:
+        try:
+            asked = line.recv()
+        except (EOFError, OSError):
+            os._exit(1)
+        if asked is None:
+            return
+        try:
+            told, is_done = work(*asked), True
+        except Exception as error:
+            if not isinstance(error, SimstoreError):
+                _log.exception("what was asked could not be done")
+            told, is_done = error, False
+        with suppress(OSError):
+            _tell(line, is_done=is_done, told=told)
+
+
+def _tell(line: Connection, *, is_done: bool, told: Any) -> None:
+    try:
+        line.send((is_done, told))
+    except OSError:
+        raise
+    except Exception:
+        # An error of a library, with something in it that is no value.
+        line.send((is_done, _plain(told)))
+
+
+def _plain(told: Any) -> Any:
+    if isinstance(told, list):
+        return [_plain(one) for one in told]
+    if isinstance(told, StorageError):
+        return StorageError(str(told))
+    if isinstance(told, Exception) and not isinstance(told, SimstoreError):
+        return RuntimeError(f"{type(told).__name__}: {told}")
+    return told

@@ -1,0 +1,100 @@
+"""Readers in processes of their own: the store's answers, whole errors, and deaths survived."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simstore.errors import InvalidParameter, StoreNotFound
+from simstore.model import Document, QueryOptions
+from simstore.server.read_batches import QueryBatcher
+from simstore.server.reader_process import AwayReader, ReaderProcess
+from simstore.store import Store
+
+TEXTS = [f"the lamp {n % 5} of the harbour bridge {n % 3} and river stone {n}" for n in range(30)]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.create(tmp_path / "s.db") as made:
+        made.add_many(Document(f"page {n}", text) for n, text in enumerate(TEXTS))
+        yield made
+
+
+@pytest.fixture
+def processes(store: Store) -> Iterator[list[ReaderProcess]]:
+    # The tests' own process has threads.
+    made = [ReaderProcess(store.path or "", forks=False) for _ in range(2)]
+    for one in made:
+        one.wait_until_ready()
+    yield made
+    for one in made:
+        one.close()
+
+
+def test_they_answer_as_the_store_does_and_one_death_after_the_other_is_survived(
+    store: Store, processes: list[ReaderProcess], caplog: pytest.LogCaptureFixture
+) -> None:
+    reader = AwayReader(store, processes)
+    samples = [Document(f"sample {n}", text + " tonight") for n, text in enumerate(TEXTS)]
+    options = QueryOptions(radius=12)
+    expected = store.query_run(samples, options)
+    assert any(one.matches for one in expected.samples)
+
+    def answers() -> bool:
+        run = reader.query_run(samples, options)
+        assert (run.radius, run.bits, run.scheme) == (12, expected.bits, expected.scheme)
+        return all(
+            [(one.key, one.matches) for one in found]
+            == [(one.key, one.matches) for one in expected.samples]
+            for found in (reader.query_many(samples, options), run.samples)
+        )
+
+    assert answers()
+    with pytest.raises(InvalidParameter, match="radius"):
+        reader.query_many(samples, QueryOptions(radius=65))
+    # What is stored since is found, tidied up or not.
+    store.add("new", TEXTS[0] + " new")
+    (found,) = reader.query_many([Document("", TEXTS[0] + " new")])
+    assert "new" in {one.key for one in found.matches}
+    store.remove("new")
+    store.compact()
+    reader.warm()
+    assert answers()
+    for number, one in enumerate(processes):
+        assert one.pid is not None
+        os.kill(one.pid, signal.SIGKILL)
+        with caplog.at_level(logging.ERROR):
+            # More than there are processes: each of them is met.
+            assert all(answers() for _ in range(3))
+        assert f"{1 - number} answer queries" in caplog.text
+        assert one.has_ended
+    reader.warm()
+    assert answers()
+
+
+def test_a_batcher_asks_as_many_at_once_as_there_are(
+    store: Store, processes: list[ReaderProcess]
+) -> None:
+    batcher = QueryBatcher(AwayReader(store, processes), threads=2)
+    options = QueryOptions()
+    futures = [batcher.submit(Document(f"{n}", text), options) for n, text in enumerate(TEXTS)]
+    half = batcher.submit(Document("", "\ud800"), options)
+    for number, future in enumerate(futures):
+        result = future.result(60)
+        assert result.key == str(number)
+        assert f"page {number}" in {one.key for one in result.matches}
+    assert isinstance(half.exception(60), InvalidParameter)
+    batcher.close()
+
+
+def test_one_says_why_it_cannot_open_the_store(tmp_path: Path) -> None:
+    process = ReaderProcess(tmp_path / "none.db", forks=False)
+    with pytest.raises(StoreNotFound):
+        process.wait_until_ready()
+    process.close()
