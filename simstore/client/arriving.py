@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _MOST_DUPLICATES = 1_000
-_MOST_REJECTS = 100_000
+_MOST_REJECTS = 10_000
 
 
 class Arriving(Connection):
@@ -156,10 +156,15 @@ class Arriving(Connection):
         value = self._get("/v1/runs", {"limit": limit})
         return self._as(list[dict[str, Any]], self._member(value, "runs"))
 
-    def rejections(self, reject_id: int | None = None) -> list[StoredRejection]:
+    def rejections(
+        self, reject_id: int | None = None, *, limit: int | None = None
+    ) -> list[StoredRejection]:
         """Return the records that could not be stored, or the one with this number."""
-        value = self._get("/v1/rejects", {"limit": _MOST_REJECTS})
-        found = self._as(list[StoredRejection], self._member(value, "rejects"))
+        asked: dict[str, Any] = {}
+        if reject_id is not None:
+            asked, limit = {"after": max(reject_id - 1, 0)}, 1
+        pages = self._pages("/v1/rejects", "rejects", asked, page=_MOST_REJECTS, limit=limit)
+        found = [self._as(StoredRejection, value) for value in pages]
         return [one for one in found if reject_id in (None, one.reject_id)]
 
     def scheme(self) -> dict[str, Any]:

@@ -156,7 +156,7 @@ class Connection:
             page: Most values a request.
             limit: Most values in all; None: all.
         """
-        left, after = limit, None
+        left, after = limit, parameters.get("after")
         while left is None or left > 0:
             wanted = page if left is None else min(page, left)
             value = self._get(path, {**parameters, "limit": wanted, "after": after})

@@ -60,7 +60,7 @@ class Filters:
         """
         async with self._turn:
             tag = _tag(await self._lane.run(self._store.known_mark), asked)
-            if tag in held:
+            if held & {tag, "*"}:
                 return tag
             known = self._made.get(asked)
             if known is None or (known.tag != tag and time.monotonic() > known.good_until):

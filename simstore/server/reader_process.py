@@ -104,6 +104,11 @@ class AwayReader:
             with suppress(Unavailable):
                 process.ask("warm", None)
 
+    @property
+    def left(self) -> int:
+        """Return how many have not been found dead."""
+        return min(self._left.values())
+
     def _asked(self, line: str, given: tuple[Any, ...], here: Callable[..., Any]) -> Any:
         """Ask a process that is free; where there are no more, this one."""
         free = self._free[line]

@@ -160,6 +160,11 @@ class Service:
             self.store.close()
         return self._has_ended
 
+    @property
+    def query_processes(self) -> int:
+        """Return how many processes answer queries; 0: this one does."""
+        return self.reader.left if isinstance(self.reader, AwayReader) else 0
+
     def submit(self, asked: WriteRequest | RemoveRequest) -> asyncio.Future[WriteReply]:
         """Give a request to the writer; the result is there once it is durable.
 

@@ -92,6 +92,11 @@ def queue_lines(service: Service) -> Iterator[str]:
     yield from _gauge(
         "simstore_writer_up", "1 while the writer works.", int(writes.failure is None)
     )
+    yield from _gauge(
+        "simstore_query_processes",
+        "Processes that answer queries; 0: the one that listens does.",
+        service.query_processes,
+    )
     for name, told, value in (
         ("groups", "Transactions of the writer.", done.groups),
         ("requests", "Requests that the writer answered.", done.requests),

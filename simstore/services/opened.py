@@ -30,7 +30,7 @@ from simstore.storage.generations import GenerationRow, Settings
 from simstore.storage.settled import SettledNumbers
 
 if TYPE_CHECKING:
-    from simstore.services.finding.kept_bands import KeptBands, KeptHashes, KeptTail
+    from simstore.services.finding.kept_bands import KeptBands, KeptHashes, KeptPages, KeptTail
     from simstore.services.finding.kept_shingles import KeptShingles
     from simstore.services.finding.near_tail import KeptNear
     from simstore.services.finding.resident import ResidentIndex
@@ -121,6 +121,7 @@ class OpenStore:
         self.kept_near: KeptNear | None = None
         self.kept_bands: KeptBands | None = None
         self.kept_hashes: KeptHashes | None = None
+        self.kept_pages: KeptPages | None = None
         self.kept_shingles: KeptShingles | None = None
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None

@@ -15,7 +15,7 @@ from simstore.errors import ForkedStore, InvalidParameter, ReadOnlyStore, printa
 from simstore.storage.backends import APPLICATION_ID, BUSY_SECONDS, Backend, Synchronous
 from simstore.storage.postgres_server import PostgresServer
 from simstore.storage.sqlite_file import SqliteFile
-from simstore.storage.translate import translated
+from simstore.storage.translate import gone, translated
 
 __all__ = ["APPLICATION_ID", "Connection", "Database", "Synchronous"]
 
@@ -154,6 +154,8 @@ class Database:
     def _check_writable(self) -> None:
         self._check_process()
         if self.read_only or not self.can_write:
+            if self.path is not None and not self.path.exists():
+                raise gone(self.label)
             raise ReadOnlyStore(self.label)
 
     def _check_process(self) -> None:

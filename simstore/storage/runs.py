@@ -234,16 +234,31 @@ def drop_rejections_at(connection: Connection, places: Sequence[tuple[str, int]]
         )
 
 
-def rejections(connection: Connection, reject_id: int | None = None) -> list[StoredRejection]:
-    """Return the kept rejects, or the one with this number, the oldest first."""
+def rejections(
+    connection: Connection,
+    reject_id: int | None = None,
+    *,
+    limit: int | None = None,
+    after: int = 0,
+) -> list[StoredRejection]:
+    """Return the kept rejects, or the one with this number, the oldest first.
+
+    Args:
+        connection: A snapshot.
+        reject_id: Its number; None: all.
+        limit: Most of them; None: all.
+        after: Only those with larger numbers.
+    """
     c = reject.c
     statement = select(
         c.reject_id, c.run_id, c.rejected_at, c.source, c.position, c.byte_offset, c.reason, c.head
     ).order_by(c.reject_id)
     if reject_id is not None:
         statement = statement.where(c.reject_id == reject_id)
+    if after:
+        statement = statement.where(c.reject_id > after)
     found = []
-    for row in connection.execute(statement):
+    for row in connection.execute(statement.limit(limit)):
         name = row[3].decode("utf-8", "surrogateescape")
         rejection = Rejection(name, row[4], row[5], row[5], row[6], row[7])
         found.append(StoredRejection(row[0], row[1], row[2], rejection))

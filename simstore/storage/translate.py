@@ -16,10 +16,13 @@ from simstore.errors import (
     NotAStore,
     ReadOnlyStore,
     StorageError,
+    printable,
 )
 from simstore.storage.translate_postgres import driver_errors, from_postgres
 
 _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
+# The file under this name is not the one that was opened (SQLITE_READONLY_DBMOVED).
+_MOVED = 1032
 # Write, sync, truncate or shared-memory growth failed: what a full disk or a quota looks like.
 _WRITE_FAILED = frozenset({778, 1034, 1546, 4874})
 
@@ -59,6 +62,14 @@ def translated_files(path: str) -> Iterator[None]:
         raise StorageError(f"{path} cannot be written: {reason}; name another place") from error
 
 
+def gone(path: str) -> StorageError:
+    """Return the error that a store's file was moved or deleted while it was open."""
+    return StorageError(
+        f"{printable(path)} is gone: its file was moved or deleted while it was open; "
+        "put it back, or open it where it is"
+    )
+
+
 def _from_sqlite(error: sqlite3.Error, path: str) -> StorageError:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
@@ -68,6 +79,8 @@ def _from_sqlite(error: sqlite3.Error, path: str) -> StorageError:
         return DatabaseBusy(path)
     if primary == _FULL or code in _WRITE_FAILED:
         return DiskFull(path)
+    if code == _MOVED:
+        return gone(path)
     if primary == _READONLY:
         return ReadOnlyStore(path)
     if primary == _NOTADB:

@@ -297,12 +297,20 @@ class Arriving(Opened):
         with self._opened.database.read() as connection:
             return runs.recent_runs(connection, limit)
 
-    def rejections(self, reject_id: int | None = None) -> list[StoredRejection]:
-        """Return the records that could not be stored, or the one with this number."""
+    def rejections(
+        self, reject_id: int | None = None, *, limit: int | None = None, after: int = 0
+    ) -> list[StoredRejection]:
+        """Return the records that could not be stored, or the one with this number.
+
+        Args:
+            reject_id: Its number; None: all, the oldest first.
+            limit: Most of them; None: all.
+            after: Only those with larger numbers, for the next ones after a limit.
+        """
         from simstore.storage import runs
 
         with self._opened.database.read() as connection:
-            return runs.rejections(connection, reject_id)
+            return runs.rejections(connection, reject_id, limit=limit, after=after)
 
     def clear_rejections(self) -> int:
         """Forget the records that could not be stored; return how many there were."""

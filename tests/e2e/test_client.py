@@ -71,6 +71,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Held
         store.add("bread again", BREAD)
         store.keep_clusters()
         store.add("left", "", on_duplicate="keep")
+        broken = place.parent / "broken.jsonl"
+        broken.write_text('{"id": 1}\n[]\n{"id": 2}\n', "utf-8")
+        store.ingest([str(broken)])
         with serve(place) as served, Client(served.url) as client:
             yield {"store": store, "client": client}
 
@@ -120,6 +123,8 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "orphans": lambda held: list(held.orphans()),
     "runs": lambda held: held.ingest_runs(3)[-1],
     "rejections": lambda held: held.rejections(),
+    "some rejections": lambda held: held.rejections(limit=2),
+    "rejections by number": lambda held: [held.rejections(n) for n in (-1, 0, 1, 3, 4)],
     "clusters": lambda held: list(held.kept_clusters()),
     "all clusters": lambda held: list(held.kept_clusters(1)),
     "cluster of": lambda held: [held.cluster_of(key) for key in ("lamp", "left", *KEYS)],

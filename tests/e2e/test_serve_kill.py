@@ -159,6 +159,7 @@ def test_a_killed_writer_is_told_of_and_what_it_acknowledged_is_stored(tmp_path:
             os.kill(reader, signal.SIGKILL)
             (again,) = ask.post("/v1/query", json={"text": text}).json()["samples"]
             assert again["matches"] == found["matches"]
+            assert "simstore_query_processes 0\n" in ask.get("/metrics").text
         assert any("0 answer queries" in line for line in server.lines)
         assert server.stop() == 0
     with Store.open(path) as store:

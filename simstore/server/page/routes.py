@@ -175,6 +175,6 @@ async def static(request: Request, name: str) -> Response:
         "ETag": tag,
         "Cache-Control": f"public, max-age={_WEEK_SECONDS}, immutable" if known else "no-cache",
     }
-    if request.headers.get("if-none-match") == tag:
+    if request.headers.get("if-none-match") in (tag, "*"):
         return Response(status_code=304, headers=headers)
     return Response(found.content, 200, headers, found.kind)

@@ -14,12 +14,14 @@ from simstore.server.access import GuardedRoute, requires
 from simstore.server.aged import Aged
 from simstore.server.bodies import reply
 from simstore.server.filters import FilterAsked
-from simstore.server.openapi import answers, problems
+from simstore.server.listings import listing
+from simstore.server.openapi import LARGEST, answers, problems
 from simstore.server.service import service_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["store"])
 _RUNS = Annotated[int, Query(ge=1, le=1_000)]
 Kinds = Annotated[tuple[Literal["keys", "digests"], ...], Query(min_length=1, max_length=2)]
+_MOST_REJECTS = 10_000
 # Room for more would take the memory of others.
 _MOST_MEMBERS = 50_000_000
 _BINARY = "application/octet-stream"
@@ -27,10 +29,11 @@ _BINARY = "application/octet-stream"
 
 @dataclass(frozen=True, slots=True)
 class RejectsReply:
-    """Records that could not be stored; ``more``: there are others besides."""
+    """Records that could not be stored; ``next`` is the ``after`` of the next page."""
 
     rejects: tuple[StoredRejection, ...]
     more: bool
+    next: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +74,27 @@ async def scheme(request: Request) -> Response:
     "/v1/rejects",
     dependencies=[requires("read")],
     summary="Records that could not be stored",
-    responses=answers(RejectsReply),
+    responses=answers(RejectsReply, lines=StoredRejection),
 )
 async def rejects(
-    request: Request, limit: Annotated[int, Query(ge=1, le=100_000)] = 1_000
+    request: Request,
+    after: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
+    limit: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
 ) -> Response:
-    """Return records that could not be stored, and why."""
+    """Return records that could not be stored, and why, the oldest first.
+
+    With ``Accept: application/x-ndjson`` all, a line each.
+    """
     service = service_of(request)
-    found = await service.readers.run(service.store.rejections)
-    return reply({"rejects": to_wire(found[:limit]), "more": len(found) > limit})
+    return await listing(
+        request,
+        service.readers,
+        "rejects",
+        lambda wanted: iter(service.store.rejections(limit=wanted, after=after)),
+        limit=limit,
+        most=_MOST_REJECTS,
+        cursor=lambda one: one.reject_id,
+    )
 
 
 @router.get(

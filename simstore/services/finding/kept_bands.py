@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import BandLayout
 from simstore.search.band_filter import BandFilter
@@ -67,3 +72,62 @@ class KeptHashes:
             and self.last_number >= packed.packed_to
             and self.since <= changes
         )
+
+
+# Pages of more bytes than this are read when they are looked at: at 42 bands, those of some six
+# million sketches are fewer.
+_MOST_PAGE_BYTES = 1 << 30
+_READ_PAGES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPages:
+    """All pages of a layout, which never change: who has them looks nothing up in the file.
+
+    Attributes:
+        layout_id: The layout.
+        numbers: Of the pages, ascending, int64, shape (pages,).
+        ends: Where each begins and the last ends, int64, shape (pages + 1,).
+        data: The pages, one after the other.
+    """
+
+    layout_id: int
+    numbers: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    data: bytearray
+
+    def of(self, wanted: NDArray[np.int64]) -> dict[int, bytes]:
+        """Return those of some pages that are there."""
+        if not len(self.numbers):
+            return {}
+        places = np.minimum(np.searchsorted(self.numbers, wanted), len(self.numbers) - 1)
+        places = places[self.numbers[places] == wanted]
+        held = memoryview(self.data)
+        return {
+            number: bytes(held[start:end])
+            for number, start, end in zip(
+                self.numbers[places].tolist(),
+                self.ends[places].tolist(),
+                self.ends[places + 1].tolist(),
+                strict=True,
+            )
+        }
+
+
+def kept_pages(layout_id: int, pages: Iterable[tuple[int, bytes]]) -> KeptPages | None:
+    """Return pages to be kept; None: they are too many.
+
+    Args:
+        layout_id: Their layout.
+        pages: All of its pages, by ascending number.
+    """
+    numbers, lengths = [np.empty(0, np.int64)], [np.zeros(1, np.int64)]
+    data = bytearray()
+    every = iter(pages)
+    while some := list(islice(every, _READ_PAGES)):
+        numbers.append(np.array([number for number, _ in some], np.int64))
+        lengths.append(np.array([len(page) for _, page in some], np.int64))
+        data += b"".join(page for _, page in some)
+        if len(data) > _MOST_PAGE_BYTES:
+            return None
+    return KeptPages(layout_id, np.concatenate(numbers), np.concatenate(lengths).cumsum(), data)

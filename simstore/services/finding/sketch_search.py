@@ -21,7 +21,7 @@ from simstore.search.band_hashes import is_affordable as is_affordable_hashes
 from simstore.search.band_index import BandIndex
 from simstore.search.band_postings import matching_postings
 from simstore.search.bands import BandTable, band_start, checks, distinct, page_numbers
-from simstore.services.finding.kept_bands import KeptBands, KeptHashes, KeptTail
+from simstore.services.finding.kept_bands import KeptBands, KeptHashes, KeptTail, kept_pages
 from simstore.services.opened import OpenStore, State
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
@@ -101,11 +101,14 @@ class SketchSearch:
     def warm(self) -> None:
         """Read the bands of all sketches, before anybody asks for some.
 
-        Where those of an earlier layout were read already, only what came since is.
+        Where those of an earlier layout were read already, only what came since is. A store with a
+        resident index keeps the pages, too.
         """
         packed = self._packed
         if packed is not None:
             self._warm(packed)
+            if self._opened.resident is not None:
+                self._keep_pages(packed)
         for _ in self._tail():
             pass
 
@@ -135,6 +138,16 @@ class SketchSearch:
         ):
             kept.hashes.add(band_values(self._unpacked(some), packed.layout))
         opened.kept_hashes = replace(kept, last_number=packed.packed_to)
+
+    def _keep_pages(self, packed: LayoutRow) -> None:
+        kept = self._opened.kept_pages
+        if kept is not None and kept.layout_id == packed.layout_id:
+            return
+        end = band_start(packed.layout.bands)
+        every = sketches.pages_between(self._connection, packed.layout_id, 0, end)
+        # Those of the layout before are not needed beside these.
+        self._opened.kept_pages = None
+        self._opened.kept_pages = kept_pages(packed.layout_id, every)
 
     def _agreeing(
         self, wanted: NDArray[np.uint16], among: Among | None
@@ -202,13 +215,17 @@ class SketchSearch:
             asks = hashes.may_hold(queries)
         elif kept.filter is not None:
             asks = kept.filter.may_hold(wanted, checks(queries))
-        started = time.perf_counter()
-        found = sketches.pages(
-            self._connection, self._packed.layout_id, distinct(wanted[asks]).tolist()
-        )
-        seconds = kept.seconds + time.perf_counter() - started
-        if self._opened.kept_bands is before:
-            self._opened.kept_bands = replace(kept, seconds=seconds)
+        held = self._opened.kept_pages
+        if held is not None and held.layout_id == self._packed.layout_id:
+            found = held.of(distinct(wanted[asks]))
+        else:
+            started = time.perf_counter()
+            found = sketches.pages(
+                self._connection, self._packed.layout_id, distinct(wanted[asks]).tolist()
+            )
+            seconds = kept.seconds + time.perf_counter() - started
+            if self._opened.kept_bands is before:
+                self._opened.kept_bands = replace(kept, seconds=seconds)
         if not found:
             return
         known = np.array(sorted(found), np.int64)

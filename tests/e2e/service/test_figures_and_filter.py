@@ -6,10 +6,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+from served import serve
 
+from simstore import Store
 from simstore.reports.known_filter import KnownFilter
 
-from .asked import NEAR, OTHER, TEXT, add, refused
+from .asked import NEAR, OTHER, TEXT, accepting, add, lines, refused
 
 
 def test_the_store_in_numbers(ask: httpx.Client) -> None:
@@ -17,10 +19,29 @@ def test_the_store_in_numbers(ask: httpx.Client) -> None:
     found = ask.get("/v1/stats").json()
     assert (found["document_count"], found["distinct_contents"]) == (2, 1)
     assert ask.get("/v1/scheme").json()["scheme"] == "web/1"
-    assert ask.get("/v1/rejects").json() == {"rejects": [], "more": False}
+    assert ask.get("/v1/rejects").json() == {"rejects": [], "more": False, "next": None}
     assert ask.get("/v1/runs", params={"limit": 1}).json()["runs"][0]["state"] == "running"
     assert ask.get("/v1/query-runs").json() == {"runs": []}
     refused(ask.get("/v1/runs", params={"limit": 0}), 422, "MalformedRequest")
+
+
+def test_rejects_come_in_pages_or_as_lines(tmp_path: Path) -> None:
+    (tmp_path / "broken.jsonl").write_text("[]\n" * 5, "utf-8")
+    with Store.create(tmp_path / "s.db") as store:
+        store.ingest([str(tmp_path / "broken.jsonl")])
+        expected = [one.reject_id for one in store.rejections()]
+        assert [one.reject_id for one in store.rejections(after=expected[3])] == expected[4:]
+    with serve(tmp_path / "s.db") as served, httpx.Client(base_url=served.url) as ask:
+        found, sizes, after = [], [], 0
+        while after is not None:
+            page = ask.get("/v1/rejects", params={"limit": 2, "after": after}).json()
+            found += [one["reject_id"] for one in page["rejects"]]
+            sizes.append(len(page["rejects"]))
+            assert page["more"] == (page["next"] is not None)
+            after = page["next"]
+        told = lines(ask.get("/v1/rejects", headers=accepting()))
+    assert (found, sizes) == (expected, [2, 2, 1])
+    assert [one["reject_id"] for one in told] == expected
 
 
 def test_the_filter_knows_the_keys_and_has_a_tag(ask: httpx.Client, tmp_path: Path) -> None:
@@ -31,7 +52,7 @@ def test_the_filter_knows_the_keys_and_has_a_tag(ask: httpx.Client, tmp_path: Pa
     assert KnownFilter.load(path).knows_keys(["a", "b", "c"]).tolist() == [True, True, False]
     assert KnownFilter.load(path).knows_text(TEXT)
     tag = reply.headers["etag"]
-    for held in (tag, f'"other", {tag}', f"W/{tag}"):
+    for held in (tag, f'"other", {tag}', f"W/{tag}", "*"):
         again = ask.get("/v1/filter", headers={"If-None-Match": held})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
     # Other parameters are another filter.

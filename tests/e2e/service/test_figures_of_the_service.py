@@ -39,6 +39,7 @@ def test_metrics_tell_of_requests_and_of_the_store(tmp_path: Path) -> None:
     assert told["simstore_store_fresh"] == "1"
     assert told["simstore_write_queue_documents"] == "0"
     assert told["simstore_writer_up"] == "1"
+    assert told["simstore_query_processes"] == "1"
     assert told["simstore_http_requests_in_flight"] == "1"
     # Each metric says once what it is, before its values.
     names = [line.split()[2] for line in reply.text.splitlines() if line.startswith("# TYPE")]

@@ -30,6 +30,7 @@ LEFT_OUT = {
     "documents": {"after"},
     "duplicates": {"after"},
     "kept_clusters": {"after"},
+    "rejections": {"after"},
     "remove": {"refresh", "on_refresh"},
 }
 # A server keeps no query runs.

@@ -14,10 +14,11 @@ from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.model import QueryOptions
-from simstore.services.finding import sketch_search
+from simstore.services.finding import kept_bands, sketch_search
 from simstore.services.upkeep import pack, pack_fingerprints
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import sketches
+from simstore.storage.engine import Connection
 from simstore.store import Store
 
 from .stores import create, raw, rows
@@ -82,6 +83,48 @@ def test_what_agrees_in_a_band_is_found_in_pages_and_in_the_tail(
         assert any(wanted)
         assert any(len(found) < len(DOCUMENTS) for found in wanted)
         assert store.fsck() == []
+
+
+def test_a_resident_store_that_is_warm_reads_no_page_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db", resident=True) as held:
+        store.add_many(DOCUMENTS)
+        store.compact()
+        expected = answers(store)
+        held.warm()
+        pages = sketches.pages
+        read: list[int] = []
+
+        def reading(connection: Connection, layout_id: int, numbers: list[int]) -> dict[int, bytes]:
+            read.append(layout_id)
+            return pages(connection, layout_id, numbers)
+
+        monkeypatch.setattr(sketches, "pages", reading)
+        assert answers(held) == expected
+        assert read == []
+        # Packed anew by another, it reads the new pages, of the file until it is told.
+        store.remove("d4")
+        store.compact((16, 8))
+        assert answers(held) == answers(store)
+        assert set(read) == {2}
+        held.warm()
+        expected = answers(store)
+        read.clear()
+        assert answers(held) == expected
+        assert read == []
+
+
+def test_pages_beyond_the_limit_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_bands, "_MOST_PAGE_BYTES", 100)
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db", resident=True) as held:
+        store.add_many(DOCUMENTS)
+        store.compact()
+        held.warm()
+        assert held._opened.kept_pages is None
+        assert answers(held) == answers(store)
 
 
 def test_updates_and_removals_after_packing_are_seen(tmp_path: Path) -> None:
