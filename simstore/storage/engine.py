@@ -31,6 +31,7 @@ class Database:
         read_only: Refuse to write.
         synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
         busy_seconds: How long to wait for another writer.
+        short_log: Keep the log of a file short after large transactions, too.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Database:
         read_only: bool = False,
         synchronous: Synchronous = "full",
         busy_seconds: float = BUSY_SECONDS,
+        short_log: bool = False,
     ) -> None:
         text = os.fspath(place)
         if "\0" in text:
@@ -74,6 +76,7 @@ class Database:
                 self.label,
                 synchronous=synchronous,
                 busy_seconds=busy_seconds,
+                short_log=short_log,
             )
             self._backend, self.path = file, file.path
 

@@ -38,6 +38,8 @@ class SqliteFile:
         label: What messages call it.
         synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
         busy_seconds: How long to wait for another writer.
+        short_log: Keep the log short after large transactions, too: a large one takes longer, and
+            readers beside it wait less for the disk.
 
     Raises:
         StorageError: SQLite is too old.
@@ -54,6 +56,7 @@ class SqliteFile:
         *,
         synchronous: Synchronous = "full",
         busy_seconds: float = BUSY_SECONDS,
+        short_log: bool = False,
     ) -> None:
         if sqlite3.sqlite_version_info < MINIMUM_SQLITE:
             raise StorageError(
@@ -68,6 +71,7 @@ class SqliteFile:
         self._label = label
         self._synchronous = synchronous
         self._busy_seconds = busy_seconds
+        self._log = LogPages(_LOG.small, _LOG.small) if short_log else _LOG
         self._writer: Engine | None = None
         self._reader: Engine | None = None
         self._kept_writers: KeptConnections | None = None
@@ -106,7 +110,7 @@ class SqliteFile:
     def writing(self, claims: Sequence[int] | None = None) -> AbstractContextManager[Connection]:  # noqa: ARG002
         """Return the context of the one writer's transaction."""
         if self._kept_writers is None:
-            self._kept_writers = KeptConnections(self._write_engine(), "BEGIN IMMEDIATE", _LOG)
+            self._kept_writers = KeptConnections(self._write_engine(), "BEGIN IMMEDIATE", self._log)
         return self._kept_writers.transaction()
 
     def outside(self) -> AbstractContextManager[Connection]:
@@ -169,7 +173,7 @@ class SqliteFile:
                 connection = self._connect(uri)
                 connection.execute(f"PRAGMA synchronous = {self._synchronous.upper()}")
                 # A cache that holds what a transaction changes takes room only when it does so.
-                connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG.large}")
+                connection.execute(f"PRAGMA wal_autocheckpoint = {self._log.large}")
                 connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
                 connection.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
                 return connection

@@ -80,7 +80,7 @@ class Store(
             SchemaOutOfDate: An older simstore made it; ``simstore upgrade`` helps.
             SchemaTooNew: A newer simstore made it.
         """
-        database = Database(place, read_only=read_only, synchronous=synchronous)
+        database = Database(place, read_only=read_only, synchronous=synchronous, short_log=resident)
         try:
             try:
                 database.check_exists()

@@ -13,6 +13,8 @@ import pytest
 from simstore import Store
 from simstore.errors import ForkedStore
 from simstore.services.upkeep.choose import SchemeChoice
+from simstore.storage import kept, sqlite_file
+from simstore.storage.kept import LogPages
 
 SIMTOOL = SchemeChoice("simtool", bits=32, features=5)
 
@@ -204,3 +206,19 @@ def test_two_owners_of_a_live_simtool_store_end_fresh(tmp_path: Path) -> None:
         assert len(store) == 12
         assert store.statistics().fresh
         assert store.fsck() == []
+
+
+@pytest.mark.sqlite("speaks of the log of a file")
+@pytest.mark.parametrize("resident", [False, True])
+def test_the_log_of_a_resident_store_is_short_after_much_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resident: bool
+) -> None:
+    monkeypatch.setattr(kept, "_LARGE_ROWS", 10)
+    monkeypatch.setattr(sqlite_file, "_LOG", LogPages(large=400, small=40))
+    with Store.open(tmp_path / "s.db", create=True, resident=resident) as store:
+        sizes = []
+        for turn in range(12):
+            store.add_many((f"{turn} {n}", f"river stone {turn} {n}") for n in range(40))
+            sizes.append((tmp_path / "s.db-wal").stat().st_size)
+        # A log that was copied is written from its start again.
+        assert (max(sizes) < 100 * 8_192) == resident

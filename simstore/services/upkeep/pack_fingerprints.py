@@ -21,8 +21,7 @@ WORTH_PACKING = 1_000_000
 # fingerprint is packed a bounded number of times, however large the store grows.
 LONG_TAIL = 65_536
 _TAIL_SHARE = 8
-# Where much is written just now, it may grow to half of what is packed, and to so many.
-_BUSY_TAIL_SHARE = 2
+# Where much is written just now, it may grow to as much as is packed, and to so many.
 _BUSY_TAIL = 750_000
 # Fingerprints a transaction; more where much is packed, as each batch rewrites most pages.
 BATCH_FINGERPRINTS = 1 << 20
@@ -58,7 +57,7 @@ def longest_tail(packed_count: int, *, is_busy: bool = False) -> int:
     """
     longest = max(LONG_TAIL, packed_count // _TAIL_SHARE)
     if is_busy:
-        longest = max(longest, min(packed_count // _BUSY_TAIL_SHARE, _BUSY_TAIL))
+        longest = max(longest, min(packed_count, _BUSY_TAIL))
     return longest
 
 
