@@ -34,17 +34,11 @@ WHY: dict[str, str] = {
         "prepare."
     ),
     "service, check and insert into": (
-        "in this run a tenth of the texts were edits of the same 2,000 (they are of 100,000 now), "
-        "so that at the end each was compared with the 17 edits of its original that came before; "
         "a document is five changed pages of 8 kB, and one thread looks it up and writes it."
     ),
     "service, p99 of a query meanwhile": (
-        "half of the samples found the edits of their original, too, and read their texts, while "
-        "the writer and the sender wanted both processors."
-    ),
-    "service, queries of one text": (
-        "after the inserts half of the samples found 18 documents each, whose texts were read, cut "
-        "into shingles and compared: more sets than were kept in memory in this run."
+        "while changed pages are synced, a sample whose documents have to be read from the disk "
+        "waits for it."
     ),
     "service, check and insert vs datasketch with Redis": (
         "the peer keeps bands in memory alone: no text, no fingerprint, nothing on a disk, no HTTP."

@@ -71,8 +71,10 @@ class Store(
             read_only: Refuse to write.
             synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
             resident: Keep all fingerprints in memory, sorted by each segment (about 33 bytes each
-                at 64 bits, 65 at 128), for queries, readers and checks before an insert. What
-                others write is read as it comes, and no answer is stale.
+                at 64 bits, 65 at 128), for queries, readers and checks before an insert; once it
+                is warm (:meth:`warm`), also what packed sketches are looked up by (some 250 bytes
+                a document, 2 GB at most). What others write is read as it comes, and no answer is
+                stale. For those who read beside it, the log of a file is kept short.
 
         Raises:
             StoreNotFound: There is none.
