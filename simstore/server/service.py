@@ -76,6 +76,8 @@ class Service:
         """
         self._writer = writer
         self._reading = readers
+        # What is looked up by is in the memory of who answers queries, and of who writes.
+        self._looks_up = not readers or writer is None
         self.place = place
         self.settings = settings
         self.metrics = Metrics()
@@ -92,8 +94,7 @@ class Service:
         """
         if self._is_open:
             return
-        # What queries go by is in the memory of who answers them.
-        self.store = Store.open(self.place, resident=not self._reading)
+        self.store = Store.open(self.place, resident=self._looks_up)
         try:
             self._start()
         except BaseException:
@@ -108,7 +109,7 @@ class Service:
             for process in self._reading:
                 process.wait_until_ready()
             self.reader = AwayReader(self.store, self._reading)
-        else:
+        if self._looks_up:
             self.store.warm()
         self.writes = WriteQueue(
             self.store,

@@ -50,7 +50,7 @@ class WriteQueue:
     Args:
         store: Where to; it stays the caller's.
         process: Writes in place of this process; it is ended with the queue. None: none does.
-        warm: Reads anew what queries go by, where a process writes; None: the store does.
+        warm: Reads anew what queries go by, after a tail was packed; None: the store does.
         most_documents: Documents that may wait or be under way.
         most_bytes: Characters of them.
         most_group: Documents of a transaction; a request of more is one by itself.
@@ -72,6 +72,7 @@ class WriteQueue:
         if min(most_documents, most_bytes, most_group) < 1:
             raise InvalidParameter("the limits of a queue must be at least 1")
         self.counters = QueueCounters()
+        self._warm = warm or store.warm
         self._most_documents = most_documents
         self._most_bytes = most_bytes
         self._most_group = most_group
@@ -89,7 +90,7 @@ class WriteQueue:
             if process is not None:
                 self._stack.callback(process.close)
                 process.wait_until_ready()
-                self._writer = AwayWriter(near, process, warm or store.warm)
+                self._writer = AwayWriter(near, process)
         self._changed = threading.Condition()
         self._waiting: deque[Waiting] = deque()
         self._pending: dict[int, Waiting] = {}
@@ -255,7 +256,8 @@ class WriteQueue:
             was_busy = busy > _BUSY_SHARE * (time.monotonic() - began)
             began = time.monotonic()
             try:
-                writer.tidy(is_busy=was_busy)
+                if writer.tidy(is_busy=was_busy):
+                    self._warm()
             except SimstoreError as error:
                 # What is asked of the store next says so too, where it lasts.
                 _log.error("the store was not tidied up: %s", error)

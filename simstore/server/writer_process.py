@@ -54,13 +54,11 @@ class AwayWriter:
     Args:
         near: A writer of this process, which checks requests and does nothing else.
         process: The process, which has opened the store.
-        warm: Reads anew what this process's queries go by.
     """
 
-    def __init__(self, near: Writer, process: WriterProcess, warm: Callable[[], None]) -> None:
+    def __init__(self, near: Writer, process: WriterProcess) -> None:
         self._near = near
         self._process = process
-        self._warm = warm
 
     def checked(self, request: Request) -> Request:
         """Return a request as :meth:`Writer.checked` does."""
@@ -72,11 +70,9 @@ class AwayWriter:
         return replies
 
     def tidy(self, *, is_busy: bool = False) -> bool:
-        """Let the store be tidied up, and read anew what queries go by."""
-        if not self._process.ask("tidy", is_busy):
-            return False
-        self._warm()
-        return True
+        """Let the store be tidied up; return whether queries are to read anew what they go by."""
+        is_packed: bool = self._process.ask("tidy", is_busy)
+        return is_packed
 
 
 def _writing(place: Place, stack: ExitStack) -> Mapping[str, Callable[[Any], Any]]:

@@ -272,9 +272,15 @@ def test_what_was_put_off_is_done_when_it_is_quiet(
     monkeypatch.setattr(write_queue, "_TIDY_SECONDS", 0.05)
     # Any writing is much.
     monkeypatch.setattr(write_queue, "_BUSY_SHARE", 0.0)
-    queue = WriteQueue(store)
+    warmed: list[None] = []
+    queue = WriteQueue(store, warm=lambda: warmed.append(None))
     told: Queue[bool] = Queue()
-    monkeypatch.setattr(queue._writer, "tidy", lambda *, is_busy: told.put(is_busy))
+
+    def tidy(*, is_busy: bool) -> bool:
+        told.put(is_busy)
+        return not is_busy
+
+    monkeypatch.setattr(queue._writer, "tidy", tidy)
     for number in range(2):
         assert queue.submit(page(number)).result(60)
         assert told.get(timeout=60)
@@ -282,6 +288,8 @@ def test_what_was_put_off_is_done_when_it_is_quiet(
     assert queue.drain(60)
     # Not again and again where nothing is written.
     assert told.empty()
+    # Who answers queries, wherever it is, reads anew what was packed.
+    assert len(warmed) == 2
 
 
 def test_a_live_store_is_refreshed_between_its_groups(tmp_path: Path) -> None:
