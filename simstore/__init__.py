@@ -14,7 +14,15 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from simstore.errors import SimstoreError
-    from simstore.model import Comparison, Document, IngestSummary, Match, QueryRun, SampleResult
+    from simstore.model import (
+        Comparison,
+        Document,
+        IngestSummary,
+        Match,
+        QueryOptions,
+        QueryRun,
+        SampleResult,
+    )
     from simstore.reports.frames import to_frame
     from simstore.reports.known_filter import KnownFilter
     from simstore.services.comparing.compare import compare_texts
@@ -28,6 +36,7 @@ __all__ = [
     "IngestSummary",
     "KnownFilter",
     "Match",
+    "QueryOptions",
     "QueryRun",
     "SampleResult",
     "SimstoreError",
@@ -44,6 +53,7 @@ _MODULES = {
     "IngestSummary": "model",
     "KnownFilter": "reports.known_filter",
     "Match": "model",
+    "QueryOptions": "model",
     "QueryRun": "model",
     "SampleResult": "model",
     "SimstoreError": "errors",

@@ -33,7 +33,7 @@ _ACTIONS = ("status", "merges", "drop")
         "  simstore clusters --min-resemblance 0.8    the first time: keep only close ones\n"
         "  simstore clusters --rebuild --policy 'prefer:^https://example\\.org/'\n"
         "  simstore clusters --merges --format csv    which clusters became part of which\n"
-        "  simstore clusters --once --exact-join      miss none, however many documents\n"
+        "  simstore clusters --once --exact-join      pairs that share few phrases, too\n"
         "  simstore clusters --min-likeness 0.45 --min-cosine 0 --exact-join\n\n"
         "A cluster is a canonical document and those that are like it; no member is there by "
         "way of another. Kept clusters go by resemblance. Clusters of the moment go by one of "

@@ -14,11 +14,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from simstore.errors import InvalidParameter, MissingExtra, StorageError, StoreNotFound
 from simstore.storage.backends import APPLICATION_ID, BUSY_SECONDS, Synchronous
 
+_DRIVER_NAME = "postgresql+psycopg"
+# Spellings that other programs take, of the same thing.
+_SHORT_NAMES = ("postgres", "postgresql")
 # bit_count came with it.
 MINIMUM_SERVER = 14
 # Writers beside each other hold this lock together, the only writer holds it alone.
@@ -58,6 +61,13 @@ class PostgresServer:
         synchronous: Synchronous = "full",
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
+        if url.drivername in _SHORT_NAMES:
+            url = url.set(drivername=_DRIVER_NAME)
+        if url.drivername != _DRIVER_NAME:
+            raise InvalidParameter(
+                f"{label}: simstore speaks sqlite:// and {_DRIVER_NAME}://; "
+                "give a path, one of these, or --server URL for a served store"
+            )
         self._url = url
         self._label = label
         self._synchronous = synchronous
@@ -178,16 +188,8 @@ class PostgresServer:
                 pool_pre_ping=True,
                 isolation_level=isolation_level,
             )
-        except NoSuchModuleError:
-            raise InvalidParameter(
-                f"{self._label}: simstore speaks sqlite:// and postgresql+psycopg://"
-            ) from None
         except ImportError:
             raise MissingExtra(f"the store {self._label}", "postgres") from None
-        if engine.dialect.name != "postgresql" or engine.dialect.driver != "psycopg":
-            raise InvalidParameter(
-                f"{self._label}: simstore speaks sqlite:// and postgresql+psycopg://"
-            )
         event.listen(engine, "connect", partial(self._set_up, reads_only=reads_only))
         return engine
 

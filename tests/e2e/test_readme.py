@@ -1,8 +1,9 @@
 """Every fenced block of README.md and docs/ is run, and shows what really comes out.
 
-``bash`` blocks run one by one in a folder with the files of a checkout that they need; ``python``
-blocks of a document share their names; a ``text`` block says what the block before it prints,
-standard error included, where ``...`` stands for anything. A block without a language is a figure.
+``bash`` blocks run one by one in a folder with the files of a checkout that they need, and end
+where they began, so that a reader may paste them into one shell; ``python`` blocks of a document
+share their names; a ``text`` block says what the block before it prints, standard error included,
+where ``...`` stands for anything. A block without a language is a figure.
 ``<!-- ci: NAME -->`` before a block: it needs a package index, so ``.ci/run`` runs it, not pytest.
 ``<!-- not run: REASON -->``: nothing runs it.
 """
@@ -182,9 +183,10 @@ def launchers(folder: Path) -> Path:
 
 
 def run_bash(block: Block, folder: Path) -> str:
-    """Return what a block prints; fail where a command of it fails."""
+    """Return what a block prints; fail where a command of it fails, or it ends elsewhere."""
+    ended = '[ "$PWD" = "$start" ] || { echo "the block ends in $PWD"; exit 1; }'
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", f"exec 2>&1\n{block.code}"],
+        ["bash", "-euo", "pipefail", "-c", f"exec 2>&1; start=$PWD\n{block.code}\n{ended}\n"],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

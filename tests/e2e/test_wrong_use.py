@@ -156,14 +156,31 @@ def test_store_in_a_folder_that_is_not_there_is_not_made(
     [
         ("", (2,)),
         (".", (2, 6)),
-        ("nonsense://somewhere/x", (2, 6)),
+        ("nonsense://somewhere/x", (2,)),
+        ("mysql://somewhere/x", (2,)),
+        ("mysql+pymysql://somewhere/x", (2,)),
+        ("postgresql+asyncpg://somewhere/x", (2,)),
+        ("http://127.0.0.1:1/", (2,)),
         ("postgresql+psycopg://nobody@127.0.0.1:1/none", (2, 6)),
         ("sqlite:///none.db", (3,)),
         ("sqlite://", (2, 3, 6)),
         ("name\x00with-nul", (2, 3, 6)),
         ("x" * 5_000, (3, 6)),
     ],
-    ids=["empty", "dot", "scheme", "server", "url", "memory", "nul", "long"],
+    ids=[
+        "empty",
+        "dot",
+        "scheme",
+        "mysql",
+        "mysql driver",
+        "driver",
+        "http",
+        "server",
+        "url",
+        "memory",
+        "nul",
+        "long",
+    ],
 )
 def test_impossible_place_of_a_store_is_a_line(
     nursery: Nursery, folder: Path, place: str, codes: tuple[int, ...]

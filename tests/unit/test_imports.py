@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -109,6 +110,15 @@ def test_garbage_is_collected_after_imports() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_documents_name_only_what_can_be_imported() -> None:
+    repository = Path(__file__).resolve().parents[2]
+    documents = [repository / "README.md", *repository.glob("docs/*.md")]
+    documents += repository.glob("simstore/**/*.py")
+    for path in documents:
+        named = re.findall(r"`simstore\.([A-Z]\w+)", path.read_text(encoding="utf-8"))
+        assert set(named) <= set(simstore.__all__), path
 
 
 def test_public_names_are_there_and_unknown_ones_are_not() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from postgres_places import raw_store, stores_are_on_server
+from postgres_servers import PostgresServer
 
 from simstore import Store
 from simstore.errors import (
@@ -224,4 +225,26 @@ def test_url_of_an_sqlite_file_is_that_file(tmp_path: Path) -> None:
     with Store.create(f"sqlite:///{tmp_path / 's.db'}") as store:
         store.add("a", "river")
     with Store.open(tmp_path / "s.db") as store:
+        assert "a" in store
+
+
+@pytest.mark.sqlite("names other databases")
+@pytest.mark.parametrize(
+    "url", ["mysql://h/d", "mysql+pymysql://h/d", "postgresql+asyncpg://h/d", "http://h:1/"]
+)
+def test_url_of_another_database_is_refused_with_those_that_there_are(url: str) -> None:
+    with pytest.raises(InvalidParameter, match=r"postgresql\+psycopg://.*--server URL"):
+        Store.open(url)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("short", ["postgres", "postgresql"])
+def test_short_urls_of_a_postgresql_database_mean_the_same(
+    postgres_server: PostgresServer, short: str
+) -> None:
+    pytest.importorskip("psycopg", reason="pip install 'simstore[postgres]' runs this test")
+    url = postgres_server.url(postgres_server.make_database())
+    with Store.create(url) as store:
+        store.add("a", "river")
+    with Store.open(url.replace("postgresql+psycopg", short)) as store:
         assert "a" in store
