@@ -16,7 +16,7 @@ from simstore.storage.rows import fetch, insert_rows, select_in
 from simstore.storage.schema import band_layout, band_page, sketch
 
 # Sketches that are read from the database at a time.
-_READ_ROWS = 65_536
+_READ_ROWS = 8_192
 _READ = (
     "SELECT sketch_id, sketch FROM sketch WHERE scheme_id = ? AND sketch_id > ? "
     "AND sketch_id <= ? AND size > 0 ORDER BY sketch_id LIMIT ?"

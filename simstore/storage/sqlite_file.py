@@ -26,7 +26,7 @@ _NO_LOG = frozenset({4618, 4874})
 # log are synced, readers wait for the disk: the shorter it is, the shorter they do.
 _LOG = LogPages(large=64_000, small=4_000)
 _LOG_BYTES = 256 << 20
-_WRITER_CACHE_KIB = 131_072
+_WRITER_CACHE_KIB = 65_536
 
 
 class SqliteFile:

@@ -26,8 +26,9 @@ from simstore.storage.sketches import LayoutRow
 # is gone.
 _GONE_SHARE = 20
 _DROP_PAGES = 20_000
-# Bytes of band hashes that are held at a time.
-_HELD_BYTES = 96 << 20
+# Sketches whose band hashes are held at a time, times the bands that are held of each: an entry
+# takes about 60 bytes while its pages are made.
+_HELD_HASHES = 6 << 20
 
 Progress = Callable[[int, int], None]
 
@@ -116,19 +117,22 @@ def pack(
             packed_count=count,
             created_at=now(),
         )
-    together = max(_HELD_BYTES // (8 * max(count, 1)), 1)
+    together = max(_HELD_HASHES // max(count, 1), 1)
+    # A band of more sketches than are held is made in parts: pages whose numbers begin alike.
+    part_bits = min((max(count - 1, 0) // _HELD_HASHES).bit_length(), building.key_bits)
     for first in range(0, chosen.bands, together):
         end = min(first + together, chosen.bands)
-        numbers, hashes = _bands(opened, scheme_id, building, first, end)
-        for place in range(first, end):
-            # Before the transaction: others wait for it.
-            made = list(pages(hashes[:, place - first], numbers, place, building.key_bits))
-            with opened.write() as connection:
-                if not _is_building(connection, scheme_id, building):
-                    return False
-                sketches.put_pages(connection, building.layout_id, made)
-            if on_progress is not None:
-                on_progress(place + 1, chosen.bands)
+        for part in range(1 << part_bits):
+            numbers, hashes = _bands(opened, scheme_id, building, (first, end), (part, part_bits))
+            for place in range(first, end):
+                # Before the transaction: others wait for it.
+                made = list(pages(hashes[:, place - first], numbers, place, building.key_bits))
+                with opened.write() as connection:
+                    if not _is_building(connection, scheme_id, building):
+                        return False
+                    sketches.put_pages(connection, building.layout_id, made)
+                if on_progress is not None and part == (1 << part_bits) - 1:
+                    on_progress(place + 1, chosen.bands)
     with opened.write() as connection:
         if not _is_building(connection, scheme_id, building):
             return False
@@ -144,28 +148,43 @@ def pack(
 
 
 def _bands(
-    opened: OpenStore, scheme_id: int, building: LayoutRow, first: int, end: int
+    opened: OpenStore,
+    scheme_id: int,
+    building: LayoutRow,
+    places: tuple[int, int],
+    part: tuple[int, int],
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the numbers of the sketches to pack, and their hashes of some bands."""
-    # A row for each sketch, less those that are empty, or have gone since they were counted.
-    numbers = np.empty(building.packed_count, np.int64)
-    hashes = np.empty((building.packed_count, end - first), np.uint64)
-    filled = 0
+    """Return the numbers of the sketches to pack, and their hashes of some bands.
+
+    Args:
+        opened: The store.
+        scheme_id: The scheme.
+        building: The layout under construction.
+        places: The first band, and that after the last.
+        part: Leading bits of a hash, and how many: others are left out. 0, 0: all are taken; with
+            more bits there is one band.
+    """
+    first, end = places
+    leading, bits = part
+    rows = building.layout.rows
+    some_numbers: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    some_hashes: list[NDArray[np.uint64]] = [np.empty((0, end - first), np.uint64)]
     with opened.database.read() as connection:
-        for some, packed in sketches.read_after(connection, scheme_id, 0, building.packed_to):
+        for numbers, packed in sketches.read_after(connection, scheme_id, 0, building.packed_to):
             try:
                 values = unpack_sketches(packed)
             except ValueError as error:
                 raise CorruptStore(opened.database.label, str(error)) from error
-            part = slice(filled, filled + len(some))
-            filled = part.stop
-            numbers[part] = some
             # The hash of a band does not depend on its place.
-            rows = building.layout.rows
-            hashes[part] = band_values(
+            hashes = band_values(
                 values[:, first * rows : end * rows], BandLayout(end - first, rows)
             )
-    return numbers[:filled], hashes[:filled]
+            if bits:
+                is_of_part = hashes[:, 0] >> np.uint64(64 - bits) == leading
+                numbers, hashes = numbers[is_of_part], hashes[is_of_part]
+            some_numbers.append(numbers)
+            some_hashes.append(hashes)
+    return np.concatenate(some_numbers), np.concatenate(some_hashes)
 
 
 def _is_building(connection: Connection, scheme_id: int, building: LayoutRow) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +150,24 @@ def test_batches_before_a_document_that_cannot_be_used_are_kept(
         assert [one.key for one in store] == ["0", "1", "2", "3"]
         assert store.fsck() == []
         assert [run["state"] for run in store.ingest_runs()] == ["interrupted"]
+
+
+def test_no_more_than_three_transactions_of_documents_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", 20)
+    monkeypatch.setattr(ingest, "COMMIT_DOCUMENTS", 80)
+    progress: list[IngestProgress] = []
+    held: list[int] = []
+
+    def documents() -> Iterator[tuple[str, str]]:
+        for number in range(2_000):
+            held.append(number - (progress[-1].document_count if progress else 0))
+            yield f"k{number}", text(number)
+
+    with Store.create(tmp_path / "s.db", synchronous="normal") as store:
+        store.add_many(
+            documents(), batch_documents=80, observer=Observer(on_progress=progress.append)
+        )
+    assert max(held[1_000:]) <= max(held[:1_000]) + 20
+    assert max(held) <= 3 * 80

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -202,16 +203,20 @@ def test_tail_too_long_for_memory_is_read_in_parts(
         assert store._opened.kept_tail is None
 
 
-def test_pack_in_groups_of_bands_makes_the_same_pages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# Groups of bands, a band, and parts of a band: pages of a few leading bits each.
+@pytest.mark.parametrize("held", [5 * len(DOCUMENTS), len(DOCUMENTS), 70, 30, 1])
+def test_pack_in_groups_and_parts_of_bands_makes_the_same_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
 ) -> None:
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS)
         store.compact()
     at_once = rows(tmp_path, "SELECT page, postings FROM band_page ORDER BY page")
-    monkeypatch.setattr(pack, "_HELD_BYTES", 8 * len(DOCUMENTS) * 5)
+    monkeypatch.setattr(pack, "_HELD_HASHES", held)
+    told: list[tuple[int, int]] = []
     with Store.open(tmp_path / "s.db") as store:
-        assert pack.pack(store._opened)
+        assert pack.pack(store._opened, on_progress=lambda *done: told.append(done))
+    assert [done for done, _ in told] == [*range(1, told[0][1] + 1)]
     assert rows(tmp_path, "SELECT page, postings FROM band_page ORDER BY page") == at_once
     assert len(rows(tmp_path, "SELECT * FROM band_layout")) == 1
 
@@ -361,3 +366,22 @@ def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Pat
         store.reindex()
         assert store.statistics().bands == "20x5"
         assert store.fsck() == []
+
+
+def test_packing_holds_no_more_of_a_larger_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack, "_HELD_HASHES", 500)
+    monkeypatch.setattr(sketches, "_READ_ROWS", 100)
+    peaks = []
+    with create(tmp_path) as store:
+        for first, end in ((0, 1_000), (1_000, 4_000)):
+            store.add_many((f"d{number}", text_of(4 * number)) for number in range(first, end))
+            pack.pack(store._opened)
+            tracemalloc.start()
+            try:
+                pack.pack(store._opened)
+                peaks.append(tracemalloc.get_traced_memory()[1])
+            finally:
+                tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
