@@ -12,7 +12,7 @@ import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import print_facts, print_table, progress, refuse_store, write_file
-from simstore.cli.reading import reading_options, take_read_options
+from simstore.cli.reading import reading_options, take_read_options, tell_passed_over
 from simstore.errors import printable
 
 if TYPE_CHECKING:
@@ -136,7 +136,9 @@ def check(
     rejections: list[Rejection] = []
     told_of: list[str] = []
     with open_store(read_only=True, served=True) as store, progress("check", in_bytes=True) as show:
-        found = store.check_sources(papers, asked, read=read, on_progress=show)
+        found = store.check_sources(
+            papers, asked, read=read, on_progress=show, on_pass_over=tell_passed_over
+        )
         _warn_of_absent(store, asked.exclude)
         blocks = _rendered(_counted(_kept(found, rejections), told_of), chosen, lang)
         if output not in (None, "-"):

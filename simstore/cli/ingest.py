@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.ingesting import PASSED_OVER, ingest_observed, report, stop_on_signal
+from simstore.cli.ingesting import ingest_observed, report, stop_on_signal
 from simstore.cli.options import common_options, log, open_store, store_place
 from simstore.cli.output import progress
-from simstore.cli.reading import history_options, reading_options, take_read_options
+from simstore.cli.reading import (
+    PASSED_OVER,
+    history_options,
+    reading_options,
+    take_read_options,
+)
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.cli.served import refuse_served, server_url
 from simstore.errors import NotServed, StoreNotFound, printable, shown_place
@@ -128,6 +133,7 @@ def ingest(
     """
     from simstore.services.arriving.ingest import IngestOptions
     from simstore.sources.files import open_sources
+    from simstore.sources.streams import is_special
 
     refuse_served(_OF_A_STORE)
     read = take_read_options(given)
@@ -136,7 +142,12 @@ def ingest(
     # Before a store is made: are the sources there?
     _, passed_over = open_sources(sources, read)
     for name in passed_over:
-        log.info(PASSED_OVER, printable(name), "its type is not known (--as says how to read it)")
+        reason = (
+            "it is a pipe, a device or a socket; name it itself to read a pipe"
+            if is_special(name)
+            else "its type is not known (--as says how to read it)"
+        )
+        log.info(PASSED_OVER, printable(name), reason)
     if passage_simhash and not passages:
         raise click.UsageError("--passage-simhash goes with --passages")
     if on_duplicate == "keep" and min_resemblance is not None:

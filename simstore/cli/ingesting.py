@@ -14,6 +14,7 @@ from simstore.cli.bars import bar_of, ingest_columns, shows_bars, start
 from simstore.cli.keys import tell_orphans, tell_unflagged
 from simstore.cli.options import log
 from simstore.cli.output import progress
+from simstore.cli.reading import PASSED_OVER, tell_passed_over
 from simstore.cli.served import server_url
 from simstore.errors import printable
 
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _SECONDS_BETWEEN_LINES = 10.0
-PASSED_OVER = "%s: passed over, %s"
+# A read that does not end by itself is given up so long after a signal.
+_READING_SECONDS = 0.5
 Show = Callable[["IngestProgress"], None]
 
 
-def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: list[int]) -> IngestSummary:
+def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: Stopping) -> IngestSummary:
     """Ingest, and tell what happens.
 
     Args:
@@ -52,8 +54,10 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: list[int
             )
 
     def on_pass_over(part: PassedOver) -> None:
-        tell = log.info if parts.has_room() else log.debug
-        tell(PASSED_OVER, printable(part.source), part.reason)
+        if part.is_source or parts.has_room():
+            tell_passed_over(part)
+        else:
+            log.debug(PASSED_OVER, printable(part.source), part.reason)
 
     def on_duplicate(key: str, original: str) -> None:
         log.debug("%s: exact duplicate of %s", printable(key), printable(original))
@@ -83,6 +87,7 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: list[int
             lambda: bool(stopping),
             on_found,
             on_pass_over,
+            stopping.reading,
         )
         summary = run(observer)
     rejects.tell_rest(log.warning)
@@ -112,26 +117,54 @@ class _Shown:
             tell(f"... and {self._rest}", self._count - _SHOWN)
 
 
+class Stopping(list[int]):
+    """The signals that ask a command to stop, and whether it may be interrupted meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_reading = False
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let a signal interrupt what is done inside: nothing of it is acknowledged yet."""
+        self.is_reading = True
+        try:
+            yield
+        finally:
+            self.is_reading = False
+
+
 @contextmanager
-def stop_on_signal() -> Iterator[list[int]]:
-    """Yield a list that a first SIGINT or SIGTERM fills; a second one interrupts at once."""
-    received: list[int] = []
+def stop_on_signal() -> Iterator[Stopping]:
+    """Yield what a first SIGINT or SIGTERM fills; a second one interrupts at once.
+
+    After the first, a batch that is written is finished; reading that goes on for longer than half
+    a second, or waits for a pipe, is interrupted.
+    """
+    received = Stopping()
 
     def note(number: int, _frame: Any) -> None:
         if received:
             raise KeyboardInterrupt(number)
         received.append(number)
+        signal.setitimer(signal.ITIMER_REAL, _READING_SECONDS, _READING_SECONDS)
         log.warning("stopping at the end of this batch; once more stops at once")
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    def interrupt(_number: int, _frame: Any) -> None:
+        if received.is_reading:
+            raise KeyboardInterrupt(received[0])
+
+    handlers = {signal.SIGINT: note, signal.SIGTERM: note, signal.SIGALRM: interrupt}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield received
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def report(summary: IngestSummary, stopping: list[int]) -> None:
+def report(summary: IngestSummary, stopping: Stopping) -> None:
     """Print what a run did, and exit as it asks for."""
     for name, position in summary.resumed_at.items():
         log.info("%s: went on after record %d", printable(name), position)

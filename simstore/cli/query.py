@@ -10,7 +10,7 @@ import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import print_table, progress
-from simstore.cli.reading import reading_options, take_read_options
+from simstore.cli.reading import reading_options, take_read_options, tell_passed_over
 from simstore.cli.served import server_url
 from simstore.errors import InvalidParameter, printable
 
@@ -174,6 +174,7 @@ def query(
             record=not no_record and server_url() is None,
             require_fresh=require_fresh,
             on_progress=show,
+            on_pass_over=tell_passed_over,
         )
     if run.stale:
         log.warning(

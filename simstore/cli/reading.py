@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from simstore.cli.options import log
+from simstore.errors import printable
+
 if TYPE_CHECKING:
+    from simstore.model import PassedOver
     from simstore.sources.reader import ReadOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+PASSED_OVER = "%s: passed over, %s"
+
+
+def tell_passed_over(part: PassedOver) -> None:
+    """Tell of a part of a source that is no document; of a source without any, as a warning."""
+    tell = log.warning if part.is_source else log.info
+    tell(PASSED_OVER, printable(part.source), part.reason)
 
 
 def reading_options(command: Command) -> Command:

@@ -25,11 +25,10 @@ from simstore.reports.wire import to_wire, to_wire_fields
 from simstore.services.arriving.accept import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
-from simstore.sources.source import read_so_far
+from simstore.sources.source import read_so_far, samples_of
 
 if TYPE_CHECKING:
     from simstore.services.comparing.compared import CompareOptions
-    from simstore.sources.source import Source
 
 # Samples of a request: as many as a store answers at once.
 _MOST_SAMPLES = 256
@@ -80,6 +79,7 @@ class Asking(Arriving):
         record: bool = False,
         require_fresh: bool = False,
         on_progress: Callable[[int, int | None], None] | None = None,
+        on_pass_over: Callable[[PassedOver], None] | None = None,
     ) -> QueryRun:
         """Query with the documents of files, folders, patterns, or standard input as samples.
 
@@ -90,6 +90,7 @@ class Asking(Arriving):
             record: Not over a server: it keeps no runs.
             require_fresh: Not over a server: it refreshes by itself.
             on_progress: Called with bytes read, and bytes in all where that is known.
+            on_pass_over: Called for each part of a source that is no document and shall be none.
 
         Raises:
             NotServed: ``record`` or ``require_fresh``.
@@ -100,7 +101,7 @@ class Asking(Arriving):
         rejections: list[Rejection] = []
 
         def samples() -> Iterator[Document]:
-            for sample in _records(sources):
+            for sample in samples_of(sources, on_pass_over):
                 if isinstance(sample, Document):
                     yield sample
                 else:
@@ -133,6 +134,7 @@ class Asking(Arriving):
         *,
         read: ReadOptions | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
+        on_pass_over: Callable[[PassedOver], None] | None = None,
     ) -> Iterator[CheckedPaper | Rejection]:
         """Check the documents of files, folders, patterns, or standard input.
 
@@ -141,12 +143,13 @@ class Asking(Arriving):
             options: How to check them.
             read: How to read the sources.
             on_progress: Called with bytes read, and bytes in all where that is known.
+            on_pass_over: Called for each part of a source that is no document and shall be none.
 
         Yields:
             What was found in each, or why it could not be read, in their order.
         """
         sources, _ = open_sources(names, self._read_options(read))
-        for record in _records(sources):
+        for record in samples_of(sources, on_pass_over):
             if isinstance(record, Document):
                 found: CheckedPaper | Rejection = self._checked(record, options or CheckOptions())
             else:
@@ -223,12 +226,3 @@ def _compared(given: str | Document) -> dict[str, Any]:
     if isinstance(given, str):
         return to_wire_fields([("key", given)])
     return {"document": to_wire_sample(given)}
-
-
-def _records(sources: Sequence[Source]) -> Iterator[Document | Rejection]:
-    return (
-        record
-        for source in sources
-        for record in source.records()
-        if not isinstance(record, PassedOver)
-    )

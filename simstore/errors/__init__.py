@@ -74,6 +74,7 @@ from simstore.errors.inputs import (
     OutputExists,
     SourceNotFound,
     UnreadableSource,
+    check_numbers,
 )
 from simstore.errors.printing import printable, shown_place
 from simstore.errors.service import (
@@ -163,6 +164,7 @@ __all__ = [
     "Unavailable",
     "UnreadableSource",
     "UnsupportedMedia",
+    "check_numbers",
     "printable",
     "shown_place",
 ]

@@ -5,6 +5,28 @@ from __future__ import annotations
 from simstore.errors.base import BadInput, Conflict, InvalidParameter, NotFound
 from simstore.errors.printing import printable
 
+# Databases hold no larger number.
+_LARGEST = (1 << 63) - 1
+
+
+def check_numbers(**given: int | None) -> None:
+    """Refuse numbers of more than 64 bits, which no database holds.
+
+    >>> check_numbers(limit=20, after=0)
+
+    Args:
+        given: Numbers by their names; None: not given.
+
+    Raises:
+        InvalidParameter: One is too large.
+    """
+    for name, value in given.items():
+        if value is not None and not -_LARGEST <= value <= _LARGEST:
+            shown = str(value) if abs(value) < 10**40 else f"of {value.bit_length():,} bits"
+            raise InvalidParameter(
+                f"{name.replace('_', ' ')} {shown}: it must be at most {_LARGEST:,}"
+            )
+
 
 class MissingExtra(InvalidParameter, ImportError):
     """An optional package is needed and not installed."""

@@ -63,11 +63,12 @@ class BandLayout:
         Returns:
             All bands, where fewer would miss more.
         """
-        missed = 1 - resemblance**self.rows
-        if missed <= _MISSED:
+        agree = resemblance**self.rows
+        if 1 - agree <= _MISSED:
             return BandLayout(1, self.rows)
-        bands = math.ceil(math.log(_MISSED) / math.log(missed))
-        return BandLayout(min(bands, self.bands), self.rows)
+        # So small a share that it is nothing beside 1, or nothing at all, asks for all of them.
+        bands = math.log(_MISSED) / math.log1p(-agree) if agree else math.inf
+        return BandLayout(math.ceil(min(bands, self.bands)), self.rows)
 
 
 DEFAULT_LAYOUT = BandLayout()

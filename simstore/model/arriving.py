@@ -85,6 +85,8 @@ class PassedOver:
         seen_key: Key of a document that was seen again with the text it had, as a web archive
             tells; None: it tells nothing of the kind.
         seen_at: When.
+        is_source: It is the whole source, which has no records: what is appended to it is read
+            from its start.
     """
 
     source: str
@@ -94,6 +96,7 @@ class PassedOver:
     reason: str
     seen_key: str | None = None
     seen_at: int | None = None
+    is_source: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,8 @@ def zip_members(archive: Archive, opened: io.BufferedReader, position: int) -> I
             raise _damaged(archive.name, error) from None
         for number in range(position, len(infos)):
             info = infos[number]
-            if info.is_dir() or _is_hidden(info.filename):
+            # A member may have no name, which the library does not expect.
+            if info.filename and (info.is_dir() or _is_hidden(info.filename)):
                 continue
             refusal = "it is encrypted" if info.flag_bits & _ENCRYPTED else None
 
@@ -196,7 +197,9 @@ def _member(
     """Return the source of a member, or why it is none."""
     name = f"{archive.name}{SEPARATOR}{path}"
     parts = path.replace("\\", "/").split("/")
-    if ".." in parts or not parts[0] or parts[0].endswith(":"):
+    if not path:
+        refusal = "it has no name"
+    elif ".." in parts or not parts[0] or parts[0].endswith(":"):
         refusal = "its name leads out of the archive"
     elif archive.options.format == "auto" and not is_known(path):
         return PassedOver(name, 0, 0, 0, _TYPE_UNKNOWN)

@@ -152,10 +152,13 @@ def _is_utf8(line: bytes) -> bool:
 def _distinct(names: list[str]) -> list[str]:
     """Return names of which each stands once."""
     found: dict[str, None] = {}
+    # The last number that each name was given: the next is looked for behind it.
+    numbers: dict[str, int] = {}
     for name in names:
-        number, distinct = 1, name
+        number, distinct = numbers.get(name, 1), name
         while distinct in found:
             number += 1
             distinct = f"{name}.{number}"
+        numbers[name] = number
         found[distinct] = None
     return list(found)

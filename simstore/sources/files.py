@@ -1,4 +1,4 @@
-"""Files, folders, patterns and standard input as sources."""
+"""Files, folders, patterns, pipes and standard input as sources."""
 
 from __future__ import annotations
 
@@ -11,30 +11,41 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
-from simstore.model import Rejection, SourceState
+from simstore.model import PassedOver, Rejection, SourceState
 from simstore.sources.looking import HEAD, look_ahead, read_with, reader_label
 from simstore.sources.reader import Reader, ReadOptions, ReadRequest
 from simstore.sources.registry import archive_kind, choose_reader, is_known, reader_named
 from simstore.sources.source import Member, Record, Source
-from simstore.sources.streams import STANDARD_INPUT, ByteStream, reading
+from simstore.sources.streams import (
+    STANDARD_INPUT,
+    ByteStream,
+    is_read_once,
+    is_special,
+    is_standard_input,
+    open_bytes,
+    reading,
+)
 from simstore.sources.unpacking import DamagedStream, Expansion, is_compressed
 
 _PIECE = 1 << 20
 
 
 class FileSource:
-    """A file, or standard input, with the reader that reads it.
+    """A file, a pipe or standard input, with the reader that reads it.
 
     Args:
-        name: Path, or ``-``.
+        path: Where it is; ``-`` is standard input.
         options: How to read it.
+        name: What it is called; None: by its path, or ``-`` where it is read once.
     """
 
-    def __init__(self, name: str, options: ReadOptions) -> None:
-        self.name = name
+    def __init__(self, path: str, options: ReadOptions, name: str | None = None) -> None:
+        # Pipes and standard input: opened once, and read from their start.
+        self._is_input = is_read_once(path)
+        self.name = name or (STANDARD_INPUT if self._is_input else path)
+        self._path = path
         self._options = options
-        self._stream = ByteStream(name, options.max_expansion)
-        self._is_input = name == STANDARD_INPUT
+        self._stream = ByteStream(self.name, options.max_expansion, path)
         # Archive or not; and the reader, where it is none.
         self._kind: tuple[str | None, Reader | None] | None = None
         # Standard input, once its beginning was looked at.
@@ -55,7 +66,7 @@ class FileSource:
         if self._is_input:
             return SourceState(None, None, b"", reader_label("auto", self._options))
         with reading(self.name):
-            status = Path(self.name).stat()
+            status = Path(self._path).stat()
             first = self._first()
         kind, reader = self._look(first)
         label = reader_label(kind or (reader.name if reader else ""), self._options)
@@ -127,8 +138,10 @@ class FileSource:
         """Look at standard input; keep what was seen where it is no archive."""
         stack = ExitStack()
         opened = stack.enter_context(self._stream.open())
-        reader, head, stream = look_ahead(opened, self.name, self._options)
-        kind = archive_kind(self.name, head, self._options)
+        # A named pipe may have an ending; the numbers of others tell nothing.
+        looked = self._path if is_known(self._path) else STANDARD_INPUT
+        reader, head, stream = look_ahead(opened, looked, self._options)
+        kind = archive_kind(looked, head, self._options)
         if kind is None:
             request = ReadRequest(self.name, 0, 0, self._options, head)
             self._looked = stack, reader, request, stream
@@ -148,9 +161,18 @@ class FileSource:
         most = self._options.max_expansion
         expansion = Expansion(self.name, most, lambda: self.total_bytes or self.bytes_read)
         archive = Archive(self.name, self.state(), self._options, expansion)
-        if kind == "zip":
-            return zip_members(archive, stream, position)
-        return tar_members(archive, stream, position, byte_offset)
+        found = (
+            zip_members(archive, stream, position)
+            if kind == "zip"
+            else tar_members(archive, stream, position, byte_offset)
+        )
+        count = position
+        for member in found:
+            count += 1
+            yield member
+        if not count:
+            nothing = PassedOver(self.name, 0, 0, 0, "no file in it", is_source=True)
+            yield Member(0, 0, 0, nothing)
 
     def _look(self, first: bytes | None = None) -> tuple[str | None, Reader | None]:
         """Return what kind of archive the file is, or its reader."""
@@ -173,8 +195,8 @@ class FileSource:
 
     def _first(self) -> bytes:
         """Return the first bytes of the file, as they lie there."""
-        with reading(self.name), Path(self.name).open("rb", buffering=0) as file:
-            return file.read(HEAD)
+        with open_bytes(self._path) as file, reading(self.name):
+            return file.read(HEAD) or b""
 
     def _unpacked(self, first: bytes) -> bytes:
         """Return the first bytes of the file, decompressed; as many as there are before damage."""
@@ -187,7 +209,7 @@ class FileSource:
         return head
 
     def _holds_form_feed(self) -> bool:
-        stream = ByteStream(self.name, self._options.max_expansion)
+        stream = ByteStream(self.name, self._options.max_expansion, self._path)
         with suppress(DamagedStream), stream.open() as opened:
             while data := opened.read1(_PIECE):
                 if b"\f" in data:
@@ -199,36 +221,49 @@ def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Sourc
     """Return a source for each file that is meant, and the names of files that are passed over.
 
     A name is a file, a folder (all files below it that have a known ending, in the order of
-    their paths; hidden ones are left out), a pattern, or ``-`` for standard input.
+    their paths; hidden ones are left out), a pattern, a pipe, or ``-`` for standard input. A pipe
+    is called ``-`` too; of several, the second is ``-2``.
 
     Raises:
         SourceNotFound: A name means nothing.
         InvalidParameter: Standard input is named twice, or the format has no reader.
+        UnreadableSource: A name is that of a device or a socket.
     """
     if options.format != "auto":
         reader_named(options.format)
-    if sum(name == STANDARD_INPUT for name in names) > 1:
+    if sum(map(is_standard_input, names)) > 1:
         raise InvalidParameter("standard input (-) can be read only once")
     paths: list[str] = []
     passed_over: list[str] = []
     for name in names:
-        if name == STANDARD_INPUT:
-            paths.append(name)
+        if is_standard_input(name):
+            paths.append(STANDARD_INPUT)
         elif os.path.isdir(name):
             for path in _files_below(name):
                 known = options.format != "auto" or is_known(path)
-                (paths if known else passed_over).append(path)
+                (paths if known and not is_special(path) else passed_over).append(path)
         elif os.path.lexists(name):
+            if is_special(name) and not is_read_once(name):
+                # Before anything is read.
+                open_bytes(name).close()
             paths.append(name)
         else:
             found = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
             found = [path for path in found if not os.path.isdir(path)]
+            passed_over += filter(is_special, found)
+            found = [path for path in found if not is_special(path)]
             if not found:
                 raise SourceNotFound(name)
             paths += found
     # One name a file, however it was written: it is the key of a plain text.
     paths = [p if p == STANDARD_INPUT else os.path.normpath(p) for p in paths]
-    return [FileSource(path, options) for path in dict.fromkeys(paths)], passed_over
+    sources: list[Source] = []
+    pipes = 0
+    for path in dict.fromkeys(paths):
+        pipes += is_read_once(path)
+        numbered = f"{STANDARD_INPUT}{pipes}" if pipes > 1 and is_read_once(path) else None
+        sources.append(FileSource(path, options, numbered))
+    return sources, passed_over
 
 
 def _records_of(members: Iterator[Member]) -> Iterator[Record]:

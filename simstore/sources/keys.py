@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from simstore.errors import SourceNotFound, UnreadableSource, printable
-from simstore.sources.streams import STANDARD_INPUT
+from simstore.sources.streams import open_bytes, reading
 from simstore.text.decoding import UTF8_BOM
 
 
@@ -21,15 +18,7 @@ def read_keys(name: str) -> list[str]:
         SourceNotFound: There is no such file.
         UnreadableSource: It cannot be read.
     """
-    try:
-        if name == STANDARD_INPUT:
-            data = sys.stdin.buffer.read()
-        else:
-            with open(name, "rb") as file:
-                data = file.read()
-    except FileNotFoundError:
-        raise SourceNotFound(name) from None
-    except OSError as error:
-        raise UnreadableSource(printable(name), error.strerror or str(error)) from error
+    with open_bytes(name) as file, reading(name):
+        data = file.readall()
     lines = (line.removesuffix(b"\r") for line in data.removeprefix(UTF8_BOM).split(b"\n"))
     return [line.decode("utf-8", "surrogateescape") for line in lines if line]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from contextlib import nullcontext
 
+from simstore.model import PassedOver
 from simstore.sources.reader import Reader, ReadOptions, ReadRequest
 from simstore.sources.registry import choose_reader
 from simstore.sources.source import Record
@@ -56,12 +58,23 @@ def look_ahead(
 
 
 def read_with(reader: Reader, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
-    """Yield the records of a stream; one that must be sought becomes a file."""
-    if not reader.needs_file:
-        yield from reader.read(stream, request)
+    """Yield the records of a stream; one that must be sought becomes a file.
+
+    A source that holds nothing, or no record, is told as passed over.
+
+    Raises:
+        DamagedStream: The bytes break off before the first record that is wanted.
+    """
+    if not request.head and not request.position and not stream.peek(1):
+        yield PassedOver(request.name, 0, 0, 0, "it is empty", is_source=True)
         return
-    with sought(stream, request.name) as file:
-        yield from reader.read(file, request)
+    found = False
+    with sought(stream, request.name) if reader.needs_file else nullcontext(stream) as opened:
+        for record in reader.read(opened, request):
+            found = True
+            yield record
+    if not found and not request.position:
+        yield PassedOver(request.name, 0, 0, 0, "no document in it", is_source=True)
 
 
 def reader_label(reader: str, options: ReadOptions) -> str:

@@ -7,13 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from simstore.errors import InvalidParameter
 from simstore.sources.fields import HistoryFields
 from simstore.sources.source import MAX_DOCUMENT_BYTES, MAX_EXPANSION, Record
+
+# What a read can be asked for, with room for line ends.
+_MOST_BYTES = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """How to read sources.
+
+    Raises:
+        InvalidParameter: A number is out of its range.
 
     Attributes:
         format: Name of a reader, or ``auto``: by content, then by name.
@@ -40,6 +47,11 @@ class ReadOptions:
     max_expansion: int | None = MAX_EXPANSION
     extract: Literal["main", "all"] = "main"
     encoding: str = "keep"
+
+    def __post_init__(self) -> None:
+        most = self.max_document_bytes
+        if most is not None and not 1 <= most <= _MOST_BYTES:
+            raise InvalidParameter(f"max document bytes: it must be 1 to {_MOST_BYTES:,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -93,3 +93,20 @@ def read_so_far(sources: Sequence[Source]) -> tuple[int, int | None]:
     sizes = [source.total_bytes for source in sources]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     return sum(source.bytes_read for source in sources), total
+
+
+def samples_of(
+    sources: Sequence[Source], on_pass_over: Callable[[PassedOver], None] | None = None
+) -> Iterator[Document | Rejection]:
+    """Yield the documents of sources, and what was rejected.
+
+    Args:
+        sources: The sources.
+        on_pass_over: Called for each part that is no document and shall be none.
+    """
+    for source in sources:
+        for record in source.records():
+            if not isinstance(record, PassedOver):
+                yield record
+            elif on_pass_over is not None:
+                on_pass_over(record)

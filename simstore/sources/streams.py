@@ -1,15 +1,16 @@
-"""Bytes of a file or of standard input, decompressed as they are read."""
+"""Bytes of a file, a pipe or standard input, decompressed as they are read."""
 
 from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import cast
 
 from simstore.errors import SourceNotFound, UnreadableSource, printable
 from simstore.sources.source import MAX_EXPANSION
@@ -22,6 +23,8 @@ from simstore.sources.unpacking import (
 )
 
 STANDARD_INPUT = "-"
+# Paths by which the system names the same.
+_INPUT_PATHS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 # Between the name of an archive and that of a member of it.
 SEPARATOR = "!/"
 
@@ -37,25 +40,80 @@ def base_name(path: str) -> str:
     return base
 
 
+def is_standard_input(path: str) -> bool:
+    """Return whether a path is ``-``, or what the system calls standard input.
+
+    >>> is_standard_input("/dev/stdin")
+    True
+    """
+    return path == STANDARD_INPUT or path in _INPUT_PATHS
+
+
+def is_read_once(path: str) -> bool:
+    """Return whether a path is standard input or a pipe, whose bytes come once."""
+    if is_standard_input(path):
+        return True
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def is_special(path: str) -> bool:
+    """Return whether a path is a pipe, a device or a socket; links are followed."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def open_bytes(path: str) -> io.RawIOBase:
+    """Open a file, a pipe, standard input or the null device to read its bytes.
+
+    A pipe without a writer is waited for.
+
+    >>> with open_bytes("/dev/null") as file:
+    ...     file.read()
+    b''
+
+    Raises:
+        SourceNotFound: There is no such file.
+        UnreadableSource: It is another device or a socket, or cannot be opened.
+    """
+    if is_standard_input(path):
+        if sys.stdin is None:
+            raise UnreadableSource(path, "standard input is closed")
+        return _Unowned(cast(io.BufferedIOBase, sys.stdin.buffer))
+    with reading(path):
+        status = os.stat(path)
+        if stat.S_ISSOCK(status.st_mode):
+            raise UnreadableSource(path, "it is a socket, not a file")
+        is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+        if is_device and not os.path.samestat(status, os.stat(os.devnull)):
+            raise UnreadableSource(path, "it is a device, not a file")
+        return cast(io.RawIOBase, Path(path).open("rb", buffering=0))
+
+
 class ByteStream:
-    """A file or standard input, read from its start, decompressed by its first bytes.
+    """A file, a pipe or standard input, read from its start, decompressed by its first bytes.
 
     Args:
-        name: Path, or ``-`` for standard input; bytes that are not UTF-8 are escaped.
+        name: Its name in errors; bytes that are not UTF-8 are escaped.
         max_expansion: Most decompressed bytes a compressed one; None: no limit.
+        path: Where it is; None: at its name.
     """
 
-    def __init__(self, name: str, max_expansion: int | None = MAX_EXPANSION) -> None:
+    def __init__(
+        self, name: str, max_expansion: int | None = MAX_EXPANSION, path: str | None = None
+    ) -> None:
         self.name = name
+        self._path = name if path is None else path
         self._max_expansion = max_expansion
         self._raw: _CountingReader | None = None
 
     @property
     def total_bytes(self) -> int | None:
-        """Size of the file in bytes; None for standard input."""
-        if self.name == STANDARD_INPUT:
+        """Size of the file in bytes; None for a pipe and for standard input."""
+        if is_read_once(self._path):
             return None
-        return Path(self.name).stat().st_size
+        return Path(self._path).stat().st_size
 
     @property
     def bytes_read(self) -> int:
@@ -73,11 +131,7 @@ class ByteStream:
             SourceNotFound: There is no such file.
             UnreadableSource: It cannot be opened.
         """
-        with reading(self.name):
-            if self.name == STANDARD_INPUT:
-                raw = _CountingReader(sys.stdin.buffer, owned=False)
-            else:
-                raw = _CountingReader(Path(self.name).open("rb", buffering=0), owned=True)  # noqa: SIM115
+        raw = _CountingReader(open_bytes(self._path))
         self._raw = raw
         expansion = Expansion(self.name, self._max_expansion, lambda: raw.count)
         opened = buffered(raw)
@@ -118,12 +172,26 @@ def sought(stream: io.BufferedReader, name: str) -> Iterator[io.BufferedReader]:
         yield cast(io.BufferedReader, file)
 
 
+class _Unowned(io.RawIOBase):
+    """A stream that stays open when this is closed, and cannot be sought."""
+
+    def __init__(self, file: io.BufferedIOBase) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: object) -> int | None:
+        """Read what there is into a buffer; return how many bytes."""
+        return self._file.readinto1(memoryview(buffer))  # type: ignore[arg-type]
+
+
 class _CountingReader(io.RawIOBase):
     """Counts the bytes that are read from a file."""
 
-    def __init__(self, file: io.RawIOBase | io.BufferedIOBase | BinaryIO, *, owned: bool) -> None:
+    def __init__(self, file: io.RawIOBase) -> None:
         self._file = file
-        self._owned = owned
         self.count = 0
 
     def readable(self) -> bool:
@@ -132,7 +200,7 @@ class _CountingReader(io.RawIOBase):
 
     def seekable(self) -> bool:
         """Return whether it is a file."""
-        return self._owned and self._file.seekable()
+        return self._file.seekable()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         """Go to a place in the file."""
@@ -143,12 +211,12 @@ class _CountingReader(io.RawIOBase):
         return self._file.tell()
 
     def readinto(self, buffer: object) -> int:
-        count = self._file.readinto(memoryview(buffer))  # type: ignore[arg-type,union-attr]
+        count = self._file.readinto(memoryview(buffer))  # type: ignore[arg-type]
         self.count += count or 0
         return count or 0
 
     def close(self) -> None:
-        if self._owned and not self.closed:
+        if not self.closed:
             self._file.close()
         super().close()
 

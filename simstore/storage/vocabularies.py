@@ -40,6 +40,10 @@ def add_terms(connection: Connection, scheme_id: int, terms: Sequence[bytes]) ->
     return {row[0]: row[1] for row in rows}
 
 
+# Far more terms than a vocabulary has, and with those of its deltas still a number of 64 bits.
+_MOST_TERMS = 1 << 62
+
+
 def most_frequent(
     connection: Connection, scheme_id: int, size: int | None
 ) -> list[tuple[bytes, int, int, int]]:
@@ -68,7 +72,7 @@ def most_frequent(
             .where(c.scheme_id == scheme_id)
             .order_by(c.total_count.desc())
             .limit(1)
-            .offset(size + len(pending) - 1)
+            .offset(min(size, _MOST_TERMS) + len(pending) - 1)
             .scalar_subquery()
         )
         statement = statement.where(c.total_count >= func.coalesce(least, literal(1)))

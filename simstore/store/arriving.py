@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from simstore.errors import check_numbers
 from simstore.model import (
     Document,
     Duplicate,
@@ -294,6 +295,7 @@ class Arriving(Opened):
         """Return the latest ingest runs, the newest first."""
         from simstore.storage import runs
 
+        check_numbers(limit=limit)
         with self._opened.database.read() as connection:
             return runs.recent_runs(connection, limit)
 
@@ -309,6 +311,7 @@ class Arriving(Opened):
         """
         from simstore.storage import runs
 
+        check_numbers(number=reject_id, limit=limit, after=after)
         with self._opened.database.read() as connection:
             return runs.rejections(connection, reject_id, limit=limit, after=after)
 

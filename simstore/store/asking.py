@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simstore.errors import RunNotFound
+from simstore.errors import RunNotFound, check_numbers
 from simstore.model import (
     Comparison,
     Document,
@@ -13,13 +13,13 @@ from simstore.model import (
     PassedOver,
     QueryOptions,
     QueryRun,
-    Rejection,
     SampleResult,
 )
 from simstore.services.arriving.accept import Addable, accept
 from simstore.services.finding.query import query_samples
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
+from simstore.sources.source import samples_of
 from simstore.storage import queries
 from simstore.store.opened import Opened
 
@@ -102,6 +102,7 @@ class Asking(Opened):
         record: bool = True,
         require_fresh: bool = False,
         on_progress: Callable[[int, int | None], None] | None = None,
+        on_pass_over: Callable[[PassedOver], None] | None = None,
     ) -> QueryRun:
         """Query with the documents of files, folders, patterns, or standard input as samples.
 
@@ -112,14 +113,9 @@ class Asking(Opened):
             record: Keep the run for :meth:`report`.
             require_fresh: Refresh a stale generation first.
             on_progress: Called with bytes read, and bytes in all where that is known.
+            on_pass_over: Called for each part of a source that is no document and shall be none.
         """
         sources, _ = open_sources(names, self._read_options(read))
-        samples: Iterator[Document | Rejection] = (
-            sample
-            for source in sources
-            for sample in source.records()
-            if not isinstance(sample, PassedOver)
-        )
 
         def tell() -> None:
             sizes = [source.total_bytes for source in sources]
@@ -129,7 +125,7 @@ class Asking(Opened):
 
         return query_samples(
             self._opened,
-            samples,
+            samples_of(sources, on_pass_over),
             options or QueryOptions(),
             sources=names,
             record=record,
@@ -143,6 +139,7 @@ class Asking(Opened):
         Raises:
             RunNotFound: There is none.
         """
+        check_numbers(run=run_id)
         with self._opened.database.read() as connection:
             run = queries.load_run(connection, run_id)
         if run is None:
@@ -151,6 +148,7 @@ class Asking(Opened):
 
     def query_runs(self, limit: int = 20) -> list[dict[str, Any]]:
         """Return the latest query runs, the newest first."""
+        check_numbers(limit=limit)
         with self._opened.database.read() as connection:
             return queries.recent_runs(connection, limit)
 

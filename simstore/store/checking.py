@@ -8,7 +8,7 @@ from simstore.model import CheckedPaper, CheckOptions, PassedOver, Rejection
 from simstore.services.arriving.accept import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
-from simstore.sources.source import read_so_far
+from simstore.sources.source import read_so_far, samples_of
 from simstore.store.opened import Opened
 
 
@@ -61,6 +61,7 @@ class Checking(Opened):
         *,
         read: ReadOptions | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
+        on_pass_over: Callable[[PassedOver], None] | None = None,
     ) -> Iterator[CheckedPaper | Rejection]:
         """Check the documents of files, folders, patterns, or standard input.
 
@@ -69,6 +70,7 @@ class Checking(Opened):
             options: How to check them.
             read: How to read the sources.
             on_progress: Called with bytes read, and bytes in all where that is known.
+            on_pass_over: Called for each part of a source that is no document and shall be none.
 
         Yields:
             What was found in each, or why it could not be read, in their order.
@@ -76,12 +78,7 @@ class Checking(Opened):
         from simstore.services.passages.check import check_papers
 
         sources, _ = open_sources(names, self._read_options(read))
-        papers = (
-            record
-            for source in sources
-            for record in source.records()
-            if not isinstance(record, PassedOver)
-        )
+        papers = samples_of(sources, on_pass_over)
         for found in check_papers(self._opened, papers, options or CheckOptions()):
             if on_progress is not None:
                 on_progress(*read_so_far(sources))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from simstore.errors import check_numbers
 from simstore.model import Clustering, ClusterMerge, ClusterPlace, KeptCluster, KeptSummary
 from simstore.store.opened import Opened
 
@@ -82,6 +83,7 @@ class Grouping(Opened):
         """
         from simstore.services.clusters.kept_reading import kept_clusters
 
+        check_numbers(min_size=min_size, after=after)
         return kept_clusters(self._opened, min_size=min_size, after=after)
 
     def cluster_of(self, key: str) -> ClusterPlace | None:
@@ -98,6 +100,7 @@ class Grouping(Opened):
         """Return a kept cluster by its name; None where there is none, or none any more."""
         from simstore.services.clusters.kept_reading import cluster_members
 
+        check_numbers(cluster_id=cluster_id)
         return cluster_members(self._opened, cluster_id)
 
     def cluster_merges(self, *, after: int = 0) -> Iterator[ClusterMerge]:
@@ -108,6 +111,7 @@ class Grouping(Opened):
         """
         from simstore.services.clusters.kept_reading import cluster_merges
 
+        check_numbers(after=after)
         return cluster_merges(self._opened, after=after)
 
     def cluster_summary(self, *, largest: bool = False) -> KeptSummary | None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from simstore.errors import InvalidParameter
+from simstore.errors import InvalidParameter, check_numbers
 from simstore.model import Seen, StoredDocument, Story
 from simstore.storage import documents
 from simstore.store.opened import Opened
@@ -86,6 +86,7 @@ class Looking(Opened):
         """
         from simstore.services.telling import show
 
+        check_numbers(limit=limit, after=after)
         return show.iterate_documents(
             self._opened, collection=collection, limit=limit, with_text=with_text, after=after
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simstore.errors import InvalidParameter
+from simstore.errors import InvalidParameter, check_numbers
 from simstore.fingerprint.channels import parse_channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
@@ -49,6 +49,7 @@ class Upkeep(Opened):
         """Return the most frequent features of the stored documents."""
         from simstore.services.upkeep import drift
 
+        check_numbers(limit=limit)
         return drift.top_terms(self._opened, limit)
 
     def set_policy(self, policy: Policy) -> None:

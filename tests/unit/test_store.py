@@ -175,3 +175,35 @@ def test_nul_and_half_characters_of_a_title_or_collection_are_replaced(store: St
     assert store.add_many(given).unchanged == 4
     assert [one.key for one in store.documents(collection="news \ufffd")] == ["odd"]
     assert store.fsck() == []
+
+
+@pytest.mark.parametrize("number", [1 << 63, 10**20, -(1 << 63) - 1, 1 << 20_000], ids=["64", "67", "negative", "20000"])
+def test_numbers_of_more_than_64_bits_are_refused(tmp_path: Path, number: int) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        calls: list[Callable[[], object]] = [
+            lambda: store.report(number),
+            lambda: store.query_runs(number),
+            lambda: store.ingest_runs(number),
+            lambda: store.rejections(number),
+            lambda: store.rejections(limit=number),
+            lambda: list(store.documents(limit=number)),
+            lambda: list(store.documents(after=number)),
+            lambda: list(store.kept_clusters(number)),
+            lambda: store.cluster_members(number),
+            lambda: list(store.cluster_merges(after=number)),
+            lambda: store.vocabulary(number),
+            lambda: store.expire(older_than=number),
+            lambda: store.expire(not_seen_since=number),
+        ]
+        for call in calls:
+            with pytest.raises(InvalidParameter, match=r"it must be at most 9,223"):
+                call()
+
+
+def test_kept_clusters_of_a_tiny_least_resemblance_are_kept_up_to_date(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([("a", "river and stone and lamp " * 9), ("b", "other words " * 30)])
+        store.compact((1, 128))
+        store.keep_clusters(min_resemblance=1e-300)
+        store.add("c", "river and stone and lamp " * 8 + "more")
+        assert store.keep_clusters().cluster_count

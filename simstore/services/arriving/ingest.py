@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TypeVar
 
 from simstore.errors import (
     MalformedRecord,
@@ -48,6 +49,7 @@ from simstore.text.decoding import encode
 
 __all__ = ["IngestOptions", "Observer", "ingest_batches", "ingest_documents", "ingest_sources"]
 
+Item = TypeVar("Item")
 # Documents that are prepared together.
 BATCH_DOCUMENTS = 1_000
 _COMMIT_CHARACTERS = 16 * BATCH_CHARACTERS
@@ -144,7 +146,8 @@ def _run(
     interrupted = False
     finished = False
     try:
-        for works, is_last in with_last(_together(_prepared(opened, batches, options), options)):
+        prepared = with_last(_together(_prepared(opened, batches, options), options))
+        for works, is_last in _read_in(observer, prepared):
             refused = works[-1][0].rejections if options.strict else []
             ends_run = is_last and not refused
             commit(opened, run, works, observer, options.check, ends_run=ends_run)
@@ -191,6 +194,17 @@ def _run(
     if run.state is None or written >= often or run.state.settings.changes % often == 0:
         pack.pack_long_tail(opened)
     return summary
+
+
+def _read_in(observer: Observer, items: Iterator[Item]) -> Iterator[Item]:
+    """Yield items, each of which is made in the observer's context for reading."""
+    while True:
+        with observer.reading():
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
 
 
 def _pack_under_way(opened: OpenStore, run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from simstore.errors import (
@@ -79,6 +80,8 @@ class Observer:
         should_stop: Asked before each batch; True stops at the batch's boundary.
         on_found: Called for each duplicate that a check before the insert found.
         on_pass_over: Called for each part of a source that is no document and shall be none.
+        reading: Context in which sources are read and prepared; what it raises ends the run at
+            what is committed.
     """
 
     on_progress: Callable[[IngestProgress], None] = lambda _progress: None
@@ -88,3 +91,4 @@ class Observer:
     should_stop: Callable[[], bool] = lambda: False
     on_found: Callable[[Duplicate], None] = lambda _duplicate: None
     on_pass_over: Callable[[PassedOver], None] = lambda _part: None
+    reading: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -177,8 +177,9 @@ class _Cutter:
         try:
             for record in source.records(mark.position, mark.byte_offset):
                 self._append(record, source.name)
-                mark.position = (record.position or 0) + 1
-                mark.byte_offset = record.end_offset or 0
+                if not (isinstance(record, PassedOver) and record.is_source):
+                    mark.position = (record.position or 0) + 1
+                    mark.byte_offset = record.end_offset or 0
                 if self.batch.is_full(self._most):
                     yield self.batch
                     mark = replace(mark)

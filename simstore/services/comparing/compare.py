@@ -10,7 +10,7 @@ from itertools import islice
 
 from simstore.errors import BadInput, MalformedRecord, printable
 from simstore.fingerprint.weights import COUNT_PART
-from simstore.model import ComparedText, Comparison, Document, Measurement, Rejection
+from simstore.model import ComparedText, Comparison, Document, Measurement, PassedOver, Rejection
 from simstore.services.comparing import measures
 from simstore.services.comparing.compared import CollectionCounts, CompareOptions, Prepared, prepare
 from simstore.sources.files import FileSource
@@ -75,7 +75,8 @@ def read_document(name: str, read: ReadOptions) -> Document:
         MalformedRecord: What it holds is no document, or too long.
         BadInput: It holds no document, or several.
     """
-    records = list(islice(FileSource(name, read).records(), 2))
+    found = (one for one in FileSource(name, read).records() if not isinstance(one, PassedOver))
+    records = list(islice(found, 2))
     for record in records:
         if isinstance(record, Rejection):
             raise MalformedRecord(record.source, record.position, record.reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simstore.errors import InvalidParameter
+from simstore.errors import InvalidParameter, check_numbers
 from simstore.model import ExpireSummary
 from simstore.services.arriving.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
 from simstore.services.opened import OpenStore, now
@@ -25,6 +25,7 @@ def expiry_time(not_seen_since: int | None, older_than: int | None) -> int:
     """
     if (not_seen_since is None) == (older_than is None):
         raise InvalidParameter("give one of not_seen_since and older_than")
+    check_numbers(not_seen_since=not_seen_since, older_than=older_than)
     if not_seen_since is not None:
         return not_seen_since
     if older_than is None or older_than < 0:

@@ -116,3 +116,9 @@ def test_fewest_of_the_first_bands_that_miss_one_in_a_million(least: float) -> N
 def test_layout_that_does_not_fit_the_sketch_is_refused(bands: int, size: int) -> None:
     with pytest.raises(InvalidParameter, match="at most 128"):
         BandLayout(bands, size)
+
+
+@pytest.mark.parametrize("least", [1e-300, 1e-100, 1e-6, 1e-3])
+@pytest.mark.parametrize("layout", [BandLayout(32, 4), BandLayout(1, 128), BandLayout(42, 3)])
+def test_bands_are_enough_for_any_least_resemblance(layout: BandLayout, least: float) -> None:
+    assert layout.enough_for(least) == layout

@@ -14,7 +14,7 @@ import pytest
 import simstore
 from simstore import compiled
 from simstore.errors import InvalidParameter, MalformedRecord, SourceNotFound
-from simstore.model import IngestProgress, QueryOptions, Rejection
+from simstore.model import IngestProgress, PassedOver, QueryOptions, Rejection
 from simstore.services.arriving import ingest_run
 from simstore.services.arriving.ingest import IngestOptions, Observer
 from simstore.sources.reader import ReadOptions
@@ -219,12 +219,39 @@ def test_numbers_that_json_does_not_know_are_rejected_or_unchanged_the_second_ti
         assert counts(second) == (0, 0, first.added, 0, first.rejected)
 
 
-@pytest.mark.parametrize(("name", "count"), [("article.txt", 0), ("a.jsonl", 0), ("a.txt", 1)])
-def test_empty_file_is_read_to_its_end(tmp_path: Path, name: str, count: int) -> None:
+@pytest.mark.parametrize("name", ["article.txt", "a.jsonl", "a.txt", "a.csv", "a.html", "a.md"])
+def test_empty_file_is_told_and_is_no_document(tmp_path: Path, name: str) -> None:
     with create(tmp_path) as store:
-        assert counts(ingest(store, tmp_path / name, b"")) == (count, 0, 0, 0, 0)
+        told: list[PassedOver] = []
+        (tmp_path / name).write_bytes(b"")
+        found = store.ingest([str(tmp_path / name)], observer=Observer(on_pass_over=told.append))
+        assert counts(found) == (0, 0, 0, 0, 0)
+        assert [(Path(one.source).name, one.reason) for one in told] == [(name, "it is empty")]
         assert store.fsck() == []
-    assert rows(tmp_path, "SELECT complete FROM source") == [(1,)]
+    assert rows(tmp_path, "SELECT complete, position FROM source") == [(1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "more"),
+    [
+        ("a.csv", b"id,text\n", b"k,river\n"),
+        ("a.jsonl", b"\n\n", b'{"id": "k", "text": "river"}\n'),
+        ("a.jsonl", b"", b'{"id": "k", "text": "river"}\n'),
+        ("article.txt", b"\n", b"k\nriver\n"),
+    ],
+)
+def test_source_without_a_document_is_told_and_read_from_its_start_when_it_grows(
+    tmp_path: Path, name: str, first: bytes, more: bytes
+) -> None:
+    with create(tmp_path) as store:
+        told: list[PassedOver] = []
+        path = tmp_path / name
+        path.write_bytes(first)
+        store.ingest([str(path)], observer=Observer(on_pass_over=told.append))
+        assert [one.is_source for one in told] == [True]
+        path.write_bytes(first + more)
+        assert store.ingest([str(path)]).added == 1
+        assert "k" in store
 
 
 def test_empty_source_and_no_documents_change_nothing(tmp_path: Path) -> None:

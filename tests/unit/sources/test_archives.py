@@ -292,3 +292,29 @@ def test_members_are_not_held_while_an_archive_is_read(tmp_path: Path, kind: str
             most |= Counter({name: alive[name] for name in ("MemberSource", "_StrictTarInfo")})
     assert number == count
     assert max(most.values()) <= 4
+
+
+def test_member_without_a_name_is_rejected_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x", b"nothing")
+        archive.writestr("b.txt", b"river")
+    # Both names of the first have no byte.
+    data = path.read_bytes()
+    local, central = data.index(b"PK\x03\x04"), data.index(b"PK\x01\x02")
+    first = data[local : local + 26] + b"\0\0" + data[local + 28 : local + 30] + data[local + 31 :]
+    central -= 1
+    end = first.index(b"PK\x05\x06")
+    changed = (
+        first[: central + 28] + b"\0\0" + first[central + 30 : central + 46]
+        + first[central + 47 : end]
+    )  # fmt: skip
+    second = changed.rindex(b"PK\x01\x02")
+    offset = int.from_bytes(changed[second + 42 : second + 46], "little") - 1
+    changed = changed[: second + 42] + offset.to_bytes(4, "little") + changed[second + 46 :]
+    size = int.from_bytes(first[end + 12 : end + 16], "little") - 1
+    tail = first[end : end + 12] + size.to_bytes(4, "little") + central.to_bytes(4, "little")
+    path.write_bytes(changed + tail + first[end + 20 :])
+    records = list(FileSource(str(path), ReadOptions()).records())
+    assert [type(record).__name__ for record in records] == ["Rejection", "Document"]
+    assert records[0].reason == "it has no name"  # type: ignore[union-attr]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from simstore.model import Document, Rejection
+from simstore.sources import delimited
 from simstore.sources.delimited import DelimitedReader
 from simstore.sources.source import Record
 
@@ -216,3 +218,23 @@ def test_table_in_gbk_with_quotes_and_bars_is_read(tmp_path: Path) -> None:
     found = [one for one in read_file(path) if isinstance(one, Document)]
     assert [one.metadata["标题"] for one in found] == ["0", "1", "2"]
     assert {one.text for one in found} == {"縷瓅 “天地玄黄”, 宇宙洪荒\n日月盈昃"}
+
+
+def test_names_that_repeat_are_told_apart_in_steps_that_grow_with_their_number() -> None:
+    steps = 0
+
+    def count(_frame: object, event: str, _argument: object) -> object:
+        nonlocal steps
+        steps += event == "line"
+        return count
+
+    names = ["", "a", "a", "a.2", "a", *[""] * 5_000]
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        found = delimited._distinct(names)
+    finally:
+        sys.settrace(before)
+    assert found[:5] == ["", "a", "a.2", "a.2.2", "a.3"]
+    assert len(set(found)) == len(names)
+    assert steps < 12 * len(names)

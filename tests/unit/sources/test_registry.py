@@ -167,7 +167,7 @@ def from_standard_input(
         (b'{"key": "k", "text": "t"}\n', [("k", "t")]),
         (b' \n\t{"key": "k", "text": "a\\fb"}\n', [("k", "a\fb")]),
         (b'\xef\xbb\xbf{"key": "k", "text": "t"}\n', [("k", "t")]),
-        (b"", [("-", "")]),
+        (b"", []),
         (b"x" * 3_000_000 + b"\n\ftwo\nstone\n\f", [("x" * 3_000_000, ""), ("two", "stone\n")]),
     ],
 )

@@ -237,7 +237,7 @@ def test_pipe_that_gives_a_byte_at_a_time_is_decompressed(
 
     for compress in COMPRESSORS.values():
         piped = Slow(compress(b'{"id": 1, "text": "x"}\n'))
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=piped))
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(piped)))
         (source,), _ = open_sources(["-"], ReadOptions())
         assert documents(list(source.records())) == [("1", "x")]
 

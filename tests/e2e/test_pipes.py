@@ -1,0 +1,182 @@
+"""Pipes, devices and empty sources: each is read once, refused, or told."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from forked import Nursery
+
+from .shells import PAGES, Shell
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+LINES = "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in PAGES).encode()
+ROWS = b"id,text\n" + b"".join(f'{key},"{text}"\n'.encode() for key, text in PAGES)
+KEYS = [key for key, _ in PAGES]
+
+
+def zipped() -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("a.jsonl", LINES)
+    return held.getvalue()
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    made = Shell(nursery, tmp_path)
+    made("init")
+    return made
+
+
+@contextmanager
+def piped(folder: Path, *contents: bytes, name: str = "pipe") -> Iterator[list[str]]:
+    """Yield named pipes into which contents are written once each."""
+    paths = [folder / (f"{name}{number}" if number else name) for number in range(len(contents))]
+
+    def write(path: Path, data: bytes) -> None:
+        # The reader may give up before the end.
+        with path.open("wb", buffering=0) as file:
+            try:
+                file.write(data)
+            except BrokenPipeError:
+                return
+
+    threads = []
+    for path, data in zip(paths, contents, strict=True):
+        os.mkfifo(path)
+        threads.append(threading.Thread(target=write, args=(path, data), daemon=True))
+        threads[-1].start()
+    yield [path.name for path in paths]
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
+@pytest.mark.parametrize(
+    ("data", "words", "expected"),
+    [
+        (LINES, ("--as", "jsonl"), KEYS),
+        (LINES, (), KEYS),
+        (ROWS, ("--as", "csv"), KEYS),
+        (PAGES[0][1].encode(), (), ["-"]),
+        (PAGES[0][1].encode(), ("--as", "lines"), ["-:1"]),
+        (zipped(), (), KEYS),
+    ],
+    ids=["json-lines-named", "json-lines", "csv", "text", "lines", "zip"],
+)
+def test_pipe_is_read_once_and_keyed_as_standard_input(
+    shell: Shell, pack: object, data: bytes, words: tuple[str, ...], expected: list[str]
+) -> None:
+    packed = pack(data)  # type: ignore[operator]
+    with piped(shell.folder, packed) as (name,):
+        done = shell("ingest", *words, name)
+    assert done.text.startswith(f"{len(expected)} added")
+    assert shell.lines("list", "--format", "keys") == expected
+    with piped(shell.folder, packed, name="asked") as (name,):
+        answer = shell("query", *words, name, "-k", "0", "--format", "jsonl")
+    assert [json.loads(line)["sample"] for line in answer.text.splitlines()] == expected
+    with piped(shell.folder, packed, name="checked") as (name,):
+        assert shell("passages", "build")
+        papers = shell("check", *words, name, "--include-self", "--format", "jsonl")
+    assert f'"key": "{expected[0]}"' in papers.text.replace('":"', '": "')
+
+
+def test_ending_of_a_named_pipe_tells_its_format(shell: Shell) -> None:
+    with piped(shell.folder, ROWS, name="rows.csv") as (name,):
+        shell("ingest", name)
+    assert shell.lines("list", "--format", "keys") == KEYS
+
+
+def test_second_pipe_has_a_name_of_its_own(shell: Shell) -> None:
+    with piped(shell.folder, b"river and stone", b"lamp and bridge") as names:
+        assert shell("ingest", *names).text.startswith("2 added")
+    assert shell.lines("list", "--format", "keys") == ["-", "-2"]
+
+
+@pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0"])
+def test_system_names_of_standard_input_mean_it(shell: Shell, name: str) -> None:
+    assert shell("ingest", name, stdin=LINES).text.startswith("4 added")
+    assert shell.lines("list", "--format", "keys") == KEYS
+    again = shell("ingest", "-", name, stdin=LINES, code=2)
+    assert "only once" in again.errors
+
+
+@pytest.mark.parametrize("command", ["ingest", "query", "check"])
+def test_null_device_is_an_empty_source_that_is_told(shell: Shell, command: str) -> None:
+    shell("ingest", "-", stdin=LINES)
+    shell("passages", "build")
+    done = shell(command, "/dev/null")
+    assert "/dev/null: passed over, it is empty" in done.text + done.errors
+    assert shell.lines("list", "--format", "keys") == KEYS
+
+
+@pytest.mark.parametrize("command", ["ingest", "query", "check"])
+def test_empty_standard_input_is_told(shell: Shell, command: str) -> None:
+    shell("ingest", "-", stdin=LINES)
+    shell("passages", "build")
+    done = shell(command, "-", stdin=b"")
+    assert "-: passed over, it is empty" in done.text + done.errors
+
+
+@pytest.mark.parametrize("command", ["ingest", "query", "check"])
+def test_other_devices_are_refused(shell: Shell, command: str) -> None:
+    shell("ingest", "-", stdin=LINES)
+    done = shell(command, "/dev/zero", code=5)
+    assert done.errors == "Error: /dev/zero: it is a device, not a file\n"
+
+
+def test_socket_is_refused(shell: Shell) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(os.path.relpath(shell.folder / "s", os.getcwd()))
+        done = shell("ingest", "s", code=5)
+    assert done.errors == "Error: s: it is a socket, not a file\n"
+
+
+def test_pipe_in_a_folder_is_passed_over(shell: Shell) -> None:
+    folder = shell.folder / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_text(PAGES[0][1])
+    os.mkfifo(folder / "b.txt")
+    done = shell("ingest", "texts")
+    assert "texts/b.txt: passed over, it is a pipe" in done.text + done.errors
+    assert shell.lines("list", "--format", "keys") == ["texts/a.txt"]
+    assert shell("ingest", "texts/*.txt").text.startswith("0 added, 0 updated, 1 unchanged")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ingest_that_waits_for_a_pipe_hears_one_signal(
+    shell: Shell, number: signal.Signals, code: int
+) -> None:
+    path = shell.folder / "pipe"
+    os.mkfifo(path)
+    process = subprocess.Popen(
+        [sys.executable, REPOSITORY / "cli.py", "ingest", "pipe"],
+        cwd=shell.folder,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    # Can be opened when the other side is waited for.
+    writer = None
+    while writer is None and process.poll() is None:
+        with suppress(OSError):
+            writer = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    assert writer is not None
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    os.close(writer)
+    assert process.returncode == code, errors
+    assert b"Traceback" not in errors

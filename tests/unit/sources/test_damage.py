@@ -1,0 +1,120 @@
+"""Damage at each byte: a source ends in documents or in rejections, never in neither."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from simstore.errors import UnreadableSource
+from simstore.model import Document, PassedOver, Rejection
+from simstore.sources.files import FileSource
+from simstore.sources.reader import ReadOptions
+from simstore.sources.unpacking import zstd
+
+CONTENTS = {
+    "a.jsonl": b'{"id": "a", "text": "river"}\n',
+    "a.csv": b"id,text\na,river\n",
+    "a.tsv": b"id\ttext\na\triver\n",
+    "a.txt": b"river and stone\n",
+    "article.txt": b"a\nriver\n\f",
+    "a.html": b"<html><body><p>river and stone</p></body></html>\n",
+    "a.md": b"# river\n\nstone\n",
+}
+COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": lambda data: gzip.compress(data, mtime=0),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstd.compress,
+}
+
+
+def in_zip(name: str, data: bytes, method: int) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", method) as archive:
+        archive.writestr(zipfile.ZipInfo(name), data, method)
+    return held.getvalue()
+
+
+def in_tar(name: str, data: bytes) -> bytes:
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+    return held.getvalue()
+
+
+def damaged(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the data cut before each byte, and with each byte changed."""
+    for place in range(1, len(data)):
+        yield place, data[:place]
+    for place in range(len(data)):
+        yield place, data[:place] + bytes((data[place] ^ 0xFF,)) + data[place + 1 :]
+
+
+def told(path: Path) -> list[object]:
+    source = FileSource(str(path), ReadOptions())
+    members = source.members()
+    if members is None:
+        return list(source.records())
+    return [
+        record
+        for member in members
+        for record in (
+            [member.source]
+            if isinstance(member.source, Document | Rejection | PassedOver)
+            else member.source.records()
+        )
+    ]
+
+
+@pytest.mark.parametrize("compression", COMPRESSORS)
+@pytest.mark.parametrize("name", CONTENTS)
+def test_compressed_file_with_damage_anywhere_is_never_silent(
+    tmp_path: Path, name: str, compression: str
+) -> None:
+    path = tmp_path / f"{name}.{compression}"
+    for place, data in damaged(COMPRESSORS[compression](CONTENTS[name])):
+        path.write_bytes(data)
+        assert told(path), (place, data)
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_file_cut_anywhere_is_never_silent(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    for place, data in damaged(CONTENTS[name]):
+        path.write_bytes(data)
+        assert told(path), (place, data)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.csv.gz", "a.csv.bz2"])
+@pytest.mark.parametrize("container", ["zip", "deflated", "tar"])
+def test_archive_with_damage_anywhere_is_never_silent(
+    tmp_path: Path, name: str, container: str
+) -> None:
+    plain, _, compression = name.partition(".csv.")
+    member = (
+        CONTENTS[name] if name in CONTENTS else COMPRESSORS[compression](CONTENTS[f"{plain}.csv"])
+    )
+    path = tmp_path / f"all.{'tar' if container == 'tar' else 'zip'}"
+    if container == "tar":
+        whole = in_tar(name, member)
+    else:
+        method = zipfile.ZIP_DEFLATED if container == "deflated" else zipfile.ZIP_STORED
+        whole = in_zip(name, member, method)
+    # Of a tar archive without what fills it up.
+    for place, data in damaged(whole[:2048]):
+        path.write_bytes(data)
+        try:
+            found = told(path)
+        except UnreadableSource as error:
+            found = [error.reason]
+        assert found, (place, data)
