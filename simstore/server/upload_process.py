@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simstore.errors import InvalidParameter, MissingExtra, SimstoreError
-from simstore.model import Document
+from simstore.model import PassedOver, Rejection
 from simstore.reports.wire import decoded, encoded, to_wire
 from simstore.sources import bounded
 from simstore.sources.files import FileSource
@@ -59,7 +59,17 @@ def _told(asked: Mapping[str, Any]) -> dict[str, Any]:
     rejections: list[dict[str, Any]] = []
     room = asked["text_bytes"]
     for record in FileSource(asked["name"], options).records():
-        if not isinstance(record, Document):
+        if isinstance(record, PassedOver):
+            if record.is_source:
+                continue
+            record = Rejection(
+                record.source,
+                record.position,
+                record.byte_offset,
+                record.end_offset,
+                record.reason,
+            )
+        if isinstance(record, Rejection):
             if len(rejections) < _MOST_REJECTIONS:
                 rejections.append(to_wire(record))
             continue

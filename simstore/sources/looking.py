@@ -15,6 +15,8 @@ from simstore.sources.unpacking import DamagedStream, prefixed
 
 # Bytes at a source's beginning that tell its format, and its identity.
 HEAD = 65_536
+# Why a source without a byte is passed over.
+IS_EMPTY = "it is empty"
 _PIECE = 1 << 20
 
 
@@ -66,7 +68,7 @@ def read_with(reader: Reader, stream: io.BufferedReader, request: ReadRequest) -
         DamagedStream: The bytes break off before the first record that is wanted.
     """
     if not request.head and not request.position and not stream.peek(1):
-        yield PassedOver(request.name, 0, 0, 0, "it is empty", is_source=True)
+        yield PassedOver(request.name, 0, 0, 0, IS_EMPTY, is_source=True)
         return
     found = False
     with sought(stream, request.name) if reader.needs_file else nullcontext(stream) as opened:

@@ -177,7 +177,11 @@ def test_nul_and_half_characters_of_a_title_or_collection_are_replaced(store: St
     assert store.fsck() == []
 
 
-@pytest.mark.parametrize("number", [1 << 63, 10**20, -(1 << 63) - 1, 1 << 20_000], ids=["64", "67", "negative", "20000"])
+@pytest.mark.parametrize(
+    "number",
+    [1 << 63, 10**20, -(1 << 63) - 1, 1 << 20_000],
+    ids=["64", "67", "negative", "20000"],
+)
 def test_numbers_of_more_than_64_bits_are_refused(tmp_path: Path, number: int) -> None:
     with Store.create(tmp_path / "s.db") as store:
         calls: list[Callable[[], object]] = [

@@ -14,7 +14,9 @@ from simstore.model import ComparedText, Comparison, Document, Measurement, Pass
 from simstore.services.comparing import measures
 from simstore.services.comparing.compared import CollectionCounts, CompareOptions, Prepared, prepare
 from simstore.sources.files import FileSource
+from simstore.sources.looking import IS_EMPTY
 from simstore.sources.reader import ReadOptions
+from simstore.sources.source import Record
 
 Progress = Callable[[int, int], None]
 _WARM_UP = ("Warm up: 文字。", "Warm 字!")
@@ -73,10 +75,13 @@ def read_document(name: str, read: ReadOptions) -> Document:
         SourceNotFound: There is no such file.
         UnreadableSource: It cannot be read.
         MalformedRecord: What it holds is no document, or too long.
-        BadInput: It holds no document, or several.
+        BadInput: It holds no document, or several. A file without a byte is an empty text.
     """
-    found = (one for one in FileSource(name, read).records() if not isinstance(one, PassedOver))
+    found = (one for one in FileSource(name, read).records() if not _is_part(one))
     records = list(islice(found, 2))
+    if len(records) == 1 and isinstance(records[0], PassedOver) and records[0].reason == IS_EMPTY:
+        return Document(key=name, text="")
+    records = [one for one in records if not isinstance(one, PassedOver)]
     for record in records:
         if isinstance(record, Rejection):
             raise MalformedRecord(record.source, record.position, record.reason)
@@ -87,6 +92,10 @@ def read_document(name: str, read: ReadOptions) -> Document:
             "--as text, or ingest it and name the keys"
         )
     return replace(records[0], key=name)
+
+
+def _is_part(record: Record) -> bool:
+    return isinstance(record, PassedOver) and not record.is_source
 
 
 def _described(made: Prepared, place: int, name: str, options: CompareOptions) -> ComparedText:

@@ -119,6 +119,16 @@ def test_empty_file_says_so() -> None:
         read_upload("a.jsonl", b"")
 
 
+def test_what_is_no_text_in_an_archive_is_told_beside_its_documents() -> None:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("a.txt", "a text")
+        archive.writestr("b.png", b"\x89PNG\r\n")
+    found = read_upload("both.zip", target.getvalue())
+    assert [one.text for one in found.documents] == ["a text"]
+    assert [one.source for one in found.rejections] == ["both.zip!/b.png"]
+
+
 def test_unknown_format_is_a_wrong_parameter() -> None:
     with pytest.raises(InvalidParameter, match="no reader is called"):
         read_upload("a.txt", b"x", options={"format": "none"})
