@@ -45,7 +45,8 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
     "channels",
     type=click.Choice(["simhash", "minhash"]),
     multiple=True,
-    help="Look by this channel only.  [default: all that the store has]",
+    help="Look by this channel; may be repeated.  [default: all that the store has; of a simtool "
+    "store simhash, unless a threshold is given]",
 )
 @click.option(
     "--min-resemblance",

@@ -75,6 +75,8 @@ class Scheme(ABC):
             0 where they depend on the document alone.
         normalization: The form of texts that count as one.
         least_features: Texts of fewer features are too short to be judged by their likeness.
+        asked_channels: The channels that a query looks by unless it says otherwise; none: all that
+            the store has.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Scheme(ABC):
     ranked_features: int = 0
     normalization: Normalization = DEFAULT
     least_features: int = 0
+    asked_channels: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

@@ -37,6 +37,7 @@ class SimtoolScheme(Scheme):
     name = "simtool"
     version = 1
     corpus = "ranks"
+    asked_channels = ("simhash",)
 
     def __init__(
         self,

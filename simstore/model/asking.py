@@ -57,7 +57,8 @@ class QueryOptions:
         where: Only documents whose metadata fields have these values, compared as text.
         plan: ``auto`` or how to look; the matches are the same. ``scan``, ``segments``, and the
             methods of :mod:`simstore.search.classic`.
-        channels: By which to look; none: all that the store has.
+        channels: By which to look; none: all that the store has. A store of the scheme ``simtool``
+            is asked by ``simhash`` then, as the course tool does, unless a threshold is given.
         verify: Tell resemblance and containment of each match.
         min_resemblance: Only matches of this resemblance, 0 to 1.
         min_containment: Only matches of this containment of the sample in the document, 0 to 1.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import CHANNELS
 from simstore.model import QueryOptions
@@ -25,15 +23,21 @@ def check_tellable(state: State, options: QueryOptions) -> None:
         )
 
 
-def chosen_channels(state: State, wanted: Sequence[str]) -> tuple[str, ...]:
+def chosen_channels(state: State, options: QueryOptions) -> tuple[str, ...]:
     """Return the channels to look by, in their order.
+
+    Without a choice, a store of the course tool's scheme answers as the course tool does: by
+    fingerprints alone, unless a threshold asks for what resembles the sample.
 
     Raises:
         InvalidParameter: There is no such channel, or this store has it not.
     """
+    wanted = options.channels
     for name in wanted:
         if name not in CHANNELS:
             raise InvalidParameter(f"channel {name!r}: choose simhash or minhash")
         if name not in state.channels.names:
             raise missing_channel(state, name)
+    if not wanted and not options.filters_by_text:
+        wanted = tuple(set(state.scheme.asked_channels) & set(state.channels.names))
     return tuple(name for name in state.channels.names if not wanted or name in wanted)

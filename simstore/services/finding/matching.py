@@ -40,7 +40,7 @@ class Matcher:
         self._least = least
         self._options = options
         check_tellable(state, options)
-        chosen = chosen_channels(state, options.channels)
+        chosen = chosen_channels(state, options)
         self.channels = chosen
         fingerprinted = state.channels.simhash
         self._neighbours = (

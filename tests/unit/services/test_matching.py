@@ -324,3 +324,22 @@ def test_likeness_reads_the_vocabulary_s_changes_once_a_query(
         samples = [(pair.name, pair.b) for pair in PAIRS]
         assert any(one.matches for one in store.query_many(samples, QueryOptions(likeness=True)))
     assert len(reads) == 1
+
+
+def test_store_of_the_course_tool_answers_by_its_radius_unless_asked_for_more(
+    tmp_path: Path,
+) -> None:
+    words = [f"word{'abcdefghij'[n % 10]}{'abcdefghij'[n // 10]}" for n in range(60)]
+    copy = " ".join([*words[:45], *(f"{word}x" for word in words[45:])])
+    with create(tmp_path, SIMTOOL) as store:
+        store.add_many([("other", copy), ("same", " ".join(words))], threads=1)
+        sample = " ".join(words)
+        beyond = [match.key for match in ask(store, sample, radius=32).matches]
+        assert set(beyond) == {"other", "same"}
+        asked = ask(store, sample, radius=0)
+        assert all(match.channels == ("simhash",) for match in asked.matches)
+        assert all(match.distance == 0 for match in asked.matches)
+        both = by_key(ask(store, sample, radius=0, channels=("simhash", "minhash")))
+        assert both["same"].channels == ("simhash", "minhash")
+        assert "minhash" in both["other"].channels
+        assert set(by_key(ask(store, sample, radius=0, min_resemblance=0.5))) == {"other", "same"}
