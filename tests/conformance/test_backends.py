@@ -29,6 +29,8 @@ VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|\+00:00)?"), "MOMENT"),
     (re.compile(r"(?m)^.*(bytes|on disk|B a document|[kMG]i?B).*$"), "BYTES"),
     (re.compile(r"(?m) +\d+\.\d\d *$"), " TIME"),
+    # A column is as wide as its longest time.
+    (re.compile(r" {2,}"), "  "),
     (re.compile(r"\"([a-z_]*)\": 1[78]\d{8}\b"), r'"\1": MOMENT'),
 )
 
