@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _WEIGHTS = ("log-tf", "tf", "uniform", "idf", "tf-idf", "log-tf-idf")
-_HASHES = ("xxh3", "blake2b", "md5", "poly1000003", "hanzi")
+_HASHES = ("xxh3", "blake2b", "md5", "poly1000003", "hanzi", "hanzi-slides")
 _SEGMENTERS = ("chars", "jieba", "forward-max", "backward-max", "bidirectional", "min-cut")
 
 
@@ -102,7 +102,8 @@ _WEB_OPTIONS = (
         "fields",
         multiple=True,
         metavar="NAME:enum:VALUES:WEIGHT",
-        help="web: a metadata field as a feature, as in lang:enum:en,fr,zh:3; may be repeated.",
+        help="web: a metadata field as a feature, as in lang:enum:en,fr,zh:3; may be repeated. "
+        "enum-slides in place of enum: the code of the lecture.",
     ),
     _flag("--keep-case", "case", "keep", "web: upper and lower case differ."),
     _flag("--keep-width", "width", "keep", "web: full- and half-width forms differ."),

@@ -99,6 +99,31 @@ def test_hanzi_codes_what_is_not_in_the_table_by_its_code_point() -> None:
     assert hashed("a", 13, "hanzi") == ord("a") - 9 + 6768
 
 
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        ("文", 0xB27593AC9D64EB27),
+        ("文章", 0xD9A4AFF6692BFD9A),
+        ("搜索引", 0xD934111C8BB26822),
+        ("搜索引擎", 0x3212FFB9152AA321),
+        ("北京大学生", 0x0A4F0E3A0866247D),
+        ("中华人民共和国", 0x85B67F8D8A43C82C),
+        ("繁體", 0x99011BA64046E990),
+        ("abcd", 0x2867F361C43C0286),
+        ("similar", 0x0172213D26B824FA),
+        ("·", 0xAA6D536A9B54DAA6),
+        ("・", 0xA80D406A03501A81),
+        ("é", 0xD14E8A7453A29D15),
+        ("\U00020bb7", 0xD24B333492CCCD24),
+    ],
+)
+def test_hanzi_of_the_slides_is_what_their_code_answers(term: str, expected: int) -> None:
+    # Printed by the slides' getSimHash(String), compiled and run by OpenJDK 17.
+    assert hashed(term, 64, "hanzi-slides") == expected
+    same = len(term) < 5 and "?" not in term.encode("gb2312", "replace").decode("gb2312")
+    assert (hashed(term, 64, "hanzi") == expected) is same
+
+
 def test_hanzi_of_wide_fingerprints_fills_128_bits() -> None:
     assert hashed("阿", 128, "hanzi") == sum(1 << 13 * n for n in range(10))
 

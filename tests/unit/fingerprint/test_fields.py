@@ -26,6 +26,27 @@ def test_place_in_the_list_is_repeated() -> None:
     assert EnumeratedField("x", ("no", "yes")).hashes(64)["x=yes"] == 2**64 - 1
 
 
+@pytest.mark.parametrize(
+    ("count", "place", "expected"),
+    [
+        (2, 1, 0xFFFFFFFFFFFFFFFF),
+        (3, 2, 0xAAAAAAAAAAAAAAAA),
+        (5, 1, 0x9249249249249249),
+        (5, 4, 0x4924924924924924),
+        (7, 6, 0x6DB6DB6DB6DB6DB6),
+        (8, 7, 0xFFFFFFFFFFFFFFFF),
+        (100, 1, 0x8102040810204081),
+        (100, 99, 0xE3C78F1E3C78F1E3),
+    ],
+)
+def test_code_of_the_slides(count: int, place: int, expected: int) -> None:
+    # Printed by the slides' getSimHash(MatterType), compiled and run by OpenJDK 17.
+    names = tuple(str(n) for n in range(count))
+    field = EnumeratedField.parse(f"n:enum-slides:{','.join(names)}:1")
+    assert str(field) == f"n:enum-slides:{','.join(names)}:1"
+    assert field.hashes(64)[f"n={place}"] == expected
+
+
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 8, 9, 100])
 def test_any_two_values_differ_in_every_copy(count: int) -> None:
     values = EnumeratedField("n", tuple(map(str, range(count)))).hashes(64).values()
