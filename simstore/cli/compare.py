@@ -17,6 +17,7 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import Update, print_table, progress
+from simstore.cli.scheme_options import HASHES
 from simstore.errors import (
     DocumentNotFound,
     InvalidParameter,
@@ -88,7 +89,7 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 )
 @click.option(
     "--feature-hash",
-    type=click.Choice(["xxh3", "blake2b", "md5", "poly1000003", "hanzi"]),
+    type=click.Choice(HASHES),
     default="xxh3",
     show_default=True,
     help="How SimHash hashes a feature.",

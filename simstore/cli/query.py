@@ -17,6 +17,18 @@ from simstore.errors import InvalidParameter, printable
 if TYPE_CHECKING:
     from simstore.model import QueryRun, SampleResult
 
+_PLANS = (
+    "auto",
+    "scan",
+    "probe",
+    "interpolation",
+    "expanded",
+    "tables4",
+    "tables10",
+    "tables16",
+    "tables20",
+    "segments",
+)
 _TOO_SHORT = "too short to judge: only copies, and what contains it or is contained"
 
 
@@ -111,7 +123,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 )
 @click.option(
     "--plan",
-    type=click.Choice(["auto", "scan", "probe", "expanded", "tables4", "tables16", "segments"]),
+    type=click.Choice(_PLANS),
     default="auto",
     show_default=True,
     help="How to look; the answer is the same, and auto is the fastest.",

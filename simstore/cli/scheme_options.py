@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _WEIGHTS = ("log-tf", "tf", "uniform", "idf", "tf-idf", "log-tf-idf")
-_HASHES = ("xxh3", "blake2b", "md5", "poly1000003", "hanzi", "hanzi-slides")
+HASHES = ("xxh3", "blake2b", "md5", "poly1000003", "hanzi", "hanzi-slides")
 _SEGMENTERS = ("chars", "jieba", "forward-max", "backward-max", "bidirectional", "min-cut")
 
 
@@ -75,7 +75,7 @@ _WEB_OPTIONS = (
     ),
     click.option(
         "--feature-hash",
-        type=click.Choice(_HASHES),
+        type=click.Choice(HASHES),
         help="web: how a feature becomes bits.  [default: xxh3]",
     ),
     click.option(

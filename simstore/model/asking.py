@@ -7,6 +7,19 @@ from typing import Literal
 
 from simstore.model.arriving import Rejection
 
+PlanName = Literal[
+    "auto",
+    "scan",
+    "probe",
+    "interpolation",
+    "expanded",
+    "tables4",
+    "tables10",
+    "tables16",
+    "tables20",
+    "segments",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -77,7 +90,7 @@ class QueryOptions:
     collection: str | None = None
     since: int | None = None
     where: tuple[tuple[str, str], ...] = ()
-    plan: Literal["auto", "scan", "probe", "expanded", "tables4", "tables16", "segments"] = "auto"
+    plan: PlanName = "auto"
     channels: tuple[str, ...] = ()
     verify: bool = True
     min_resemblance: float | None = None

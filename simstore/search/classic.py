@@ -5,14 +5,15 @@ They give the answer of any other plan, and show what it costs without the plann
 References:
     Manku, Jain, Das Sarma: Detecting near-duplicates for web crawling, WWW 2007, section 3: probing
     every value near the query, storing every value near a stored one, and tables of permuted
-    fingerprints; 4 tables and 16 tables for 64 bits and radius 3 are its examples.
+    fingerprints; 4, 10, 16 and 20 tables for 64 bits and radius 3 are its examples.
+    Perl, Itai, Avni: Interpolation search, a log log N search, CACM 21(7), 1978.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from simstore.search.hamming import verify
 from simstore.search.methods import check_method
 from simstore.search.pages import sortable
 from simstore.search.plan import Plan
-from simstore.search.rotation import rotated, words_of
+from simstore.search.rotation import words_of
 from simstore.search.sorted_tables import SortedTables
 from simstore.search.table_lookup import expanded as expanded_ranges
 
@@ -91,11 +92,28 @@ def _probe(
     words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
 ) -> _Found:
     """Flip up to ``radius`` bits of each query in every way, and look each value up."""
+    return _probed(words, bits, queries, radius, _places_of)
+
+
+def _interpolation(
+    words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
+) -> _Found:
+    """Do the same, and look each value up where it should be if values were spread evenly."""
+    return _probed(words, bits, queries, radius, _places_by_interpolation)
+
+
+def _probed(
+    words: NDArray[np.uint64],
+    bits: int,
+    queries: NDArray[np.uint64],
+    radius: int,
+    places_of: Callable[..., tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> _Found:
     order, keys = _ordered(words)
     masks = _masks(bits, radius)
     rows, positions = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for row, query in enumerate(queries):
-        found = order[_places_of(keys, sortable(masks ^ query))[1]]
+        found = order[places_of(keys, sortable(masks ^ query))[1]]
         rows.append(np.full(len(found), row))
         positions.append(found)
     all_rows = np.concatenate(rows)
@@ -136,40 +154,68 @@ def _tables4(
     return found.query_rows, order[_places_of(keys, sortable(found.words))[1]], 4, counts
 
 
+def _tables10(
+    words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
+) -> _Found:
+    """Look up ten prefixes of 25 or 26 bits: two of five blocks."""
+    return _by_masks(words, queries, radius, _masks_of_blocks(bits, 5, 2))
+
+
 def _tables16(
     words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
 ) -> _Found:
     """Look up sixteen 28-bit prefixes: one of four 16-bit blocks, one of four parts of the rest."""
+    masks = []
+    for block in range(4):
+        for part in range(4):
+            following = 16 * (block + 1) + 12 * part
+            chosen = {16 * block + n for n in range(16)} | {(following + n) % 64 for n in range(12)}
+            masks.append(sum(1 << bits - 1 - bit for bit in chosen))
+    return _by_masks(words, queries, radius, masks)
+
+
+def _tables20(
+    words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
+) -> _Found:
+    """Look up twenty prefixes of 31 to 33 bits: three of six blocks."""
+    return _by_masks(words, queries, radius, _masks_of_blocks(bits, 6, 3))
+
+
+def _masks_of_blocks(bits: int, block_count: int, leading: int) -> list[int]:
+    """Return the bits of each choice of blocks; what differs is in the others."""
+    ends = [bits * number // block_count for number in range(block_count + 1)]
+    blocks = [(1 << bits - begin) - (1 << bits - end) for begin, end in pairwise(ends)]
+    return [sum(chosen) for chosen in combinations(blocks, leading)]
+
+
+def _by_masks(
+    words: NDArray[np.uint64], queries: NDArray[np.uint64], radius: int, masks: Sequence[int]
+) -> _Found:
+    """Look up one table a mask, sorted by the bits of the mask: what they permute to the front."""
     rows, positions = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     counts = np.zeros(len(queries), np.int64)
-    for block in range(4):
-        stored, asked = (rotated(each, bits, 16 * block)[0] for each in (words, queries))
-        for part in range(4):
-            prefixes, wanted = (_prefixes28(each, part) for each in (stored, asked))
-            order = np.argsort(prefixes, kind="stable")
-            ordered = prefixes[order]
-            firsts = np.searchsorted(ordered, wanted, "left")
-            lasts = np.searchsorted(ordered, wanted, "right")
-            counts += lasts - firsts
-            for turns, places in expanded_ranges(firsts, lasts - firsts):
-                near, _ = verify(words[order[places]], queries[turns], radius)
-                rows.append(turns[near])
-                positions.append(order[places[near]])
-    return np.concatenate(rows), np.concatenate(positions), 16, counts
-
-
-def _prefixes28(turned: NDArray[np.uint64], part: int) -> NDArray[np.uint32]:
-    """Return the first 16 bits with one of the four 12-bit parts of the other 48."""
-    first = turned >> np.uint64(48) << np.uint64(12)
-    following = turned >> np.uint64(36 - 12 * part) & np.uint64(0xFFF)
-    return (first | following).astype(np.uint32)
+    for mask in masks:
+        prefixes, wanted = (each[:, 0] & np.uint64(mask) for each in (words, queries))
+        order = np.argsort(prefixes, kind="stable")
+        ordered = prefixes[order]
+        firsts = np.searchsorted(ordered, wanted, "left")
+        lasts = np.searchsorted(ordered, wanted, "right")
+        counts += lasts - firsts
+        for turns, places in expanded_ranges(firsts, lasts - firsts):
+            near, _ = verify(words[order[places]], queries[turns], radius)
+            rows.append(turns[near])
+            positions.append(order[places[near]])
+    return np.concatenate(rows), np.concatenate(positions), len(masks), counts
 
 
 _LOOK_UPS: dict[str, Callable[..., _Found]] = {
     "probe": _probe,
+    "interpolation": _interpolation,
     "expanded": _expanded,
     "tables4": _tables4,
+    "tables10": _tables10,
     "tables16": _tables16,
+    "tables20": _tables20,
 }
 
 
@@ -187,6 +233,39 @@ def _places_of(
     there = np.flatnonzero(places < len(ordered))
     there = there[ordered[places[there]] == keys[there]]
     return there, places[there]
+
+
+def _places_by_interpolation(
+    ordered: NDArray[np.uint64], keys: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which of the keys are there, and where, by interpolation search.
+
+    Every other step halves what is left, so that values that are not spread evenly take at most
+    twice the steps of a binary search.
+    """
+    if not len(ordered):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    # What is sought stands at ``low`` or after it, and before ``high``.
+    low, high = np.zeros(len(keys), np.int64), np.full(len(keys), len(ordered), np.int64)
+    left = np.arange(len(keys))
+    halve = False
+    while len(left):
+        begin, end, key = low[left], high[left], keys[left]
+        first, last = ordered[begin], ordered[end - 1]
+        if halve:
+            place = (begin + end) // 2
+        else:
+            inside = np.clip(key, first, last)
+            share = (inside - first) / np.maximum(last - first, np.uint64(1))
+            place = np.minimum(begin + (share * (end - 1 - begin)).astype(np.int64), end - 1)
+        met = ordered[place]
+        low[left] = np.where(met < key, place + 1, np.where(met == key, place, begin))
+        high[left] = np.where(met > key, place, np.where(met == key, place + 1, end))
+        done = (met == key) | (low[left] >= high[left])
+        left = left[~done]
+        halve = not halve
+    there = np.flatnonzero(low < high)
+    return there, low[there]
 
 
 @cache

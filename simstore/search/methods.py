@@ -5,15 +5,20 @@ from __future__ import annotations
 from simstore.errors import InvalidParameter
 from simstore.search.segments import probe_count
 
-METHODS = ("auto", "scan", "probe", "expanded", "tables4", "tables16", "segments")
+# Ways to look up sorted, permuted tables; see :mod:`simstore.search.classic`.
+TABLE_METHODS = ("tables4", "tables10", "tables16", "tables20")
 # Those of :mod:`simstore.search.classic`; the others are the planner's own.
-CLASSIC_METHODS = ("probe", "expanded", "tables4", "tables16")
+CLASSIC_METHODS = ("probe", "interpolation", "expanded", *TABLE_METHODS)
+METHODS = ("auto", "scan", *CLASSIC_METHODS, "segments")
 _MOST_PROBES = 50_000
+# Values near stored fingerprints, of all and of one; 8 bytes each, sorted in blocks.
 _MOST_EXPANDED = 200_000_000
-_MOST_EXPANDED_RADIUS = 2
+_MOST_EXPANDED_OF_ONE = 1_000_000
 # The tables are made for this case: a match has three different bits at most, and 4 > 3 parts.
 _TABLE_BITS = 64
 _TABLE_RADIUS = 3
+# Interpolation is between numbers of one machine word.
+_WORD_BITS = 64
 
 
 def check_method(method: str, bits: int, radius: int, fingerprint_count: int = 0) -> None:
@@ -25,29 +30,34 @@ def check_method(method: str, bits: int, radius: int, fingerprint_count: int = 0
         radius: Largest distance, in bits, inclusive.
         fingerprint_count: Stored fingerprints.
     """
-    if method in ("tables4", "tables16") and (bits != _TABLE_BITS or radius > _TABLE_RADIUS):
+    if method in TABLE_METHODS and (bits != _TABLE_BITS or radius > _TABLE_RADIUS):
         raise InvalidParameter(
             f"plan {method} with {bits} bits and radius {radius}: it is for {_TABLE_BITS} bits and "
             f"a radius of at most {_TABLE_RADIUS}; use auto"
         )
-    if method == "probe" and probe_count(bits, radius) > _MOST_PROBES:
+    if method == "interpolation" and bits > _WORD_BITS:
         raise InvalidParameter(
-            f"plan probe with radius {radius}: {probe_count(bits, radius):,} values of {bits} bits "
-            f"to look up; at most {_MOST_PROBES:,}, so a radius of at most {_probed_radius(bits)} "
-            "here; use auto"
+            f"plan interpolation with {bits} bits: it is for at most {_WORD_BITS} bits; use auto"
+        )
+    if method in ("probe", "interpolation") and probe_count(bits, radius) > _MOST_PROBES:
+        raise InvalidParameter(
+            f"plan {method} with radius {radius}: {probe_count(bits, radius):,} values of {bits} "
+            f"bits to look up; at most {_MOST_PROBES:,}, so a radius of at most "
+            f"{_probed_radius(bits)} here; use auto"
         )
     if method != "expanded":
         return
-    if radius > _MOST_EXPANDED_RADIUS:
+    of_one = probe_count(bits, radius)
+    if of_one > _MOST_EXPANDED_OF_ONE:
         raise InvalidParameter(
-            f"plan expanded with radius {radius}: it is for a radius of at most "
-            f"{_MOST_EXPANDED_RADIUS}; use auto"
+            f"plan expanded with radius {radius}: {of_one:,} values of {bits} bits are near one "
+            f"fingerprint; at most {_MOST_EXPANDED_OF_ONE:,}; use auto"
         )
-    if fingerprint_count * probe_count(bits, radius) > _MOST_EXPANDED:
+    if fingerprint_count * of_one > _MOST_EXPANDED:
         raise InvalidParameter(
             f"plan expanded with radius {radius}: {fingerprint_count:,} fingerprints have "
-            f"{fingerprint_count * probe_count(bits, radius):,} values near them; at most "
-            f"{_MOST_EXPANDED:,}; use auto"
+            f"{fingerprint_count * of_one:,} values near them; at most {_MOST_EXPANDED:,}, so "
+            f"{_MOST_EXPANDED // of_one:,} fingerprints; use auto"
         )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
+import numpy as np
 import oracle
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.search import classic
 from simstore.search.classic import near_many_by
-from simstore.search.methods import CLASSIC_METHODS, METHODS, check_method
+from simstore.search.methods import CLASSIC_METHODS, METHODS, TABLE_METHODS, check_method
 
 from .kernels import kernels
 from .strategies import bits, fingerprints_of, flipped
@@ -58,7 +60,9 @@ def test_methods_for_small_radii_equal_the_oracle(
     right = expected(sorted(stored), queries, radius)
     with pytest.MonkeyPatch.context() as patch, kernels(compiled_too):
         patch.setattr(classic, "_EXPANDED_BLOCK", data.draw(st.sampled_from([1, 1 << 22])))
-        for method in ("probe", "expanded"):
+        for method in ("probe", "interpolation", "expanded"):
+            if method == "interpolation" and width > 64:
+                continue
             assert answers(method, sorted(stored), width, queries, radius) == right, method
 
 
@@ -71,8 +75,48 @@ def test_tables_equal_the_oracle(radius: int, compiled_too: bool, data: st.DataO
             stored.add(data.draw(flipped(query, 64, distance)))
     right = expected(sorted(stored), queries, radius)
     with kernels(compiled_too):
-        for method in ("tables4", "tables16"):
+        for method in TABLE_METHODS:
             assert answers(method, sorted(stored), 64, queries, radius) == right, method
+
+
+def test_every_value_near_a_stored_one_at_radius_three() -> None:
+    source = random.Random(3)
+    stored = [source.getrandbits(64) for _ in range(20)]
+    queries = [stored[0] ^ 1 << 63 ^ 1 << 31 ^ 1, stored[1] ^ 0b1111, stored[2]]
+    assert answers("expanded", sorted(stored), 64, queries, 3) == expected(
+        sorted(stored), queries, 3
+    )
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), unique=True), st.lists(st.integers(0, 2**64 - 1)))
+def test_interpolation_finds_each_value_where_it_is(stored: list[int], asked: list[int]) -> None:
+    ordered = np.array(sorted(stored), np.uint64)
+    keys = np.array([*asked, *stored, *(max(value, 1) - 1 for value in stored)], np.uint64)
+    there, places = classic._places_by_interpolation(ordered, keys)
+    assert there.tolist() == [n for n, key in enumerate(keys.tolist()) if key in set(stored)]
+    assert ordered[places].tolist() == keys[there].tolist()
+
+
+class Counted(np.ndarray):
+    """A table that counts what is looked at: three values a step of the search."""
+
+    looks = 0
+
+    def __getitem__(self, places: Any) -> Any:
+        Counted.looks += np.size(places)
+        return np.asarray(self)[places]
+
+
+@pytest.mark.parametrize(("spread", "most"), [("evenly", 7), ("in heaps", 30)])
+def test_interpolation_takes_few_steps_and_never_many(spread: str, most: int) -> None:
+    source = np.random.default_rng(1)
+    values = np.unique(source.integers(0, 2**64 - 1, 100_000, np.uint64))
+    if spread == "in heaps":
+        values = np.unique(values >> (values & np.uint64(63)))
+    Counted.looks = 0
+    asked = values[::97]
+    assert len(classic._places_by_interpolation(values.view(Counted), asked)[0]) == len(asked)
+    assert Counted.looks <= 3 * most * len(asked)
 
 
 @pytest.mark.parametrize("method", CLASSIC_METHODS)
@@ -91,7 +135,7 @@ def test_tables_of_longer_prefixes_find_differences_anywhere(place: int) -> None
         stored ^ 1 << place ^ 1 << first ^ 1 << second
         for first, second in (source.sample(others, 2) for _ in range(40))
     ]
-    for method in ("tables4", "tables16"):
+    for method in TABLE_METHODS:
         assert answers(method, [stored], 64, queries, 3) == [[(stored, 3)]] * 40
 
 
@@ -100,10 +144,15 @@ def test_tables_of_longer_prefixes_find_differences_anywhere(place: int) -> None
     [
         ("probe", 64, 4, 1, "radius of at most 3"),
         ("probe", 128, 3, 1, "radius of at most 2"),
-        ("expanded", 64, 3, 1, "radius of at most 2"),
+        ("interpolation", 64, 4, 1, "radius of at most 3"),
+        ("interpolation", 65, 1, 1, "at most 64 bits"),
+        ("expanded", 64, 5, 0, "at most 1,000,000"),
+        ("expanded", 64, 3, 5_000, "4,571 fingerprints"),
         ("expanded", 64, 2, 1_000_000, "at most 200,000,000"),
         ("tables4", 100, 3, 1, "for 64 bits"),
+        ("tables10", 63, 3, 1, "for 64 bits"),
         ("tables16", 64, 4, 1, "radius of at most 3"),
+        ("tables20", 64, 4, 1, "radius of at most 3"),
     ],
 )
 def test_what_a_method_cannot_do_is_one_line(
