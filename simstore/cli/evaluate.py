@@ -77,6 +77,11 @@ _COMMANDS = {
     show_default=True,
     help="Only groups whose hash is even (tuning) or odd (test).",
 )
+@click.option(
+    "--older-methods",
+    is_flag=True,
+    help="Judge I-Match and counting Bloom filters too, as `simstore compare` has them.",
+)
 @click.option("-o", "--output", metavar="FOLDER", help="Write tables and curves to this folder.")
 @format_option("table", "jsonl", "csv")
 @common_options
@@ -90,6 +95,7 @@ def evaluate(
     candidate_radius: int | None,
     set_by: str | None,
     split: Any,
+    older_methods: bool,
     output: str | None,
     output_format: str,
 ) -> None:
@@ -117,7 +123,12 @@ def evaluate(
     )
     floor = FLOOR if min_resemblance is None else min_resemblance
     options = EvaluateOptions(
-        None if radii is None else _radii(radii), floor, set_by, candidate_radius, split
+        None if radii is None else _radii(radii),
+        floor,
+        set_by,
+        candidate_radius,
+        split,
+        older_methods,
     )
     with open_store(read_only=True) as store, progress("read") as show:
         found = store.evaluate(labels, options, on_progress=show)

@@ -74,17 +74,47 @@ def counting_filter(
     """
     check_filter(counters, hashes)
     filled = np.zeros(counters, np.uint32)
-    steps = np.arange(hashes, dtype=np.uint64)
     for start in range(0, len(terms), _BLOCK):
-        halves = xxh3(terms[start : start + _BLOCK], 128)
-        places = halves[:, :1] + (halves[:, 1:] | np.uint64(1)) * steps
-        places &= np.uint64(counters - 1)
-        np.add.at(
-            filled,
-            places.astype(np.int64).ravel(),
-            np.repeat(counts[start : start + _BLOCK].astype(np.uint32), hashes),
-        )
+        part = slice(start, start + _BLOCK)
+        places = filter_places(terms[part], counters=counters, hashes=hashes)
+        np.add.at(filled, places.ravel(), np.repeat(counts[part].astype(np.uint32), hashes))
     return filled
+
+
+def filter_places(terms: Sequence[bytes], *, counters: int, hashes: int) -> NDArray[np.int64]:
+    """Return the counters of each feature; int64, shape (terms, hashes).
+
+    Args:
+        terms: Features.
+        counters: Size of the filter; see :func:`check_filter`.
+        hashes: Counters a feature.
+    """
+    check_filter(counters, hashes)
+    halves = xxh3(terms, 128)
+    steps = np.arange(hashes, dtype=np.uint64)
+    places = halves[:, :1] + (halves[:, 1:] | np.uint64(1)) * steps
+    return (places & np.uint64(counters - 1)).astype(np.int64)
+
+
+def filled_units(places: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return a filter as a set: each counter's number once for each count, with its turn.
+
+    What two filters have in common, counter by counter, is what two such sets have in common; so
+    the resemblance of the sets is :func:`filter_similarity`, at a cost of the texts' lengths.
+
+    Args:
+        places: The counters of each feature, shape (terms, hashes); see :func:`filter_places`.
+        counts: How often each feature occurs, shape (terms,).
+
+    Returns:
+        Ascending and distinct; uint64, shape (hashes times the sum of the counts,).
+    """
+    numbers, inverse = np.unique(places, return_inverse=True)
+    sums = np.zeros(len(numbers), np.int64)
+    np.add.at(sums, inverse.ravel(), np.repeat(counts, places.shape[1]))
+    ends = np.cumsum(sums)
+    turns = np.arange(int(sums.sum())) - np.repeat(ends - sums, sums)
+    return (np.repeat(numbers, sums) << 32 | turns).astype(np.uint64)
 
 
 def filter_similarity(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> float | None:

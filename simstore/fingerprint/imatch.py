@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import xxh3
+from simstore.fingerprint.features import FeatureCounts
 from simstore.text.mixing import mix
 
 SIGNATURE_BYTES = 16
@@ -78,16 +79,55 @@ def signatures(terms: Sequence[bytes], lexicons: int, seed: int = 0) -> tuple[Si
         ``lexicons + 1`` signatures of 16 bytes; None where no term is left.
     """
     ordered = sorted(terms)
+    columns = np.arange(len(ordered))
+    return _signatures(_parts(ordered), _kept(ordered, lexicons, seed), columns)
+
+
+def signatures_of_rows(
+    counts: FeatureCounts, in_lexicon: NDArray[np.bool_], lexicons: int, seed: int = 0
+) -> Iterator[tuple[Signature, ...]]:
+    """Yield the :func:`signatures` of each document of a batch.
+
+    Args:
+        counts: The terms of each document.
+        in_lexicon: Which terms are in the lexicon, shape (terms,).
+        lexicons: Number of random lexicons.
+        seed: Chooses the random lexicons; 0 to 2**64 - 1.
+    """
+    chosen = np.flatnonzero(in_lexicon)
+    terms = [counts.terms[column] for column in chosen.tolist()]
+    order = sorted(range(len(terms)), key=terms.__getitem__)
+    ordered = [terms[place] for place in order]
+    parts, kept = _parts(ordered), _kept(ordered, lexicons, seed)
+    # Place of each term in the order; -1: it is not in the lexicon.
+    place_of = np.full(len(counts.terms), -1, np.int64)
+    place_of[chosen[order]] = np.arange(len(order))
+    for document in range(len(counts)):
+        places = place_of[counts.row(document)[0]]
+        yield _signatures(parts, kept, np.sort(places[places >= 0]))
+
+
+def _parts(ordered: Sequence[bytes]) -> list[bytes]:
+    """Return what is digested of each term: behind its length, so that no two lists are alike."""
+    return [b"%d:%b" % (len(term), term) for term in ordered]
+
+
+def _kept(ordered: Sequence[bytes], lexicons: int, seed: int) -> NDArray[np.bool_]:
+    """Return which terms each random lexicon has, shape (lexicons, terms)."""
     hashes = xxh3(ordered, 64)[:, 0]
-    # Each behind its length, so that no two lists of terms are the same bytes.
-    parts = [b"%d:%b" % (len(term), term) for term in ordered]
-    found = [_digest(parts)]
+    found = np.empty((lexicons, len(ordered)), np.bool_)
     for number in range(1, lexicons + 1):
         salt = np.array([seed, number], np.uint64)
         drawn = mix(mix(hashes ^ mix(salt[:1])) + mix(salt[1:]))
-        kept = (drawn >= np.uint64(round(LEFT_OUT * 2**64))).tolist()
-        found.append(_digest(compress(parts, kept)))
-    return tuple(found)
+        found[number - 1] = drawn >= np.uint64(round(LEFT_OUT * 2**64))
+    return found
+
+
+def _signatures(
+    parts: Sequence[bytes], kept: NDArray[np.bool_], places: NDArray[np.int64]
+) -> tuple[Signature, ...]:
+    own = [parts[place] for place in places.tolist()]
+    return _digest(own), *(_digest(compress(own, row.tolist())) for row in kept[:, places])
 
 
 def agreements(first: Sequence[Signature], second: Sequence[Signature]) -> int:

@@ -84,6 +84,17 @@ def _token_hash(token: str) -> int:
     return xxhash.xxh3_64_intdigest(token.encode("utf-8", "surrogatepass"))
 
 
+def shingle_list(tokens: Sequence[str], size: int) -> NDArray[np.uint64]:
+    """Return the hashes of a text's shingles in order, with repeats.
+
+    Args:
+        tokens: The text's tokens.
+        size: Tokens a shingle; a shorter text has one of all its tokens.
+    """
+    known = {token: _token_hash(token) for token in set(tokens)}
+    return runs(np.array([known[token] for token in tokens], np.uint64), size)
+
+
 def runs(hashes: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
     """Return a hash of each run of ``size`` token hashes; their order counts."""
     size = min(size, len(hashes))

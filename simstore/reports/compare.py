@@ -36,6 +36,7 @@ _MEASURES = {
     "a_in_b": "A in B",
     "b_in_a": "B in A",
     "min_max_ratio": "min/max ratio",
+    "dice_of_lists": "dice of lists",
     "standard_error": "standard error",
 }
 

@@ -19,6 +19,8 @@ _STYLES = {
     "verified": ("verified, by resemblance", "#009E73", "^", (-26, -12)),
     "likeness": ("verified, by likeness", "#D55E00", "D", (10, 4)),
     "either": ("verified, by either", "#CC79A7", "v", (10, -10)),
+    "i-match": ("I-Match, by signatures", "#56B4E9", "x", (8, 8)),
+    "counting-bloom": ("counting Bloom filters", "#000000", "+", (8, -12)),
 }
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 

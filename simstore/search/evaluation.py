@@ -105,6 +105,7 @@ class Thresholds:
         methods: Which methods there is something for.
         floor: The exact joins found all pairs of this resemblance and of this likeness; None:
             there were none.
+        lexicons: Random lexicons of I-Match.
     """
 
     radii: Sequence[int]
@@ -112,11 +113,14 @@ class Thresholds:
     candidate_radius: int
     methods: Sequence[str]
     floor: float | None = None
+    lexicons: int = 0
 
     def of(self, method: str) -> list[float]:
         """Return the thresholds of a method, ascending."""
         if method == "simhash":
             return [float(radius) for radius in self.radii]
+        if method == "i-match":
+            return [float(count) for count in range(1, self.lexicons + 2)]
         steps: list[float] = _STEPS.tolist()
         if method in BY_LIKENESS:
             steps = sorted({*steps, LEAST_LIKENESS})
@@ -128,6 +132,8 @@ class Thresholds:
         """Return the default threshold of a method."""
         if method == "simhash":
             return float(self.default_radius)
+        if method == "i-match":
+            return 1.0
         return LEAST_LIKENESS if method in BY_LIKENESS else RESEMBLANCE
 
 
@@ -159,7 +165,12 @@ def against_resemblance(
     for method in thresholds.methods:
         if method == "exact" or method in BY_LIKENESS:
             continue
-        for threshold in thresholds.of("simhash") if method == "simhash" else [least]:
+        chosen = [least]
+        if method == "simhash":
+            chosen = thresholds.of("simhash")
+        elif method == "i-match":
+            chosen = [thresholds.default(method)]
+        for threshold in chosen:
             found = found_by(pairs, method, threshold, thresholds.candidate_radius)
             is_default = threshold == thresholds.default(method)
             point = (method, threshold, f"resemblance >= {least}", is_default)

@@ -6,7 +6,8 @@ the two channels, and the resemblance reaches the threshold), ``likeness`` (foun
 two, and alike in what is rare), ``either`` (found by one of the two, and alike in what is rare or
 of a resemblance that leaves no doubt), ``exact`` (the resemblance reaches the threshold, found or
 not), ``exact-either`` (the likeness reaches the threshold or the resemblance leaves no doubt, found
-or not).
+or not). Two older ones join them where they are asked for: ``i-match`` (so many signatures agree)
+and ``counting-bloom`` (the overlap of the counting Bloom filters reaches the threshold).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 from simstore.search.likeness import LEAST_COSINE, SURE_RESEMBLANCE
 
 METHODS = ("simhash", "minhash", "verified", "likeness", "either", "exact", "exact-either")
+# Methods of the literature that no store looks by.
+OLDER = ("i-match", "counting-bloom")
 # Those whose threshold is a likeness.
 BY_LIKENESS = ("likeness", "either", "exact-either")
 # Those that find what no channel does.
@@ -42,6 +45,8 @@ class ScoredPairs:
         resemblance: Resemblance of the shingle sets; NaN where it is not known.
         likeness: Cosine of the rare terms; NaN where it is not known.
         cosine: Cosine of all terms; NaN where it is not known.
+        agreeing: I-Match signatures that agree; 0 where nobody asked.
+        filter_overlap: Overlap of the counting Bloom filters; NaN where nobody asked.
     """
 
     first: NDArray[np.int64]
@@ -53,6 +58,8 @@ class ScoredPairs:
     resemblance: NDArray[np.float64]
     likeness: NDArray[np.float64]
     cosine: NDArray[np.float64]
+    agreeing: NDArray[np.int64]
+    filter_overlap: NDArray[np.float64]
 
 
 def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> NDArray[np.bool_]:
@@ -60,7 +67,7 @@ def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> 
 
     Args:
         pairs: The pairs.
-        method: One of :data:`METHODS`.
+        method: One of :data:`METHODS` or :data:`OLDER`.
         threshold: Its threshold, inclusive.
         radius: Radius of channel 1 where the method is not ``simhash``.
     """
@@ -69,6 +76,10 @@ def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> 
         found = pairs.distance <= threshold
     elif method == "minhash":
         found = pairs.in_band & (pairs.estimate >= threshold)
+    elif method == "i-match":
+        found = pairs.agreeing >= threshold
+    elif method == "counting-bloom":
+        found = pairs.filter_overlap >= threshold
     elif method == "exact":
         found = pairs.resemblance >= threshold
     elif method == "exact-either":

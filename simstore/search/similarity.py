@@ -31,6 +31,24 @@ def dice(resemblance: float) -> float:
     return 2 * resemblance / (1 + resemblance)
 
 
+def dice_of_lists(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> float | None:
+    """Return twice the shingles of a list that are in another, by the shingles of both.
+
+    Repeats count: each of the first list's shingles counts as often as it stands there, found
+    where the second list has it at all. So the order of the lists matters, and where the first
+    repeats itself the share may be above 1. The Dice of two sets knows neither.
+
+    Args:
+        first: Hashes of a text's shingles, in order, with repeats.
+        second: Those of another.
+
+    Returns:
+        None where both are empty.
+    """
+    total = len(first) + len(second)
+    return 2 * int(np.isin(first, second).sum()) / total if total else None
+
+
 def cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
     """Return the cosine of the angle between two vectors of the same dimensions.
 

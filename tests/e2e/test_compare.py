@@ -171,6 +171,7 @@ def test_options_reach_the_measures(shell: Shell) -> None:
     assert found["resemblance"] == {
         "jaccard": len(one & other) / len(one | other),
         "dice": pytest.approx(2 * len(one & other) / (len(one) + len(other))),
+        "dice_of_lists": pytest.approx(2 * len(one & other) / (len(one) + len(other))),
         "similar": False,
     }
     assert found["euclid"]["distance"] == pytest.approx(2**0.5)

@@ -21,7 +21,7 @@ from simstore.search.evaluation import (
     curves,
 )
 from simstore.search.plan import check_radius, default_radius
-from simstore.search.scored_pairs import METHODS
+from simstore.search.scored_pairs import METHODS, OLDER
 from simstore.services.clusters.contents import Progress
 from simstore.services.comparing.judged_documents import (
     Scope,
@@ -30,6 +30,7 @@ from simstore.services.comparing.judged_documents import (
     read_documents,
     score_pairs,
 )
+from simstore.services.comparing.older_methods import OlderMethods
 from simstore.services.comparing.truth import Labels, Part, part_of, take_resemblances, truth_of
 from simstore.services.opened import OpenStore, State
 
@@ -52,6 +53,8 @@ class EvaluateOptions:
         candidate_radius: Radius of channel 1 where resemblance or likeness verifies what it finds;
             None: the default radius.
         part: ``tuning`` or ``test``: only groups whose hash is even or odd; ``none``: all.
+        older_methods: I-Match and counting Bloom filters too, as in ``compare``; the store must
+            keep its texts.
     """
 
     radii: tuple[int, int] | None = None
@@ -59,6 +62,7 @@ class EvaluateOptions:
     set_by: str | None = None
     candidate_radius: int | None = None
     part: Part = "none"
+    older_methods: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,14 @@ def evaluate_store(
     first, second = truth.codes // max(len(held), 1), truth.codes % max(len(held), 1)
     inside = (set_of[first] >= 0) & (set_of[first] == set_of[second])
     radius = max(thresholds.radii[-1], thresholds.candidate_radius)
-    scope = Scope(set_of, truth.codes[inside], truth.only, radius, options.floor)
+    scope = Scope(
+        set_of,
+        truth.codes[inside],
+        truth.only,
+        radius,
+        options.floor,
+        older_methods=options.older_methods,
+    )
     pairs = score_pairs(held, state, scope)
     if held.counts is None:
         take_resemblances(pairs, held, labels.pairs or ())
@@ -174,7 +185,11 @@ def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
         check_radius(radius, state.scheme.bits)
     there = {"simhash": state.channels.simhash, "minhash": state.channels.minhash}
     methods = [method for method in METHODS if there.get(method, state.settings.text_kept)]
-    return Thresholds(range(low, high + 1), default, candidate, methods, options.floor)
+    if options.older_methods:
+        check_texts(state)
+        methods += OLDER
+    lexicons = OlderMethods().lexicons
+    return Thresholds(range(low, high + 1), default, candidate, methods, options.floor, lexicons)
 
 
 def _sets(

@@ -27,6 +27,7 @@ from simstore.search.near_pairs import near_pairs
 from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs
 from simstore.services import counting
 from simstore.services.clusters.contents import Progress, fingerprint_words, pages, sketch_matrix
+from simstore.services.comparing.older_methods import Signatures, filter_overlaps
 from simstore.services.comparing.term_rows import CountsOfPages
 from simstore.services.opened import OpenStore, State
 from simstore.storage import documents
@@ -159,6 +160,7 @@ class Scope:
         only: Codes of the only pairs that are judged; None: all pairs inside a set.
         radius: Largest distance that any method looks at.
         floor: Least resemblance, and least likeness, of the pairs of the exact joins.
+        older_methods: I-Match and counting Bloom filters too.
     """
 
     set_of: NDArray[np.int64]
@@ -166,6 +168,7 @@ class Scope:
     only: NDArray[np.int64] | None
     radius: int
     floor: float
+    older_methods: bool = False
 
 
 def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPairs:
@@ -174,6 +177,12 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
     banded = [scope.truth[:0]]
     found = [scope.truth]
     vectors = None if held.counts is None else term_vectors(held.counts)
+    signatures = None
+    if scope.older_methods and held.counts is not None:
+        signatures = Signatures(held.counts)
+        first, second = signatures.pairs()
+        inside = (scope.set_of[first] >= 0) & (scope.set_of[first] == scope.set_of[second])
+        found.append(pair_codes(first[inside], second[inside], total))
     for number in range(int(scope.set_of.max(initial=-1)) + 1):
         rows = np.flatnonzero(scope.set_of == number)
         known = rows[held.fingerprinted[rows]]
@@ -202,6 +211,10 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
         resemblance = resemblances(held.shingles, first, second)
         likeness = likenesses(vectors, first, second)
         cosine = likenesses(plain_vectors(held.counts), first, second)
+    agreeing, overlaps = np.zeros(len(codes), np.int64), np.full(len(codes), np.nan)
+    if signatures is not None and held.counts is not None:
+        agreeing = signatures.agreements(first, second)
+        overlaps = filter_overlaps(held.counts, first, second)
     return ScoredPairs(
         first,
         second,
@@ -212,6 +225,8 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
         resemblance,
         likeness,
         cosine,
+        agreeing,
+        overlaps,
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint import counting_bloom, imatch, minhash
+from simstore.fingerprint.shingle_sets import shingle_list
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.fingerprint.weights import COUNT_PART, SCALE, idf_weights, integer_weights
 from simstore.search import similarity
@@ -60,10 +61,17 @@ def resemblance(made: Prepared, options: CompareOptions) -> Answer:
     """Compare the sets of shingles; None for both where neither text has a shingle."""
     detail = f"sets of {options.shingle} {options.units}, similar from {options.similar_at:g} on"
     if not made.sets.sizes().any():
-        return {"jaccard": None, "dice": None, "similar": None}, detail
+        return {"jaccard": None, "dice": None, "dice_of_lists": None, "similar": None}, detail
     found = made.overlap().resemblance
     similar = found >= options.similar_at
-    return {"jaccard": found, "dice": similarity.dice(found), "similar": similar}, detail
+    lists = (shingle_list(units, options.shingle) for units in made.units)
+    values: dict[str, Value] = {
+        "jaccard": found,
+        "dice": similarity.dice(found),
+        "dice_of_lists": similarity.dice_of_lists(*lists),
+        "similar": similar,
+    }
+    return values, detail
 
 
 def containment(made: Prepared) -> Answer:

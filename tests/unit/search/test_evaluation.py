@@ -29,7 +29,8 @@ METHODS = ("simhash", "minhash", "verified", "likeness", "either", "exact", "exa
 
 def scored() -> ScoredPairs:
     columns = [np.array(column) for column in zip(*ROWS, strict=True)]
-    return ScoredPairs(*columns)
+    unasked = np.zeros(len(ROWS), np.int64), np.full(len(ROWS), np.nan)
+    return ScoredPairs(*columns, *unasked)
 
 
 def judged(*, clusters: bool = True) -> Judged:

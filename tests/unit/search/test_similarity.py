@@ -6,7 +6,13 @@ import random
 import numpy as np
 import pytest
 
-from simstore.search.similarity import cosine, dice, euclidean_distance, value_ratio
+from simstore.search.similarity import (
+    cosine,
+    dice,
+    dice_of_lists,
+    euclidean_distance,
+    value_ratio,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +68,16 @@ def test_cosine_is_within_its_range_and_like_the_plain_sum(seed: int) -> None:
     assert 0 <= found <= 1
     assert cosine(vector(*a), vector(*a)) == 1.0
     assert euclidean_distance(vector(*a), vector(*b)) == pytest.approx(math.dist(a, b))
+
+
+def test_dice_of_lists_is_what_the_loops_of_the_blog_count() -> None:
+    for seed in range(30):
+        source = random.Random(seed)
+        one, other = ([source.randrange(12) for _ in range(source.randrange(20))] for _ in "ab")
+        found = dice_of_lists(np.array(one, np.uint64), np.array(other, np.uint64))
+        count = 0
+        for item in one:
+            if item in other:
+                count += 1
+        total = len(one) + len(other)
+        assert found == (count * 2 / total if total else None)

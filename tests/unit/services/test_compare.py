@@ -150,6 +150,9 @@ def test_texts_the_other_way_round_give_the_same(pair: texts.Pair) -> None:
     swapped = {"a": "b", "b": "a", "a_in_b": "b_in_a", "b_in_a": "a_in_b"}
     for one, other in zip(found.measurements, turned.measurements, strict=True):
         for name, measured in one.values.items():
+            # Each of the first list's shingles counts: the order matters.
+            if name == "dice_of_lists":
+                continue
             assert other.values[swapped.get(name, name)] == measured, (one.algorithm, name)
 
 
@@ -263,6 +266,7 @@ def test_odd_text_equals_itself(name: str) -> None:
     is_nothing = not texts.ODD[name].strip()
     for algorithm, measure in (
         ("resemblance", "jaccard"), ("resemblance", "dice"), ("resemblance", "similar"),
+        ("resemblance", "dice_of_lists"),
         ("containment", "a_in_b"), ("containment", "b_in_a"), ("minhash", "estimate"),
         ("counting-bloom", "similarity"), ("i-match", "equal"), ("cosine", "cosine"),
     ):  # fmt: skip

@@ -4,12 +4,18 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simstore.errors import InvalidParameter, NotFound
+from simstore.fingerprint.counting_bloom import counting_filter, filter_similarity
+from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.imatch import agreements, in_lexicon, signatures, signatures_of_rows
+from simstore.fingerprint.web import WebScheme
 from simstore.model import Document
 from simstore.search.evaluation import Evaluation
 from simstore.services.comparing.evaluate import EvaluateOptions
+from simstore.services.comparing.older_methods import Signatures, filter_overlaps
 from simstore.services.comparing.truth import Labels, is_odd
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.sources.labels import GroupLabel, LabelledPair
@@ -205,3 +211,60 @@ def test_exact_pairs(tmp_path: Path) -> None:
         assert [(p.first, p.second) for p in store.exact_pairs(1)] == [("a1", "a2")]
         with pytest.raises(InvalidParameter):
             store.exact_pairs(0)
+
+
+@pytest.fixture
+def counts() -> FeatureCounts:
+    return WebScheme().count([document.text for document in DOCUMENTS])
+
+
+def test_signatures_of_a_store_are_those_of_each_text(counts: FeatureCounts) -> None:
+    frequencies = np.bincount(counts.columns, minlength=len(counts.terms))
+    lexicon = in_lexicon(frequencies, len(counts), 0.2, 0.9)
+    each = []
+    for document in range(len(counts)):
+        columns, _ = counts.row(document)
+        terms = [counts.terms[column] for column in columns[lexicon[columns]].tolist()]
+        each.append(signatures(terms, 10))
+    assert list(signatures_of_rows(counts, lexicon, 10)) == each
+    made = Signatures(counts)
+    pairs = np.array(list(combinations(range(len(counts)), 2)))
+    agreeing = made.agreements(pairs[:, 0], pairs[:, 1])
+    expected = [agreements(each[one], each[other]) for one, other in pairs.tolist()]
+    assert agreeing.tolist() == expected
+    assert max(expected) == 11
+    found = {tuple(pair) for pair in np.stack(made.pairs(), axis=1).tolist()}
+    assert found == {tuple(pair) for pair, n in zip(pairs.tolist(), expected, strict=True) if n}
+
+
+def test_filter_overlaps_are_those_of_the_filters(counts: FeatureCounts) -> None:
+    filters = []
+    for document in range(len(counts)):
+        columns, numbers = counts.row(document)
+        terms = [counts.terms[column] for column in columns.tolist()]
+        filters.append(counting_filter(terms, numbers, counters=1 << 18, hashes=4))
+    pairs = np.array(list(combinations(range(len(counts)), 2)))
+    found = filter_overlaps(counts, pairs[:, 0], pairs[:, 1])
+    assert found.tolist() == pytest.approx(
+        [filter_similarity(filters[one], filters[other]) or 0.0 for one, other in pairs.tolist()]
+    )
+
+
+def test_older_methods_are_judged_where_they_are_asked_for(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        assert "i-match" not in store.evaluate(FIELD).methods
+        found = store.evaluate(FIELD, EvaluateOptions(older_methods=True))
+    assert found.methods[-2:] == ("i-match", "counting-bloom")
+    thresholds = [point.threshold for point in found.curve("all", "i-match")]
+    assert thresholds == [float(count) for count in range(1, 12)]
+    (at_all,) = [point for point in found.curve("all", "i-match") if point.is_default]
+    # The same text agrees in each signature; that of other sentences in none.
+    assert at_all.precision == 1.0
+    assert at_all.recall > 0
+    best = max(point.f1 for point in found.curve("all", "counting-bloom"))
+    assert best > 0.8
+
+
+def test_older_methods_need_the_texts(tmp_path: Path) -> None:
+    with filled(tmp_path, text=False) as store, pytest.raises(NotFound, match="no texts"):
+        store.evaluate(FIELD, EvaluateOptions(older_methods=True))
