@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import signal
@@ -63,6 +64,23 @@ def simstore(
         os.setgid(user)
         os.setuid(user)
     main(prog_name="simstore")
+
+
+def simstore_with_a_fault(
+    words: list[str], library: str, folder_counted: str, number: int, error: int
+) -> None:
+    """Run a command line in which an operation on a file fails; say which it was.
+
+    Args:
+        words: Its words.
+        library: The library of torture/faults.c, which this process was started with.
+        folder_counted: Where operations are counted.
+        number: The one that fails, from 1.
+        error: Its error number; 0: the process is killed at it.
+    """
+    faults = ctypes.CDLL(library)
+    faults.arm(os.fsencode(folder_counted), ctypes.c_long(number), error, messages)
+    simstore(words)
 
 
 def simstore_into_closed_pipe(words: list[str]) -> None:
