@@ -177,9 +177,13 @@ class Child:
 
 
 class Nursery:
-    """Forks processes that have imported everything; see nursery.py."""
+    """Forks processes that have imported everything; see nursery.py.
 
-    def __init__(self) -> None:
+    Args:
+        environment: What its environment has besides this process's.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self.lock = threading.RLock()
         self._socket, theirs = socket.socketpair()
         self._process = subprocess.Popen(
@@ -188,7 +192,9 @@ class Nursery:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             # One thread: a process with more should not fork.
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            env=os.environ
+            | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+            | dict(environment or {}),
         )
         theirs.close()
         self._socket.settimeout(PATIENCE_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import signal
@@ -17,6 +18,7 @@ from simstore.services.arriving import ingest as ingest_service
 from simstore.services.arriving.ingest import IngestOptions, Observer
 from simstore.services.clusters import kept_clusters as kept_service
 from simstore.services.passages import passage_index as passage_service
+from simstore.services.upkeep import maintain as maintain_service
 from simstore.services.upkeep import pack_fingerprints as pack_service
 from simstore.services.upkeep import refresh as refresh_service
 from simstore.services.upkeep import reindex as reindex_service
@@ -63,6 +65,35 @@ def simstore(
         os.setgid(user)
         os.setuid(user)
     main(prog_name="simstore")
+
+
+def simstore_with_a_fault(
+    words: list[str], library: str, folder_counted: str, number: int, error: int
+) -> None:
+    """Run a command line in which an operation on a file fails; say which it was.
+
+    Args:
+        words: Its words.
+        library: The library of torture/faults.c, which this process was started with.
+        folder_counted: Where operations are counted.
+        number: The one that fails, from 1.
+        error: Its error number; 0: the process is killed at it.
+    """
+    faults = ctypes.CDLL(library)
+    faults.arm(os.fsencode(folder_counted), ctypes.c_long(number), error, messages)
+    simstore(words)
+
+
+def simstore_killed_when_it_has_made_a_store(words: list[str]) -> None:
+    """Run a command line that is killed between making a store and filling it."""
+    create = maintain_service.create_store
+
+    def create_and_end(*arguments: Any, **options: Any) -> None:
+        create(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    maintain_service.create_store = create_and_end
+    simstore(words)
 
 
 def simstore_into_closed_pipe(words: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,11 +190,10 @@ def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[
         return
     try:
         with open_store(synchronous=synchronous) as store:
-            if chosen is not None or no_text:
-                raise click.UsageError(
-                    f"{shown_place(store_place())} exists and has its scheme; "
-                    "`simstore reindex` changes it, `simstore init --db NEW` makes another store"
-                )
+            if chosen is not None and scheme["name"] is None:
+                name, _, _ = store.scheme()["scheme"].partition("/")
+                chosen = replace(chosen, name=name)
+            store.check_options(chosen, text=not no_text)
             yield store
             return
     except StoreNotFound:
@@ -215,6 +215,8 @@ def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[
         else " (any language; `simstore init` chooses another)"
     )
     with open_store(synchronous=synchronous) as store:
+        # Another process may have made it meanwhile.
+        store.check_options(chosen, text=not no_text)
         facts = store.scheme()
         sizes = f"M = {facts['bits']}"
         if "features" in facts:

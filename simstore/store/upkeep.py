@@ -123,6 +123,30 @@ class Upkeep(Opened):
 
         return show.scheme_record(self._opened)
 
+    def check_options(self, choice: SchemeChoice | None = None, *, text: bool = True) -> None:
+        """Raise unless the store has options that a new one could be made with.
+
+        Args:
+            choice: A scheme with some of its options; None: any.
+            text: False: it keeps no texts; True: whether it does is not asked.
+
+        Raises:
+            InvalidParameter: It has others; the message says which.
+        """
+        from simstore.services.upkeep.choose import differences
+
+        with self._opened.database.read() as connection:
+            state = self._opened.state(connection)
+        found = [] if choice is None else differences(choice, state.scheme)
+        if not text and state.settings.text_kept:
+            found.append("it keeps texts (no --no-text)")
+        if found:
+            raise InvalidParameter(
+                f"{self._opened.database.label} exists and has other options: {', '.join(found)}; "
+                "leave them out, change them by `simstore reindex`, or make another store by "
+                "`simstore init --db NEW`"
+            )
+
     def backup(
         self,
         target: str | os.PathLike[str],

@@ -178,3 +178,61 @@ def test_option_that_does_not_fit_is_one_line_and_makes_no_store(
     assert message in done.errors
     assert len(done.error_lines) == 1
     assert not (tmp_path / "simstore.db").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--scheme", "simtool"],
+        [
+            "--scheme",
+            "simtool",
+            "-N",
+            "3",
+            "-M",
+            "4",
+            "--hash-table",
+            "rows",
+            "--stopwords",
+            "w",
+        ],
+        ["-M", "100"],
+        ["--stopwords", "builtin"],
+        ["--weights", "idf", "--tie", "one", "--feature-hash", "md5"],
+        ["--units", "characters", "--shingle", "3"],
+        ["--segmenter", "forward-max", "--stem", "german"],
+        ["--field", "lang:enum:en,fr:3", "--field", "kind:enum:a:1"],
+        ["--keep-case", "--keep-width", "--strip-accents"],
+        ["--fold-han"],
+        ["--no-text"],
+        ["--passages", "--passage-simhash"],
+    ],
+    ids=lambda options: " ".join(options) or "none",
+)
+def test_ingest_killed_when_it_has_made_the_store_is_finished_by_the_same_command(
+    nursery: Nursery, shell: Shell, tmp_path: Path, options: list[str]
+) -> None:
+    (tmp_path / "rows").write_text("0101\n1100\n1111\n")
+    (tmp_path / "w").write_text("and\n")
+    words = ["ingest", "--db", "s.db", *options, "case.jsonl"]
+    assert nursery.run("simstore_killed_when_it_has_made_a_store", tmp_path, words=words).code == -9
+    assert (tmp_path / "s.db").exists()
+    assert shell(*words).text.startswith("1 added")
+    # And once more, whole as it is.
+    assert shell(*words).text.startswith("0 added, 0 updated, 1 unchanged")
+    assert shell("fsck", "--db", "s.db").text == "sound\n"
+
+
+def test_options_that_a_store_has_not_are_refused_and_named(shell: Shell) -> None:
+    shell("ingest", "--db", "s.db", "--bits", "100", "case.jsonl")
+    for options, said in (
+        (["--bits", "64", "--stem", "german"], "--bits is 100, --stem is none"),
+        (["--scheme", "simtool"], "--scheme is web"),
+        (["--no-text"], "it keeps texts (no --no-text)"),
+    ):
+        done = shell("ingest", "--db", "s.db", *options, "case.jsonl", code=2)
+        assert done.errors == (
+            f"Error: s.db exists and has other options: {said}; leave them out, change them by "
+            "`simstore reindex`, or make another store by `simstore init --db NEW`\n"
+        )

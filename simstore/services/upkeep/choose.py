@@ -71,6 +71,8 @@ class SchemeChoice:
 
 _SIMTOOL = ("features", "hash_table")
 _BOTH = ("name", "bits", "stopwords")
+_FORMS = ("case", "width", "accents", "han")
+_OPTIONS = tuple(f.name for f in fields(SchemeChoice) if f.name != "name")
 _WEB = tuple(f.name for f in fields(SchemeChoice) if f.name not in (*_SIMTOOL, *_BOTH))
 
 
@@ -162,6 +164,68 @@ def _as_counted(words: frozenset[bytes], recipe: FeatureRecipe) -> frozenset[byt
     )
 
 
+def differences(choice: SchemeChoice, scheme: Scheme) -> list[str]:
+    """Return which of the options that were chosen a scheme has not, and what it has.
+
+    Options that were not chosen may be any. The scheme is the one that the choice names.
+
+    Raises:
+        InvalidParameter: An option is out of range or not one of this scheme.
+        SourceNotFound: A file is missing.
+        MissingExtra: An option needs a package that is not installed.
+    """
+    standing = _options(scheme)
+    if not standing:
+        return ["it holds fingerprints alone"]
+    if choice.name != scheme.name:
+        return [f"--scheme is {scheme.name}"]
+    given = choice.given(*_OPTIONS)
+    # A table and stop words are read as the other options say.
+    chosen = make_scheme(replace(choice, **{**standing, **given}))
+    options = _options(chosen)
+    found = []
+    for option in given:
+        if option == "hash_table":
+            same = _hash_table(chosen) == _hash_table(scheme)
+            if not same and options == standing:
+                found.append("--hash-table is another")
+        elif option == "stopwords":
+            if chosen.stopword_lines() != scheme.stopword_lines():
+                found.append("--stopwords are others")
+        elif options[option] == standing[option]:
+            continue
+        elif option == "han" and options[option] == "simplified-words":
+            found.append("--fold-han-words was not given")
+        elif option in _FORMS:
+            found.append(f"{_flag(option)} was not given")
+        else:
+            value = standing[option]
+            shown = " ".join(value) or "none" if isinstance(value, tuple) else value
+            found.append(f"{_flag(option)} is {shown}")
+    return found
+
+
+def _options(scheme: Scheme) -> dict[str, Any]:
+    """Return the options of a scheme by which it is chosen, but for its files."""
+    if isinstance(scheme, SimtoolScheme):
+        return {"bits": scheme.bits, "features": scheme.ranked_features}
+    if not isinstance(scheme, WebScheme):
+        return {}
+    recipe = scheme.recipe
+    form = recipe.normalization
+    return {
+        "bits": scheme.bits,
+        **{name: getattr(scheme, name) for name in ("weights", "tie", "feature_hash")},
+        **{name: getattr(recipe, name) for name in ("units", "segmenter", "shingle", "stem")},
+        **{name: getattr(form, name) for name in _FORMS},
+        "fields": tuple(map(str, scheme.fields)),
+    }
+
+
+def _hash_table(scheme: Scheme) -> bytes | None:
+    return scheme.packed_hash_table() if isinstance(scheme, SimtoolScheme) else None
+
+
 # Options whose names on the command line say what they do.
 _FLAGS = {
     "case": "keep-case",
@@ -176,8 +240,11 @@ def _refuse(choice: SchemeChoice, *options: str) -> None:
     for option in options:
         if getattr(choice, option) is not None:
             other = "simtool" if choice.name == "web" else "web"
-            name = _FLAGS.get(option, option.replace("_", "-"))
             raise InvalidParameter(
-                f"--{name} is an option of the scheme {other}; "
+                f"{_flag(option)} is an option of the scheme {other}; "
                 f"add --scheme {other}, or leave it out"
             )
+
+
+def _flag(option: str) -> str:
+    return f"--{_FLAGS.get(option, option.replace('_', '-'))}"

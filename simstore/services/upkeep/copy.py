@@ -6,11 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from simstore.errors import Conflict, CorruptStore, InvalidParameter, StorageError, StoreExists
+from simstore.errors import (
+    Conflict,
+    CorruptStore,
+    InvalidParameter,
+    NotAStore,
+    StorageError,
+    StoreExists,
+    StoreNotFound,
+)
 from simstore.model import CopySummary
 from simstore.services.upkeep.refresh import Progress
 from simstore.storage import migrate, transfer
-from simstore.storage.copies import delete_file
+from simstore.storage.copies import delete_file, delete_journals, locked_folder
 from simstore.storage.engine import Connection, Database
 from simstore.storage.transfer import Table
 from simstore.storage.translate import translated_files
@@ -44,26 +52,42 @@ def copy_store(
         raise InvalidParameter(f"{source.label} is the store itself; name another place")
     source.check_exists()
     migrate.check_revision(source)
-    with _place(target, restart=restart) as place, source.read() as connection:
-        of_state = transfer.state(connection)
-        _begin(place, of_state, target.label, restart=restart)
+    with (
+        source.read() as connection,
+        _place(target, connection, restart=restart) as place,
+    ):
+        if target.path is None or not _is_finished(place):
+            _fill(connection, place, target.label, restart=restart, on_progress=on_progress)
         total = sum(transfer.count(connection, table) for table in transfer.tables())
-        done = 0
-        for table in transfer.tables():
-            done = _copy(connection, place, table, done, total, on_progress)
-        with place.write() as written:
-            for table in transfer.tables():
-                transfer.write_own_references(connection, written, table)
-        _verify(connection, place, target.label)
-        with place.write() as written:
-            transfer.finish(connection, written)
-            migrate.put_revision(written)
         documents = transfer.count(connection, _table("document"))
     return CopySummary(documents, total, len(transfer.tables()))
 
 
+def _fill(
+    source: Connection,
+    place: Database,
+    label: str,
+    *,
+    restart: bool,
+    on_progress: Progress | None,
+) -> None:
+    """Copy all rows that are not there, compare them, and make a store of them."""
+    _begin(place, transfer.state(source), label, restart=restart)
+    total = sum(transfer.count(source, table) for table in transfer.tables())
+    done = 0
+    for table in transfer.tables():
+        done = _copy(source, place, table, done, total, on_progress)
+    with place.write() as written:
+        for table in transfer.tables():
+            transfer.write_own_references(source, written, table)
+    _verify(source, place, label)
+    with place.write() as written:
+        transfer.finish(source, written)
+        migrate.put_revision(written)
+
+
 @contextmanager
-def _place(target: Database, *, restart: bool) -> Iterator[Database]:
+def _place(target: Database, source: Connection, *, restart: bool) -> Iterator[Database]:
     """Yield where the copy is made: a file gets its name when it is complete."""
     if target.path is None:
         yield target
@@ -73,19 +97,49 @@ def _place(target: Database, *, restart: bool) -> Iterator[Database]:
     if not target.path.absolute().parent.is_dir():
         raise StorageError(f"{target.label}: its folder does not exist; make it first")
     draft_path = draft_of(target.path)
-    if restart:
-        delete_file(draft_path)
     draft = Database(draft_path, synchronous="normal")
     draft.label = target.label
     with translated_files(str(target.path)):
         try:
-            if not draft_path.exists():
-                migrate.prepare_new_file(draft)
+            with locked_folder(draft_path):
+                if restart or not _goes_on(draft, source):
+                    draft.close()
+                    delete_file(draft_path)
+                    migrate.prepare_new_file(draft)
             yield draft
             migrate.settle_new_file(draft)
+            # All of it is in the file; what SQLite could not delete would stay for ever.
+            delete_journals(draft_path)
             migrate.publish(draft_path, target.path)
         finally:
             draft.close()
+
+
+def _goes_on(draft: Database, source: Connection) -> bool:
+    """Return whether a draft can be gone on with.
+
+    One whose process ended while it was made an SQLite file of ours cannot; nor can a finished
+    one of another state, which does not say any more of what it is a copy.
+    """
+    try:
+        draft.check_exists()
+    except (StoreNotFound, NotAStore, CorruptStore):
+        return False
+    with draft.read() as connection:
+        if migrate.revision(connection) is None:
+            return True
+        if transfer.state(connection) != transfer.state(source):
+            return False
+        return all(
+            transfer.digest(connection, table) == transfer.digest(source, table)
+            for table in transfer.tables()
+        )
+
+
+def _is_finished(place: Database) -> bool:
+    """Return whether a file that has not got its name yet is a whole copy."""
+    with place.read() as connection:
+        return migrate.revision(connection) is not None
 
 
 def draft_of(path: Path) -> Path:

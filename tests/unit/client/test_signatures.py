@@ -12,10 +12,10 @@ from simstore.client import Client
 
 # What concerns the store as a file or as a whole, and is done where it lies.
 NOT_SERVED = {
-    "abort_reindex", "add_fingerprints", "backup", "build_passages", "clear_rejections",
-    "clusters", "compact", "create", "drop_clusters", "drop_passages", "duplicate", "evaluate",
-    "exact_pairs", "expire", "export", "figures", "fsck", "import_deduped", "ingest_query",
-    "keep_clusters",
+    "abort_reindex", "add_fingerprints", "backup", "build_passages", "check_options",
+    "clear_rejections", "clusters", "compact", "create", "drop_clusters", "drop_passages",
+    "duplicate", "evaluate", "exact_pairs", "expire", "export", "figures", "fsck",
+    "import_deduped", "ingest_query", "keep_clusters",
     "known_mark", "open", "pack", "passage_status", "path", "query_run", "query_runs", "reader",
     "refresh", "reindex", "remove_fingerprints", "report", "retry_rejections", "set_policy",
     "unpack", "vitals", "vocabulary", "vocabulary_status", "warm", "writer",

@@ -3,15 +3,22 @@ from __future__ import annotations
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from simstore.errors import InvalidParameter, MissingExtra, SourceNotFound
+from simstore.fingerprint.given import GivenScheme
 from simstore.fingerprint.schemes import open_scheme
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.web import WebScheme
-from simstore.services.upkeep.choose import SchemeChoice, choice_for_folder, make_scheme
+from simstore.services.upkeep.choose import (
+    SchemeChoice,
+    choice_for_folder,
+    differences,
+    make_scheme,
+)
 from simstore.store import create_for_folder
 
 
@@ -145,3 +152,66 @@ def test_folder_with_the_course_files_gets_their_scheme(tmp_path: Path) -> None:
     with store:
         assert store.scheme()["features"] == 1000
         assert store.scheme()["bits"] == 64
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "other", "said"),
+    [
+        ("bits", 100, 64, "--bits is 100"),
+        ("weights", "tf", "log-tf", "--weights is tf"),
+        ("tie", "one", "zero", "--tie is one"),
+        ("feature_hash", "md5", "xxh3", "--feature-hash is md5"),
+        ("units", "characters", "words", "--units is characters"),
+        ("shingle", 3, 1, "--shingle is 3"),
+        ("segmenter", "forward-max", "chars", "--segmenter is forward-max"),
+        ("stem", "german", "none", "--stem is german"),
+        ("stopwords", "builtin", "none", "--stopwords are others"),
+        ("fields", ("lang:enum:en,fr:3",), ("a:enum:b:1",), "--field is lang:enum:en,fr:3"),
+    ],
+)
+def test_option_of_a_store_that_stands_is_compared_alone(
+    option: str, given: Any, other: Any, said: str
+) -> None:
+    bits = {} if option == "bits" else {"bits": 100}
+    standing = make_scheme(SchemeChoice("web", **bits, **{option: given}))
+    assert differences(SchemeChoice("web"), standing) == []
+    assert differences(SchemeChoice("web", **{option: given}), standing) == []
+    assert differences(SchemeChoice("web", **{option: other}), standing) == [said]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"case": "keep"}, "--keep-case was not given"),
+        ({"width": "keep"}, "--keep-width was not given"),
+        ({"accents": "strip"}, "--strip-accents was not given"),
+        ({"han": "simplified"}, "--fold-han was not given"),
+        ({"han": "simplified-words"}, "--fold-han-words was not given"),
+    ],
+)
+def test_flag_of_a_store_that_stands_is_compared_alone(options: dict[str, str], said: str) -> None:
+    if "han" in options:
+        pytest.importorskip("opencc")
+    choice = SchemeChoice("web", **options)  # type: ignore[arg-type]
+    assert differences(choice, make_scheme(choice)) == []
+    assert differences(choice, make_scheme(SchemeChoice("web"))) == [said]
+
+
+def test_files_of_a_store_that_stands_are_compared_by_what_they_hold(tmp_path: Path) -> None:
+    table, other, words = tmp_path / "rows", tmp_path / "other", tmp_path / "words"
+    table.write_bytes(b"0101\n1100\n")
+    other.write_bytes(b"0101\n1110\n")
+    words.write_bytes(b"and\nthe\n")
+    choice = SchemeChoice("simtool", 3, 2, hash_table=str(table), stopwords=str(words))
+    standing = make_scheme(choice)
+    assert differences(choice, standing) == []
+    # N and M, which say how much of the table is read, are those that stand.
+    assert differences(SchemeChoice("simtool", hash_table=str(table)), standing) == []
+    chosen = SchemeChoice("simtool", hash_table=str(other), stopwords="builtin", features=1)
+    assert differences(chosen, standing) == ["--features is 2", "--stopwords are others"]
+    chosen = SchemeChoice("simtool", hash_table=str(other))
+    assert differences(chosen, standing) == ["--hash-table is another"]
+    assert differences(SchemeChoice("web"), standing) == ["--scheme is simtool"]
+    assert differences(SchemeChoice("web"), GivenScheme(64)) == ["it holds fingerprints alone"]
+    with pytest.raises(InvalidParameter, match="scheme web"):
+        differences(SchemeChoice("simtool", shingle=2), standing)
