@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from simstore.errors import DocumentNotFound
 from simstore.services import counting
-from simstore.services.clusters.cluster_changes import note_changes
+from simstore.services.clusters.cluster_changes import forget_digests, note_changes
 from simstore.services.near_duplicates import duplicates
 from simstore.services.opened import OpenStore, State
 from simstore.services.upkeep.refresh import Progress, refresh
@@ -143,7 +143,8 @@ def remove_rows(
     """Remove documents with all that stands for them, within a transaction of the caller.
 
     Their part in the vocabulary, fingerprints, sketches, earlier versions and links go; the texts
-    that lost a document are noted for the clusters that are kept.
+    that lost a document are noted for the clusters that are kept, without the digests of those
+    that lost their last.
 
     Args:
         opened: The store.
@@ -158,9 +159,11 @@ def remove_rows(
     if not ids:
         return LetGo([], {})
     let_go = duplicates.orphan(connection, ids)
-    note_changes(connection, documents.digests_of(connection, ids))
+    digests = documents.digests_of(connection, ids)
+    note_changes(connection, digests)
     counting.change_vocabulary(opened, connection, state, removed=ids)
     fingerprints.unlink_many(connection, ids)
     documents.delete_many(connection, ids)
+    forget_digests(connection, digests)
     generations.note_change(connection)
     return let_go
