@@ -28,7 +28,8 @@ _DIGEST_DIGITS = 32
         "  simstore expire --older-than 90d               what was not seen for 90 days goes\n"
         "  simstore expire --not-seen-since 2026-05-01 --collection news\n\n"
         "Documents leave in batches, each a transaction; after an interruption the same command "
-        "goes on. `simstore compact` then gives the room back."
+        "goes on. `simstore compact` then gives the room back. Where more than half of the "
+        "documents would go, it asks first; without a terminal it wants --yes."
     )
 )
 @click.option(
@@ -41,6 +42,7 @@ _DIGEST_DIGITS = 32
 )
 @click.option("--collection", metavar="NAME", help="Only documents of this collection.")
 @click.option("--dry-run", is_flag=True, help="Count, and remove nothing.")
+@click.option("--yes", is_flag=True, help="Remove more than half of the documents unasked.")
 @click.option(
     "--batch",
     "batch_documents",
@@ -55,6 +57,7 @@ def expire(
     older_than: str | None,
     collection: str | None,
     dry_run: bool,
+    yes: bool,
     batch_documents: int | None,
     no_refresh: bool,
 ) -> None:
@@ -63,21 +66,28 @@ def expire(
         raise click.UsageError("give one of --not-seen-since and --older-than")
     since = None if not_seen_since is None else _seconds("--not-seen-since", not_seen_since)
     age = None if older_than is None else _seconds("--older-than", older_than)
-    with (
-        open_store(read_only=dry_run) as store,
-        progress("expire", at_once=False) as show_progress,
-        progress("refresh", at_once=False) as show_refresh,
-    ):
-        found = store.expire(
-            not_seen_since=since,
-            older_than=age,
-            collection=collection,
-            dry_run=dry_run,
-            refresh=not no_refresh,
-            batch_documents=batch_documents,
-            on_progress=show_progress,
-            on_refresh=show_refresh,
-        )
+    with open_store(read_only=dry_run) as store:
+        if not (dry_run or yes) and not _is_meant(
+            store.expire(
+                not_seen_since=since, older_than=age, collection=collection, dry_run=True
+            ).removed,
+            len(store),
+        ):
+            raise SystemExit(1)
+        with (
+            progress("expire", at_once=False) as show_progress,
+            progress("refresh", at_once=False) as show_refresh,
+        ):
+            found = store.expire(
+                not_seen_since=since,
+                older_than=age,
+                collection=collection,
+                dry_run=dry_run,
+                refresh=not no_refresh,
+                batch_documents=batch_documents,
+                on_progress=show_progress,
+                on_refresh=show_refresh,
+            )
     would = "would be " if dry_run else ""
     forgotten = ""
     if found.forgotten:
@@ -87,6 +97,25 @@ def expire(
     )
     tell_orphans(len(found.orphans))
     tell_unflagged(found.unflagged)
+
+
+def _is_meant(going: int, total: int) -> bool:
+    """Return whether so many documents are to go; where it is more than half, somebody is asked.
+
+    Raises:
+        InvalidParameter: There is no terminal to ask at.
+    """
+    if 2 * going <= total:
+        return True
+    told = f"{going:,} of {total:,} documents would be removed"
+    if not is_asked_at():
+        raise InvalidParameter(f"{told}; give --yes to remove them, or --dry-run to count them")
+    return click.confirm(f"{told}. Remove them?", err=True)
+
+
+def is_asked_at() -> bool:
+    """Return whether a person is at standard input."""
+    return sys.stdin.isatty()
 
 
 def _seconds(option: str, text: str) -> int:

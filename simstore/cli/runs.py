@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, time_text
 from simstore.reports.lines import to_json
 
-_COUNTS = ("added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected")
+_COUNTS = (
+    "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "removed",
+)  # fmt: skip
 
 
 @click.command()
@@ -23,7 +28,7 @@ _COUNTS = ("added", "updated", "unchanged", "flagged", "skipped", "duplicates", 
 @format_option("table", "jsonl")
 @common_options
 def runs(limit: int, output_format: str) -> None:
-    """List the latest ingest runs: when, from where, how they ended, what they did."""
+    """List the latest ingests, removals and expiries: when, how they ended, what they did."""
     with open_store(read_only=True, served=True) as store:
         found = store.ingest_runs(limit)
     if output_format == "jsonl":
@@ -31,15 +36,25 @@ def runs(limit: int, output_format: str) -> None:
             click.echo(to_json(run))
         return
     print_table(
-        ("run", "started", "state", *_COUNTS, "sources"),
+        ("run", "kind", "started", "state", *_COUNTS, "of"),
         (
             (
                 run["run_id"],
+                run.get("kind", "ingest"),
                 time_text(run["started_at"]),
                 run["state"],
-                *(run[name] for name in _COUNTS),
-                " ".join(run["sources"][:3]) + (" ..." if len(run["sources"]) > 3 else ""),
+                *(run.get(name) for name in _COUNTS),
+                _what(run),
             )
             for run in found
         ),
     )
+
+
+def _what(run: Mapping[str, Any]) -> str:
+    """Return what a run was of: sources, or a time and a collection."""
+    # A server of an older version does not tell of removals.
+    if run.get("not_seen_since") is not None:
+        collection = "" if run["collection"] is None else f", collection {run['collection']}"
+        return f"last seen before {time_text(run['not_seen_since'])}{collection}"
+    return " ".join(run["sources"][:3]) + (" ..." if len(run["sources"]) > 3 else "")

@@ -152,7 +152,10 @@ class Arriving(Connection):
         return self.duplicates(state="orphaned")
 
     def ingest_runs(self, limit: int = 20) -> list[dict[str, Any]]:
-        """Return the latest ingest runs, the newest first; one is the server's own."""
+        """Return the latest runs that stored or removed documents, the newest first.
+
+        One is the server's own: what it was asked to store and to remove.
+        """
         value = self._get("/v1/runs", {"limit": limit})
         return self._as(list[dict[str, Any]], self._member(value, "runs"))
 

@@ -35,6 +35,8 @@ The tree, with the exit code of the command line and the HTTP status of a servic
     ├── StorageError                   6  500
     │   ├── DatabaseBusy               6  503
     │   ├── DatabaseUnreachable        6  503
+    │   ├── StatementTimeout (TimeoutError) 6  503
+    │   ├── StatementCancelled         6  503
     │   ├── DiskFull                   6  507
     │   ├── ReadOnlyStore
     │   ├── NotAStore
@@ -111,6 +113,8 @@ from simstore.errors.storage import (
     SchemaTooNew,
     SchemeMismatch,
     StaleGeneration,
+    StatementCancelled,
+    StatementTimeout,
     StoreExists,
     StoreNotFound,
 )
@@ -153,6 +157,8 @@ __all__ = [
     "SimstoreError",
     "SourceNotFound",
     "StaleGeneration",
+    "StatementCancelled",
+    "StatementTimeout",
     "Stopping",
     "StorageError",
     "StoreExists",

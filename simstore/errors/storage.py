@@ -102,6 +102,40 @@ class DatabaseUnreachable(StorageError):
         )
 
 
+class StatementTimeout(StorageError, TimeoutError):
+    """A database server ended what took longer than a limit that is set there.
+
+    Attributes:
+        path: The store.
+        setting: The server's setting that is the limit.
+    """
+
+    http_status = 503
+
+    def __init__(self, path: str, setting: str) -> None:
+        self.path = path
+        self.setting = setting
+        super().__init__(
+            f"{printable(path)}: the server's {setting} ended the work; what is committed is safe: "
+            f"raise the limit for this role (ALTER ROLE name SET {setting} = '1h'), or do less at "
+            "once"
+        )
+
+
+class StatementCancelled(StorageError):
+    """Somebody, or the server itself, cancelled what was being done there."""
+
+    http_status = 503
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(
+            f"{printable(path)}: the work was cancelled on the server ({printable(reason)}); what "
+            "is committed is safe: run the same command again"
+        )
+
+
 class DiskFull(StorageError):
     """There is no room left to write."""
 

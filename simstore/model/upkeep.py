@@ -108,6 +108,7 @@ class StoreStatistics:
         anchor_count: Its anchors.
         stored_text_bytes: Bytes of the texts as they are stored; None: not counted.
         passage_bytes: Bytes of the passage index, without the tables' own; None: not counted.
+        removal_run_count: Runs that removed documents: removals and expiries.
     """
 
     path: str
@@ -141,6 +142,7 @@ class StoreStatistics:
     passage_count: int = 0
     anchor_count: int = 0
     passage_bytes: int | None = None
+    removal_run_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

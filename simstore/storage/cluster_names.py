@@ -10,6 +10,10 @@ from sqlalchemy import Connection, update
 from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
 from simstore.storage.schema import cluster
 
+# Names that ended and are remembered at least, and how many clusters there are to one of them.
+LEAST_ENDED = 1_000
+_STANDING_TO_ENDED = 10
+
 
 @dataclass(frozen=True, slots=True)
 class StarRow:
@@ -82,6 +86,29 @@ def end_nameless(connection: Connection, ended_at: int) -> None:
     """End clusters that are around nothing and have not ended: their texts were lost."""
     statement = "UPDATE cluster SET ended_at = ? WHERE centre_id IS NULL AND ended_at IS NULL"
     execute(connection, statement, ended_at)
+
+
+def drop_old_ended(connection: Connection) -> None:
+    """Forget names that ended long ago: beyond 1,000, or a tenth of the clusters, the oldest go.
+
+    A name that a later one merged into stays as long as that one does.
+    """
+    counted = "SELECT count(ended_at), count(centre_id) FROM cluster"
+    ended, standing = fetch(connection, counted)[0]
+    most = max(LEAST_ENDED, standing // _STANDING_TO_ENDED)
+    if ended <= most:
+        return
+    execute(
+        connection,
+        "WITH RECURSIVE held (cluster_id) AS ("
+        "SELECT cluster_id FROM (SELECT cluster_id FROM cluster WHERE ended_at IS NOT NULL "
+        "ORDER BY ended_at DESC, cluster_id DESC LIMIT ?) AS latest "
+        "UNION SELECT c.merged_into FROM cluster c JOIN held h ON c.cluster_id = h.cluster_id "
+        "WHERE c.merged_into IS NOT NULL) "
+        "DELETE FROM cluster WHERE ended_at IS NOT NULL AND cluster_id NOT IN "
+        "(SELECT cluster_id FROM held)",
+        most,
+    )
 
 
 def merges(connection: Connection, after: int, limit: int) -> list[tuple[int, int | None, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
 from simstore.storage.schema import (
@@ -129,6 +129,12 @@ def set_updated(connection: Connection, updated_at: int) -> None:
 def are_kept(connection: Connection) -> bool:
     """Return whether the store keeps clusters."""
     return bool(fetch(connection, "SELECT 1 FROM clustering"))
+
+
+def state(connection: Connection) -> str | None:
+    """Return whether clusters are ``building`` or ``standing``; None where none are kept."""
+    found = fetch(connection, "SELECT state FROM clustering")
+    return found[0][0] if found else None
 
 
 def add_changes(connection: Connection, digests: Iterable[bytes]) -> None:
@@ -293,6 +299,18 @@ def move_texts(connection: Connection, places: Mapping[int, Place]) -> None:
     )
     for number, place in places.items():
         execute(connection, statement, *place, number)
+
+
+def put_digests(connection: Connection, digests: Mapping[int, bytes]) -> None:
+    """Give texts, by their numbers, other digests."""
+    statement = (
+        update(cluster_text)
+        .where(cluster_text.c.text_id == bindparam("_text_id"))
+        .values(digest=bindparam("_digest"))
+    )
+    if digests:
+        rows = [{"_text_id": number, "_digest": one} for number, one in digests.items()]
+        connection.execute(statement, rows)
 
 
 def drop_texts(connection: Connection, numbers: Sequence[int]) -> None:

@@ -102,6 +102,24 @@ def put_snapshots(connection: Connection, versions: Mapping[int, Sequence[Snapsh
             execute(connection, _DROP_OLD, number, number, MOST_SNAPSHOTS)
 
 
+def drop_old_undated(connection: Connection, most: int) -> None:
+    """Forget earlier versions of documents that no source dates, but the latest of each.
+
+    Args:
+        connection: A writer.
+        most: How many of a document are left.
+    """
+    execute(
+        connection,
+        "DELETE FROM snapshot WHERE (document_id, revision) IN (SELECT document_id, revision FROM "
+        "(SELECT s.document_id AS document_id, s.revision AS revision, row_number() OVER "
+        "(PARTITION BY s.document_id ORDER BY s.revision DESC) AS place FROM snapshot s "
+        "JOIN document d ON d.document_id = s.document_id WHERE d.first_seen_basis = 'ingest') "
+        "AS numbered WHERE place > ?)",
+        most,
+    )
+
+
 def snapshots_of(
     connection: Connection, document_ids: Sequence[int]
 ) -> dict[int, list[SnapshotRow]]:

@@ -1,10 +1,10 @@
-"""Ingest runs: sources and how far they were read, records seen before, rejects."""
+"""Runs: sources and how far they were read, records seen before, rejects, what was removed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
@@ -12,21 +12,45 @@ from simstore.model import Rejection, SourceState, StoredRejection
 from simstore.storage.documents import chunks
 from simstore.storage.rows import execute, fetch, select_in
 from simstore.storage.schema import ingest_run, reject, seen_record, source
+from simstore.text.decoding import line_as_stored
 
 # A source and the number of a record in it; None: from no source.
 Origin = tuple[int | None, int | None]
+RunKind = Literal["ingest", "remove", "expire"]
 
 
-def begin_run(connection: Connection, sources: Sequence[str], started_at: int, version: str) -> int:
-    """Record that an ingest run has begun; return its number."""
+def begin_run(
+    connection: Connection,
+    sources: Sequence[str],
+    started_at: int,
+    version: str,
+    *,
+    kind: RunKind = "ingest",
+    not_seen_since: int | None = None,
+    collection: str | None = None,
+) -> int:
+    """Record that a run has begun; return its number.
+
+    Args:
+        connection: A writer.
+        sources: What an ingest reads.
+        started_at: The time.
+        version: Of simstore.
+        kind: What it does with documents.
+        not_seen_since: The time that an expiry goes by.
+        collection: The collection that an expiry keeps to.
+    """
     row = (started_at, "running", json.dumps(list(sources)), version)
     return int(
         fetch(
             connection,
             "INSERT INTO ingest_run (started_at, state, sources, version, added, updated, "
-            "unchanged, duplicates, rejected, byte_count) VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0) "
-            "RETURNING run_id",
+            "unchanged, duplicates, rejected, byte_count, kind, not_seen_since, collection) "
+            "VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, ?, ?, ?) RETURNING run_id",
             *row,
+            kind,
+            not_seen_since,
+            None if collection is None else line_as_stored(collection),
         )[0][0]
     )
 
@@ -63,13 +87,15 @@ def end_run(connection: Connection, run_id: int, state: str, finished_at: int) -
     )
 
 
-def run_count(connection: Connection) -> int:
-    """Return the number of ingest runs."""
-    return connection.execute(select(func.count()).select_from(ingest_run)).scalar_one()
+def run_counts(connection: Connection) -> tuple[int, int]:
+    """Return how many runs ingested documents, and how many removed some."""
+    counted = "SELECT count(*), coalesce(sum(CASE WHEN kind = 'ingest' THEN 1 ELSE 0 END), 0)"
+    both, ingested = fetch(connection, f"{counted} FROM ingest_run")[0]
+    return int(ingested), both - int(ingested)
 
 
 def recent_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:
-    """Return the latest ingest runs, the newest first."""
+    """Return the latest runs, the newest first."""
     rows = connection.execute(select(ingest_run).order_by(ingest_run.c.run_id.desc()).limit(limit))
     return [dict(row) for row in rows.mappings()]
 

@@ -12,12 +12,17 @@ from simstore.errors import (
     InvalidParameter,
     ReadOnlyStore,
     SimstoreError,
+    StatementCancelled,
+    StatementTimeout,
     StorageError,
     printable,
 )
 
 # SQLSTATE to what it means; see "PostgreSQL Error Codes" in the server's manual.
-_BUSY = frozenset({"40P01", "40001", "55P03", "57014"})
+_BUSY = frozenset({"40P01", "40001", "55P03"})
+_CANCELLED = "57014"
+# Settings of the server that end a transaction with its connection.
+_ENDED_BY = {"25P03": "idle_in_transaction_session_timeout", "25P04": "transaction_timeout"}
 _FULL = frozenset({"53100"})
 _READ_ONLY = frozenset({"25006"})
 _GONE = frozenset({"57P01", "57P02", "57P03", "08000", "08003", "08006", "08001", "08004"})
@@ -34,6 +39,11 @@ _REMEDIES = {
 }
 # Statements that the driver has prepared are not on this connection of the server's, or another's.
 _POOLED = frozenset({"26000", "42P05"})
+# Why a statement was cancelled is told by the message alone; a server that speaks another language
+# is quoted.
+_STATEMENT_TIMEOUT = "statement timeout"
+# A standby ends what stands in the way of what its primary sends.
+_RECOVERY = "conflict with recovery"
 # What a pooler says with a code that fits all errors of the protocol.
 _OF_PROTOCOL = "08P01"
 # What libpq says where the server has not answered with a code.
@@ -64,6 +74,12 @@ def from_postgres(error: BaseException, path: str) -> SimstoreError:
         code = _code_of(message) or code
     if code == "3D000" or ("database" in message and "does not exist" in message):
         return DatabaseNotFound(path, _quoted(message))
+    if code == _CANCELLED and _STATEMENT_TIMEOUT in message:
+        return StatementTimeout(path, "statement_timeout")
+    if code == _CANCELLED or _RECOVERY in message:
+        return StatementCancelled(path, message)
+    if code in _ENDED_BY:
+        return StatementTimeout(path, _ENDED_BY[code])
     if code in _BUSY:
         return DatabaseBusy(path)
     if code in _FULL:

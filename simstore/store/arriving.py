@@ -292,7 +292,14 @@ class Arriving(Opened):
         return self.duplicates(state="orphaned")
 
     def ingest_runs(self, limit: int = 20) -> list[dict[str, Any]]:
-        """Return the latest ingest runs, the newest first."""
+        """Return the latest runs that stored or removed documents, the newest first.
+
+        Each is a record of the table ``ingest_run``: ``kind`` is ``ingest``, ``remove`` or
+        ``expire``; of an expiry ``not_seen_since`` and ``collection`` say what it went by.
+
+        Args:
+            limit: At most so many.
+        """
         from simstore.storage import runs
 
         check_numbers(limit=limit)

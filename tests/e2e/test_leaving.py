@@ -82,7 +82,13 @@ def test_expire_says_what_would_go_and_then_removes_it(shell: Shell) -> None:
     assert shell(*words).text == f"1 removed{last}"
     assert shell(*words).text == f"0 removed{last}"
     assert shell("list", "--format", "keys").text == "b\nc\n"
-    assert shell("expire", "--older-than", "1d").text.startswith("2 removed; last seen before 20")
+    refused = shell("expire", "--older-than", "1d", code=2)
+    assert refused.error_lines == [
+        "Error: 2 of 2 documents would be removed; give --yes to remove them, "
+        "or --dry-run to count them"
+    ]
+    done = shell("expire", "--older-than", "1d", "--yes")
+    assert done.text.startswith("2 removed; last seen before 20")
     shell("fsck")
 
 
@@ -95,7 +101,9 @@ def test_remove_takes_keys_from_a_file_and_goes_on_where_some_are_missing(shell:
 
 
 def test_removal_and_expiry_tell_of_what_was_skipped_because_of_what_leaves(shell: Shell) -> None:
-    for number, words in enumerate((["remove", "a", "b"], ["expire", "--older-than", "0m"])):
+    for number, words in enumerate(
+        (["remove", "a", "b"], ["expire", "--older-than", "0m", "--yes"])
+    ):
         record = {"url": f"copy-{number}", "text": TEXT, "day": "2126-01-01"}
         if number:
             record["text"] = DAYS[2]["text"]

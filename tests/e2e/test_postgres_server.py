@@ -12,7 +12,12 @@ from postgres_servers import PostgresServer, running_server
 
 from simstore import Store
 from simstore.cli import main
-from simstore.errors import DatabaseBusy, DatabaseUnreachable
+from simstore.errors import (
+    DatabaseBusy,
+    DatabaseUnreachable,
+    StatementCancelled,
+    StatementTimeout,
+)
 from simstore.storage import postgres_server as server_module
 from simstore.storage.engine import Database
 
@@ -208,3 +213,27 @@ def test_writer_that_waits_for_too_long_says_so(server: PostgresServer, name: st
     finally:
         first.close()
         second.close()
+
+
+def test_statement_that_takes_too_long_or_is_cancelled_says_which(
+    server: PostgresServer, name: str
+) -> None:
+    url = server.url(name)
+    Store.create(url).close()
+    limit = "options=-cstatement_timeout%3D50"
+    limited, other = Database(f"{url}{'&' if '?' in url else '?'}{limit}"), Database(url)
+    try:
+        with pytest.raises(StatementTimeout) as caught, limited.read() as connection:
+            connection.exec_driver_sql("SELECT pg_sleep(60)")
+        assert caught.value.setting == "statement_timeout"
+        # The limit meets who waits for another writer, too.
+        with other.write(), pytest.raises(StatementTimeout), limited.write():
+            pass
+        with pytest.raises(StatementCancelled, match="user"), other.read() as connection:
+            connection.exec_driver_sql("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(60)")
+        for database in (limited, other):
+            with database.read() as connection:
+                assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
+    finally:
+        limited.close()
+        other.close()

@@ -23,3 +23,26 @@ def test_runs_shows_what_each_ingest_did_the_newest_first(nursery: Nursery, tmp_
     table = nursery.simstore(tmp_path, "runs", "--limit", "1").text.splitlines()
     assert len(table) == 2
     assert table[1].split()[-2:] == ["pages.txt", "more.txt"]
+
+
+def test_runs_and_stats_tell_of_removals_and_expiries(nursery: Nursery, tmp_path: Path) -> None:
+    (tmp_path / "pages.txt").write_text("one\nsome words\f\ntwo\nother words\f\nthree\nmore\f\n")
+    for words in (
+        ["ingest", "pages.txt"],
+        ["remove", "one"],
+        ["expire", "--not-seen-since", "2026-05-02", "--collection", "news"],
+        ["expire", "--older-than", "0m", "--dry-run"],
+    ):
+        assert nursery.simstore(tmp_path, *words).code == 0
+    shown = nursery.simstore(tmp_path, "runs", "--format", "jsonl")
+    found = [json.loads(line) for line in shown.text.splitlines()]
+    facts = ("kind", "state", "removed", "not_seen_since", "collection")
+    assert [tuple(run[name] for name in facts) for run in found] == [
+        ("expire", "finished", 0, 1_777_680_000, "news"),
+        ("remove", "finished", 1, None, None),
+        ("ingest", "finished", 0, None, None),
+    ]
+    table = nursery.simstore(tmp_path, "runs").text.splitlines()
+    assert table[1].endswith("last seen before 2026-05-02 00:00:00 UTC, collection news")
+    stats = json.loads(nursery.simstore(tmp_path, "stats", "--format", "json").text)
+    assert (stats["ingest_run_count"], stats["removal_run_count"]) == (1, 2)

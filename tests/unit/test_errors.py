@@ -42,6 +42,8 @@ TREE = {
     "StorageError": (6, 500, Exception),
     "DatabaseBusy": (6, 503, Exception),
     "DatabaseUnreachable": (6, 503, Exception),
+    "StatementTimeout": (6, 503, TimeoutError),
+    "StatementCancelled": (6, 503, Exception),
     "DiskFull": (6, 507, Exception),
     "ReadOnlyStore": (6, 500, Exception),
     "NotAStore": (6, 500, Exception),
@@ -91,6 +93,7 @@ VALUES: dict[str, Any] = {
     "message": "a message",
     "retry_after": 7,
     "seconds": 7,
+    "setting": "statement_timeout",
 }
 
 

@@ -25,7 +25,7 @@ def store_plots(figures: StoreFigures, words: Words) -> tuple[Plot, ...]:
 
 
 def run_plot(runs: Sequence[Mapping[str, Any]], words: Words) -> Plot:
-    """Return the plot of ingest runs, the latest at the right.
+    """Return the plot of runs, the latest at the right.
 
     Args:
         runs: As of ``Store.ingest_runs``, the newest first.
@@ -33,10 +33,10 @@ def run_plot(runs: Sequence[Mapping[str, Any]], words: Words) -> Plot:
     """
     title = words["plot_runs"]
     shown = list(reversed(runs[:_MOST_BARS]))
-    kinds = ("added", "updated", "flagged", "skipped", "unchanged", "rejected")
+    kinds = ("added", "updated", "flagged", "skipped", "unchanged", "rejected", "removed")
     if not any(run[kind] for run in shown for kind in kinds):
         return Plot("runs", title, empty=words["no_runs"])
-    tones = ("accent", "green", "orange", "hatch", "none", "high")
+    tones = ("accent", "green", "orange", "hatch", "none", "high", "hatch-accent")
     named = [
         (words[f"run_{kind}"], tone, [run[kind] for run in shown])
         for kind, tone in zip(kinds, tones, strict=True)

@@ -24,7 +24,7 @@ router.include_router(finding.router)
 
 _RUNS = 50
 _REJECTS = 50
-_RUN_KINDS = ("added", "updated", "unchanged", "flagged", "skipped", "rejected")
+_RUN_KINDS = ("added", "updated", "unchanged", "flagged", "skipped", "rejected", "removed")
 _WEEK_SECONDS = 604_800
 # Why papers cannot be checked, by what there is of a passage index.
 _REASONS = {
@@ -90,7 +90,7 @@ async def _plots(request: Request) -> dict[str, Any]:
 
 @router.get("/runs", dependencies=[requires("read")])
 async def runs(request: Request) -> Response:
-    """List the latest ingest runs."""
+    """List the latest runs that stored or removed documents."""
     service = service_of(request)
     found = await service.readers.run(service.store.ingest_runs, _RUNS)
     return answer(request, "runs.html", {"runs": found, "kinds": _RUN_KINDS})

@@ -100,11 +100,14 @@ async def rejects(
 @router.get(
     "/v1/runs",
     dependencies=[requires("read")],
-    summary="Ingest runs",
+    summary="Runs that stored or removed documents",
     responses=answers(RunsReply),
 )
 async def runs(request: Request, limit: _RUNS = 20) -> Response:
-    """Return the latest ingest runs; the server itself is one as long as it runs."""
+    """Return the latest runs that stored or removed documents.
+
+    The server itself is one as long as it runs.
+    """
     service = service_of(request)
     return reply({"runs": to_wire(await service.readers.run(service.store.ingest_runs, limit))})
 

@@ -17,7 +17,7 @@ from simstore.services.arriving.decisions import Decisions, FinalDocument, decid
 from simstore.services.arriving.history import KeyHistory
 from simstore.services.arriving.prepare import PreparedBatch
 from simstore.services.arriving.remove import remove_rows
-from simstore.services.clusters.cluster_changes import note_changes
+from simstore.services.clusters.cluster_changes import forget_digests, note_changes
 from simstore.services.finding.near_tail import note_added
 from simstore.services.near_duplicates.found_duplicates import comes_again, let_go, write_found
 from simstore.services.near_duplicates.screen import CheckOptions, Screen
@@ -104,6 +104,7 @@ def store_batch(
         ids |= _write(opened, connection, state, batch, changed, ids, histories, run_id=run_id)
     history.write(connection, histories, ids)
     note_changes(connection, _moved_digests(changed, histories))
+    forget_digests(connection, {one.stored.digest for one in changed.values() if one.stored})
     _write_seen(connection, decisions, changed, ids)
     screen = decisions.screen
     found = write_found(connection, batch, screen, ids, run_id=run_id, seen_at=seen_at)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from simstore.errors import DocumentNotFound
 from simstore.services import counting
-from simstore.services.clusters.cluster_changes import note_changes
+from simstore.services.arriving.removal_run import RemovalRun, recorded
+from simstore.services.clusters.cluster_changes import forget_digests, note_changes
 from simstore.services.near_duplicates import duplicates
 from simstore.services.opened import OpenStore, State
 from simstore.services.upkeep.refresh import Progress, refresh
@@ -31,7 +32,7 @@ def remove_documents(
     on_orphan: Callable[[str], None] | None = None,
     on_unflagged: Callable[[str], None] | None = None,
 ) -> int:
-    """Remove the documents with these keys, in batches; return how many there were.
+    """Remove the documents with these keys, in batches, as one run; return how many there were.
 
     A key that was skipped as a duplicate is forgotten, and counts. A process that is killed has
     removed whole batches.
@@ -64,23 +65,24 @@ def remove_documents(
     # In the order of ingest, which is that of most tables; what was skipped has none.
     wanted = [*noted, *sorted(found, key=found.__getitem__)]
     going = set(wanted)
-    removed = done = 0
-    for part in documents.chunks(wanted, BATCH_DOCUMENTS):
-        with opened.write() as connection:
-            # Others may have removed some meanwhile, and added them again.
-            gone, let_go = remove_keys(opened, connection, part)
-        removed += gone
-        done += len(part)
-        if on_orphan is not None:
-            for orphan in sorted(let_go.orphans):
-                on_orphan(orphan.decode("utf-8", "surrogateescape"))
-        if on_unflagged is not None:
-            for key in sorted(set(let_go.unflagged.values()) - going):
-                on_unflagged(key.decode("utf-8", "surrogateescape"))
-        if on_progress is not None:
-            on_progress(done, len(wanted))
+    done = 0
+    with recorded(opened, RemovalRun(kind="remove")) as run:
+        for part in documents.chunks(wanted, BATCH_DOCUMENTS):
+            done += len(part)
+            with opened.write() as connection:
+                # Others may have removed some meanwhile, and added them again.
+                gone, let_go = remove_keys(opened, connection, part)
+                run.count(connection, gone, ends_run=done == len(wanted))
+            if on_orphan is not None:
+                for orphan in sorted(let_go.orphans):
+                    on_orphan(orphan.decode("utf-8", "surrogateescape"))
+            if on_unflagged is not None:
+                for key in sorted(set(let_go.unflagged.values()) - going):
+                    on_unflagged(key.decode("utf-8", "surrogateescape"))
+            if on_progress is not None:
+                on_progress(done, len(wanted))
     refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
-    return removed
+    return run.removed
 
 
 def refresh_live(
@@ -143,7 +145,8 @@ def remove_rows(
     """Remove documents with all that stands for them, within a transaction of the caller.
 
     Their part in the vocabulary, fingerprints, sketches, earlier versions and links go; the texts
-    that lost a document are noted for the clusters that are kept.
+    that lost a document are noted for the clusters that are kept, without the digests of those
+    that lost their last.
 
     Args:
         opened: The store.
@@ -158,9 +161,11 @@ def remove_rows(
     if not ids:
         return LetGo([], {})
     let_go = duplicates.orphan(connection, ids)
-    note_changes(connection, documents.digests_of(connection, ids))
+    digests = documents.digests_of(connection, ids)
+    note_changes(connection, digests)
     counting.change_vocabulary(opened, connection, state, removed=ids)
     fingerprints.unlink_many(connection, ids)
     documents.delete_many(connection, ids)
+    forget_digests(connection, digests)
     generations.note_change(connection)
     return let_go

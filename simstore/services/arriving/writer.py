@@ -199,13 +199,17 @@ class Writer:
             for part in group.parts:
                 if isinstance(part, RemovingPart):
                     if part.place not in done:
-                        made[part.place] = self._removed(connection, part)
+                        reply = made[part.place] = self._removed(connection, part)
+                        if isinstance(reply, WriteReply) and reply.removed:
+                            counts["removed"] += reply.removed
+                            if run_id is None:
+                                run_id = runs.begin_run(connection, [], moment, __version__)
                 elif not done.issuperset(part.spans):
                     if run_id is None:
                         run_id = runs.begin_run(connection, [], moment, __version__)
                     made |= self._stored(connection, part, done, counts, run_id, moment)
             if run_id is not None:
-                of_run = {name: counts[name] for name in RUN_COUNTS}
+                of_run = {name: counts[name] for name in (*RUN_COUNTS, "removed")}
                 runs.count_in_run(connection, run_id, of_run, finished_at=None)
             record_replies(connection, group.requests, made, moment)
             if self._commits % _SWEPT_AFTER == 0:

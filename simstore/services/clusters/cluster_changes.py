@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection
 
-from simstore.storage import clusters
+from simstore.storage import clusters, documents
 from simstore.storage.engine import Connection
 
 
@@ -21,3 +22,25 @@ def note_changes(connection: Connection, digests: Collection[bytes]) -> None:
     """
     if digests and clusters.are_kept(connection):
         clusters.add_changes(connection, digests)
+
+
+def forget_digests(connection: Connection, digests: Collection[bytes]) -> None:
+    """Forget the digests of texts that have lost their last document.
+
+    Where clusters are kept, a text goes by a random digest until they are brought up to date: then
+    it leaves them as any text without documents. While clusters are being made, the digest waits
+    until they are.
+
+    Args:
+        connection: The writer that removed or changed documents, after :func:`note_changes`.
+        digests: Digests of the texts; those that another document has stay.
+    """
+    if not digests or clusters.state(connection) != "standing":
+        return
+    held = documents.by_digests(connection, list(digests))
+    gone = [digest for digest in digests if digest not in held]
+    clusters.drop_changes(connection, gone)
+    known = clusters.texts(connection, gone)
+    nameless = {row.text_id: secrets.token_bytes(len(row.digest)) for row in known.values()}
+    clusters.put_digests(connection, nameless)
+    clusters.add_changes(connection, nameless.values())

@@ -184,6 +184,7 @@ def _make(
                 return
             if basis_of(connection, state) == begun.basis:
                 finish(connection)
+                cluster_names.drop_old_ended(connection)
                 made = replace(begun, state="standing", updated_at=now())
                 clusters.put_row(connection, made)
                 return
@@ -210,6 +211,7 @@ def _bring_up_to_date(opened: OpenStore, waiting: int, on_progress: Progress | N
                     return
                 repair_texts(opened, connection, state, kept, part, now())
                 clusters.drop_changes(connection, part)
+                cluster_names.drop_old_ended(connection)
                 clusters.set_updated(connection, now())
             done += len(part)
             if on_progress is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simstore.errors import InvalidParameter, check_numbers
 from simstore.model import ExpireSummary
+from simstore.services.arriving.removal_run import RemovalRun, recorded
 from simstore.services.arriving.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
 from simstore.services.opened import OpenStore, now
 from simstore.services.upkeep.refresh import Progress
@@ -47,7 +48,8 @@ def expire_documents(
     """Remove the documents that were not seen since a time, in batches.
 
     A batch is a transaction: a process that is killed has removed whole batches, and the same call
-    again goes on. What is seen again meanwhile stays.
+    again goes on. What is seen again meanwhile stays. The expiry is recorded as a run, whatever it
+    removes.
 
     Args:
         opened: The store.
@@ -70,34 +72,41 @@ def expire_documents(
         if dry_run:
             skipped = 0 if collection is not None else duplicates.count_older(connection, since)
             return ExpireSummary(since, total, skipped, (), dry_run=True)
-    forgotten = 0
-    # Before the documents: what is forgotten is no orphan.
-    while collection is None:
-        with opened.write() as connection:
-            some = duplicates.delete_older(connection, since, batch_documents)
-        forgotten += some
-        if some < batch_documents:
-            break
-    removed = after = done = 0
-    orphans: list[bytes] = []
-    unflagged: set[int] = set()
-    while True:
-        with opened.database.read() as connection:
-            numbers = history.unseen(connection, since, collection, after, _READ_NUMBERS)
-        if not numbers:
-            break
-        for part in documents.chunks(numbers, batch_documents):
+    going_by = RemovalRun(kind="expire", not_seen_since=since, collection=collection)
+    with recorded(opened, going_by) as run:
+        forgotten = 0
+        # Before the documents: what is forgotten is no orphan.
+        while collection is None:
             with opened.write() as connection:
-                ids = history.unseen_among(connection, part, since)
-                let_go = remove_batch(opened, connection, ids)
-            orphans += let_go.orphans
-            # Some may expire after what they duplicate.
-            unflagged = (unflagged | let_go.unflagged.keys()) - set(ids)
-            removed += len(ids)
-            done += len(part)
-            if on_progress is not None:
-                on_progress(done, max(total, done))
-        after = numbers[-1]
+                some = duplicates.delete_older(connection, since, batch_documents)
+                if some:
+                    run.count(connection, some, ends_run=False)
+            forgotten += some
+            if some < batch_documents:
+                break
+        removed = after = done = 0
+        orphans: list[bytes] = []
+        unflagged: set[int] = set()
+        while True:
+            with opened.database.read() as connection:
+                numbers = history.unseen(connection, since, collection, after, _READ_NUMBERS)
+            if not numbers:
+                break
+            for part in documents.chunks(numbers, batch_documents):
+                with opened.write() as connection:
+                    ids = history.unseen_among(connection, part, since)
+                    let_go = remove_batch(opened, connection, ids)
+                    run.count(connection, len(ids), ends_run=False)
+                orphans += let_go.orphans
+                # Some may expire after what they duplicate.
+                unflagged = (unflagged | let_go.unflagged.keys()) - set(ids)
+                removed += len(ids)
+                done += len(part)
+                if on_progress is not None:
+                    on_progress(done, max(total, done))
+            after = numbers[-1]
+        with opened.write() as connection:
+            run.count(connection, 0, ends_run=True)
     refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
     keys = tuple(key.decode("utf-8", "surrogateescape") for key in sorted(orphans))
     return ExpireSummary(since, removed, forgotten, keys, unflagged=len(unflagged))

@@ -138,6 +138,7 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
         packed = sketches.layout(connection, state.scheme_id)
         sketched_count = sketches.count(connection, state.scheme_id)
         sketched = state.channels.minhash
+        ingested, removed = runs.run_counts(connection)
         held = None if state.passages is None else passage_indexes.size(connection, sizes=sizes)
         return StoreStatistics(
             database.label,
@@ -163,7 +164,7 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
             documents.stored_text_bytes(connection) if sizes else None,
             database.file_bytes(),
             vocabularies.known_term_count(connection, state.scheme_id),
-            runs.run_count(connection),
+            ingested,
             queries.run_count(connection),
             runs.reject_count(connection),
             state.generation.generation_id if state.generation else None,
@@ -179,6 +180,7 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
                 if held and state.passages
                 else (0, 0, 0 if sizes else None)
             ),
+            removed,
         )
 
 

@@ -24,9 +24,11 @@ from simstore.services.upkeep import pack_fingerprints
 from simstore.services.upkeep.pack import pack_tail
 from simstore.services.upkeep.refresh import Progress, drop_retired, freeze
 from simstore.storage import (
+    cluster_names,
     copies,
     deltas,
     generations,
+    history,
     idempotency,
     migrate,
     runs,
@@ -41,6 +43,9 @@ from simstore.storage.translate import translated_files
 # Records of a document, other than the one it was taken from, that a compaction leaves: enough that
 # the latest sources can be read again without an update.
 MOST_SEEN_RECORDS = 8
+# Earlier versions that it leaves of a document that no source dates. What is dated keeps them all:
+# they tell how often a page is visited and changes.
+MOST_UNDATED_VERSIONS = 2
 
 
 def create_store(
@@ -169,8 +174,9 @@ def compact(
     """Pack the sketches, give unused space back; return the file's bytes before and after.
 
     Terms that no document has any more are forgotten, where nothing names them by number; of the
-    records that are older than a document's present version, the latest are remembered; replies
-    that were kept for a day, to be given again, go.
+    records that are older than a document's present version, and of the earlier versions of a
+    document that no source dates, the latest are remembered; so are of the names of clusters that
+    ended. Replies that were kept for a day, to be given again, go.
 
     Raises:
         InvalidParameter: A layout is given and the store keeps no sketches.
@@ -192,6 +198,8 @@ def compact(
         if not state.keeps_counts:
             vocabularies.drop_unused(connection, state.scheme_id)
         runs.drop_old_seen(connection, MOST_SEEN_RECORDS)
+        history.drop_old_undated(connection, MOST_UNDATED_VERSIONS)
+        cluster_names.drop_old_ended(connection)
         idempotency.drop_older(connection, now() - idempotency.KEPT_SECONDS)
     database.vacuum()
     return before, database.file_bytes()

@@ -96,6 +96,8 @@ cluster = Table(
     Column("merged_into", BIG, ForeignKey("cluster.cluster_id")),
     Column("created_at", BIG, nullable=False),
     Column("ended_at", BIG),
+    # A name that is forgotten looks for those that merged into it.
+    Index(None, "merged_into"),
     sqlite_autoincrement=True,
 )
 

@@ -52,6 +52,13 @@ ingest_run = Table(
     Column("byte_count", BIG, nullable=False),
     Column("flagged", BIG, nullable=False, server_default="0"),
     Column("skipped", BIG, nullable=False, server_default="0"),
+    # ingest, remove or expire.
+    Column("kind", String(10), nullable=False, server_default="ingest"),
+    # Documents, and skipped keys that were forgotten.
+    Column("removed", BIG, nullable=False, server_default="0"),
+    # What an expiry goes by: a time, and a collection if any.
+    Column("not_seen_since", BIG),
+    Column("collection", Text),
     CheckConstraint("state IN ('running', 'finished', 'interrupted')", name="state"),
     sqlite_autoincrement=True,
 )

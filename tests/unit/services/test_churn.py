@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections.abc import Iterator
@@ -10,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from simstore.model import Document
+from simstore.services.clusters import kept_clusters
 from simstore.sources.jsonl import HistoryFields
 from simstore.sources.registry import ReadOptions
+from simstore.storage import cluster_names
+from simstore.storage.schema import metadata
 from simstore.store import Store
 
 from .stores import create, rows
@@ -83,6 +87,103 @@ def test_file_after_a_year_of_churn_is_little_larger_than_a_fresh_one(
         "GROUP BY document_id)",
     )
     assert most <= 8
+
+
+def test_file_whose_undated_documents_were_all_replaced_is_little_larger_than_a_fresh_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_names, "LEAST_ENDED", 20)
+    # So few at a time that names end: what comes in their place is looked at later.
+    monkeypatch.setattr(kept_clusters, "BATCH_TEXTS", 100)
+    made = texts(random.Random(7))
+    with create(tmp_path) as store:
+        for _ in range(20):
+            given = {f"k{number}": next(made) for number in range(DOCUMENTS)}
+            store.add_many(given.items())
+            store.keep_clusters()
+        # The latest that ended are told; the others are bounded without a compaction.
+        assert 0 < len(list(store.cluster_merges())) <= DOCUMENTS // 10
+        assert len(store.story("k7").versions) == 20
+        store.pack()
+        _, churned = store.compact()
+        assert [one.visits for one in store.story("k7").versions] == [1, 1, 1]
+        assert store.fsck() == []
+    (folder := tmp_path / "fresh").mkdir()
+    with create(folder) as fresh:
+        fresh.add_many(given.items())
+        fresh.keep_clusters()
+        fresh.pack()
+        _, wanted = fresh.compact()
+    assert churned <= 1.1 * wanted
+
+
+def test_compaction_leaves_the_earlier_versions_of_what_is_dated(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        for day in range(25):
+            store.add("dated", f"text {day}", seen_at=day)
+            store.add("undated", f"text {day}")
+        store.compact()
+        assert len(store.story("dated").versions) == 21
+        assert len(store.story("undated").versions) == 3
+        assert store.fsck() == []
+
+
+def test_names_that_later_ones_merged_into_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_names, "LEAST_ENDED", 2)
+    with create(tmp_path) as store:
+        with store._opened.write() as connection:
+            names = cluster_names.give_names(connection, range(1, 8), 1)
+            # All within a second: 6 into 3, 3 into 1, 1 into 7.
+            merged = {names[6]: names[3], names[3]: names[1], names[1]: None, names[5]: None}
+            cluster_names.end_names(connection, merged | dict.fromkeys((names[0],)), 5)
+            cluster_names.drop_old_ended(connection)
+        left = [(one.cluster_id, one.merged_into) for one in store.cluster_merges()]
+    assert left == [(names[1], None), (names[3], names[1]), (names[5], None), (names[6], names[3])]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_nothing_is_left_of_removed_documents(tmp_path: Path, kept: bool) -> None:
+    made = texts(random.Random(8))
+    gone = {f"gone-{number}": next(made) for number in range(4)}
+    with create(tmp_path) as store:
+        store.add_many(gone.items())
+        store.add_many([("copy", gone["gone-0"]), ("other", next(made))])
+        if kept:
+            store.keep_clusters()
+        store.add("gone-1", next(made))
+        store.add("copy", next(made))
+        digests = [
+            hashlib.blake2b(text.encode(), digest_size=16).digest() for text in gone.values()
+        ]
+        store.remove("gone-0", "gone-1")
+        # It comes back, and is another text for the clusters.
+        store.add("again", gone["gone-0"])
+        store.remove("again")
+        assert store.expire(older_than=3_600, dry_run=True).removed == 0
+        store.remove("gone-2", "gone-3", "copy")
+        assert store.fsck() == []
+        held = everything(store)
+        assert all(
+            digest not in held and key.encode() not in held
+            for digest, key in zip(digests, gone, strict=True)
+        )
+        if kept:
+            store.keep_clusters()
+            assert [one.key for one in store.kept_clusters(1)] == ["other"]
+        store.compact()
+        assert store.fsck() == []
+
+
+def everything(store: Store) -> bytes:
+    """Return every value that the tables of a store hold."""
+    held = []
+    with store._opened.database.read() as connection:
+        for table in metadata.sorted_tables:
+            for row in connection.exec_driver_sql(f"SELECT * FROM {table.name}"):  # noqa: S608 - ours
+                held += [one if isinstance(one, bytes) else str(one).encode() for one in row]
+    return b"\0".join(held)
 
 
 def test_sketches_that_are_gone_leave_the_pages(tmp_path: Path) -> None:

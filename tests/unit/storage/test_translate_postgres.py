@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from simstore.errors import DatabaseUnreachable, InvalidParameter, ReadOnlyStore, StorageError
+from simstore.errors import (
+    DatabaseBusy,
+    DatabaseUnreachable,
+    InvalidParameter,
+    ReadOnlyStore,
+    StatementCancelled,
+    StatementTimeout,
+    StorageError,
+)
 from simstore.storage.translate import translated
 
 errors = pytest.importorskip("psycopg", reason="pip install 'simstore[postgres]'").errors
@@ -23,6 +31,40 @@ pytestmark = pytest.mark.postgres
             "start the server",
         ),
         (errors.ReadOnlySqlTransaction("cannot execute INSERT"), ReadOnlyStore, "primary"),
+        (
+            errors.QueryCanceled("canceling statement due to statement timeout"),
+            StatementTimeout,
+            "statement_timeout ended the work.*ALTER ROLE",
+        ),
+        (
+            errors.QueryCanceled("canceling statement due to user request"),
+            StatementCancelled,
+            "due to user request.*run the same command again",
+        ),
+        # What is said in another language is quoted.
+        (
+            errors.QueryCanceled("storniere Anfrage wegen Zeitüberschreitung der Anfrage"),
+            StatementCancelled,
+            "wegen Zeitüberschreitung",
+        ),
+        (
+            errors.SerializationFailure("canceling statement due to conflict with recovery"),
+            StatementCancelled,
+            "conflict with recovery",
+        ),
+        (
+            errors.IdleInTransactionSessionTimeout(
+                "terminating connection due to idle-in-transaction timeout"
+            ),
+            StatementTimeout,
+            "idle_in_transaction_session_timeout",
+        ),
+        (
+            errors.LockNotAvailable("canceling statement due to lock timeout"),
+            DatabaseBusy,
+            "another writer",
+        ),
+        (errors.DeadlockDetected("deadlock detected"), DatabaseBusy, "another writer"),
         (errors.UntranslatableCharacter("it has none"), StorageError, "it has none"),
         (
             errors.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes"),

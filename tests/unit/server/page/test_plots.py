@@ -123,7 +123,7 @@ def test_times_that_no_calendar_has_are_told_in_seconds() -> None:
 
 
 def test_runs_are_drawn_from_the_oldest_to_the_latest() -> None:
-    kinds = ("added", "updated", "flagged", "skipped", "unchanged", "rejected")
+    kinds = ("added", "updated", "flagged", "skipped", "unchanged", "rejected", "removed")
     runs = [
         {"run_id": number, "started_at": number * DAY, **dict.fromkeys(kinds, 0), "added": number}
         for number in range(40, 0, -1)
