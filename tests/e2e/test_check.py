@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -37,7 +38,7 @@ def test_a_table_tells_totals_sources_and_passages(shell: Shell) -> None:
     done = shell("check", "paper.txt")
     assert done.errors == ""
     facts, sources, passages = done.text.split("\n\n")
-    assert "passages                  2 high (>= 0.8), 0 moderate (>= 0.5), 1 neither" in facts
+    assert "passages            2 high (>= 0.8), 0 moderate (>= 0.5), 1 neither" in facts
     assert sources.splitlines()[1].split()[-1] == "river"
     rows = passages.splitlines()[1:]
     assert [row.split()[2:5] for row in rows] == [["high", "1.000", "river"]] * 2
@@ -89,8 +90,31 @@ def test_standard_input_and_options(shell: Shell) -> None:
     )  # fmt: skip
     found = json.loads(done.text)
     assert [source["key"] for source in found["sources"]] == ["bread"]
-    assert found["totals"]["share"] > found["totals"]["share_without_excluded"] > 0
+    assert found["totals"]["share_with_excluded"] > found["totals"]["share"] > 0
     assert len(found["passages"]) > 6
+
+
+@pytest.mark.parametrize("options", [(), ("--exclude-quotations",), ("--exclude", "riv*")])
+def test_every_format_has_the_same_headline(shell: Shell, options: tuple[str, ...]) -> None:
+    pytest.importorskip("jinja2", reason="needs jinja2 (the extra check)")
+    (shell.folder / "quoting.txt").write_text(f"{OWN}“{RIVER.strip()}” {BREAD}{OWN}")
+    table = shell("check", "quoting.txt", *options).text
+    totals = json.loads(shell("check", "quoting.txt", "--format", "jsonl", *options).text)["totals"]
+    shell("check", "quoting.txt", "-o", "report.html", *options)
+    page = (shell.folder / "report.html").read_text()
+    told = re.search(r"^copied +(\S+)% \((\d+) of ", table, re.MULTILINE)
+    headline = re.search(r"<strong>([\d.]+)%</strong>", page)
+    assert told is not None
+    assert headline is not None
+    share = round(100 * totals["share"], 1)
+    assert float(told[1]) == float(headline[1]) == share
+    assert int(told[2]) == totals["copied"]
+    assert share == pytest.approx(100 * totals["copied"] / totals["characters"], abs=0.06)
+    is_excluded = bool(options)
+    assert ("with what is excluded" in table) == is_excluded
+    assert ("With what is excluded" in page) == is_excluded
+    assert (totals["share_with_excluded"] > totals["share"]) == is_excluded
+    assert totals["largest_source_share"] <= totals["share"]
 
 
 def test_a_size_of_windows_says_that_passages_are_windows(shell: Shell) -> None:
