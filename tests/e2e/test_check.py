@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -115,6 +116,44 @@ def test_every_format_has_the_same_headline(shell: Shell, options: tuple[str, ..
     assert ("With what is excluded" in page) == is_excluded
     assert (totals["share_with_excluded"] > totals["share"]) == is_excluded
     assert totals["largest_source_share"] <= totals["share"]
+
+
+def test_notes_and_quotations_of_a_word_document_are_what_they_are(shell: Shell) -> None:
+    docx = pytest.importorskip("docx", reason="needs python-docx")
+    made = docx.Document()
+    made.add_paragraph(f"{OWN.strip()} And a note says more of it.")
+    made.add_paragraph(RIVER.strip(), style="Quote")
+    made.add_paragraph("References")
+    made.add_paragraph("Somebody: A book of rivers and of those beside them, printed long ago.")
+    made.save(shell.folder / "paper.docx")
+    add_note(shell.folder / "paper.docx", BREAD.strip())
+    plain = json.loads(shell("check", "paper.docx", "--format", "jsonl").text)
+    assert {source["key"] for source in plain["sources"]} == {"river", "bread"}
+    options = ("--exclude-quotations", "--exclude-bibliography")
+    found = json.loads(shell("check", "paper.docx", "--format", "jsonl", *options).text)
+    kinds = {
+        found["copies"][one["copy"]]["source"]: one["excluded"]
+        for one in found["passages"]
+        if one["copy"] is not None
+    }
+    assert kinds == {"river": "quotation", "bread": None}
+    assert 0 < found["totals"]["share"] < plain["totals"]["share"]
+    assert found["totals"]["share"] == found["totals"]["share_without_quotations"]
+
+
+def add_note(path: Path, text: str) -> None:
+    """Add a footnote to the first paragraph of a Word document."""
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    with zipfile.ZipFile(path) as package:
+        parts = {name: package.read(name) for name in package.namelist()}
+    body = parts["word/document.xml"]
+    reference = b'<w:r><w:footnoteReference w:id="1"/></w:r></w:p>'
+    parts["word/document.xml"] = body.replace(b"</w:p>", reference, 1)
+    note = f'<w:footnote w:id="1"><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:footnote>'
+    parts["word/footnotes.xml"] = f"<w:footnotes {space}>{note}</w:footnotes>".encode()
+    with zipfile.ZipFile(path, "w") as package:
+        for name, data in parts.items():
+            package.writestr(name, data)
 
 
 def test_a_size_of_windows_says_that_passages_are_windows(shell: Shell) -> None:
