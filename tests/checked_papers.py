@@ -129,6 +129,10 @@ def checked(
             CheckedPassage(
                 start, end, round(value, 4), kind,  # type: ignore[arg-type]
                 None if best is None else first + best, excluded,  # type: ignore[arg-type]
+                tuple(
+                    (first + at, copy.similarity * (copy.end - copy.start) / (end - start))
+                    for at, copy in enumerate(near) if at != best
+                ),
             )
         )  # fmt: skip
     return summed(key, title, text, tuple(passages), tuple(copies), titles, with_text=with_text)
@@ -169,7 +173,7 @@ def summed(
     }
     share, counted = len(together) / size, len(together - excluded) / size
     totals = Totals(
-        len(text), len(together), share, counted, counted,
+        len(text), len(together - excluded), counted, counted, share,
         shares[0].share if shares else 0.0, **counts,
     )  # fmt: skip
     if not with_text:

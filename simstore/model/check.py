@@ -94,6 +94,8 @@ class CheckedPassage:
         kind: ``high``, ``moderate`` or ``none``, by the options' limits.
         copy: Which of the paper's copies is the best one; None without one.
         excluded: Why it does not count; None where it does.
+        others: The other copies that it has units in common with, at most 100: which of the
+            paper's copies, and how like its stretch the passage is; the likest first.
     """
 
     start: int
@@ -102,11 +104,14 @@ class CheckedPassage:
     kind: PassageKind
     copy: int | None = None
     excluded: ExcludedAs | None = None
+    others: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SourceShare:
     """A source, and how much of the paper is from it; overlapping copies count once.
+
+    What the options exclude does not count, as in :class:`Totals`.
 
     Attributes:
         key: Its key.
@@ -129,16 +134,16 @@ class SourceShare:
 class Totals:
     """A paper in numbers. Characters are counted without white space.
 
+    What the options exclude (sources, quotations, the bibliography) counts as copied in
+    ``share_with_excluded`` alone.
+
     Attributes:
         characters: Characters of the paper.
-        copied: Characters in copies, from excluded sources too; what several sources have counts
-            once.
+        copied: Characters in copies; what several sources have counts once.
         share: copied / characters; 0 for an empty paper.
         share_without_quotations: The same where nothing in quotation marks counts as copied.
-        share_without_excluded: The same without all that the options exclude: sources, and
-            quotations and bibliography where they say so.
-        largest_source_share: Share of the source with the most characters, of those that are not
-            excluded.
+        share_with_excluded: The same with all that the options exclude.
+        largest_source_share: Share of the source with the most characters.
         high: Passages of high similarity that are not excluded.
         moderate: Passages of moderate similarity that are not excluded.
         none: The other passages that are not excluded.
@@ -148,7 +153,7 @@ class Totals:
     copied: int
     share: float
     share_without_quotations: float
-    share_without_excluded: float
+    share_with_excluded: float
     largest_source_share: float
     high: int
     moderate: int

@@ -84,8 +84,8 @@ def _section(
     return Section(
         title=title,
         facts=() if title == key_text(paper.key) else (key_text(paper.key),),
-        share=percent(totals.share_without_excluded),
-        share_width=round(1000 * totals.share_without_excluded),
+        share=percent(totals.share),
+        share_width=round(1000 * totals.share),
         tiles=_tiles(paper, words),
         chart=chart(
             [
@@ -107,10 +107,8 @@ def _section(
             "sources": [_name(source.title, source.key) for source in paper.sources],
             "links": [address_of(source.key) for source in paper.sources] if address_of else [],
             "copies": [_copy_row(copy, numbers) for copy in paper.copies],
-            "passages": [
-                [one.start, one.end, rounded(one.similarity), _kind(one), one.copy]
-                for one in selected
-            ],
+            "passages": [_passage_row(one) for one in selected],
+            "limits": [paper.high, paper.moderate],
         },
         flows=_is_wrapped(shown(paper.text)),
         language="zh" if 3 * len(_HAN.findall(paper.text)) > len(paper.text) else "",
@@ -122,24 +120,25 @@ def _section(
 
 def _tiles(paper: CheckedPaper, words: dict[str, str]) -> tuple[Tile, ...]:
     totals = paper.totals
-    shares = [
-        (words["without_quotations"], totals.share_without_quotations),
-        (words["with_excluded"], totals.share),
-        (words["largest"], totals.largest_source_share),
-    ]
-    copied = round(totals.share_without_excluded * totals.characters)
-    told = words["characters_copied"].format(f"{copied:,}")
+    shares = [(words["without_quotations"], totals.share_without_quotations)]
+    if _excludes(paper):
+        shares.append((words["with_excluded"], totals.share_with_excluded))
+    shares.append((words["largest"], totals.largest_source_share))
+    told = words["characters_copied"].format(f"{totals.copied:,}")
     return (
         *(Tile(name, percent(share)) for name, share in shares),
         Tile(words["characters"], f"{totals.characters:,}", told),
     )
 
 
+def _excludes(paper: CheckedPaper) -> bool:
+    """Return whether anything that is copied does not count."""
+    return paper.totals.share_with_excluded > paper.totals.share
+
+
 def _notices(paper: CheckedPaper, words: dict[str, str]) -> tuple[str, ...]:
-    totals = paper.totals
-    excluded = totals.share_without_excluded < totals.share
     return (
-        *((words["exclusions"],) if excluded else ()),
+        *((words["exclusions"],) if _excludes(paper) else ()),
         *((words["positions"],) if paper.verified_by == "positions" else ()),
     )
 
@@ -245,6 +244,13 @@ def _kind(passage: CheckedPassage) -> str:
     if passage.excluded is not None:
         return "excluded"
     return "low" if passage.kind == "none" else passage.kind
+
+
+def _passage_row(passage: CheckedPassage) -> list[object]:
+    """Return a passage for the script, with each of its copies and how like that it is."""
+    others = [(number, rounded(similarity)) for number, similarity in passage.others]
+    alike = [(passage.copy, rounded(passage.similarity)), *others]
+    return [passage.start, passage.end, _kind(passage), alike]
 
 
 def _copy_row(copy: Copy, numbers: dict[str, int]) -> list[object]:

@@ -30,7 +30,7 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
                 "copied": totals.copied,
                 "share": rounded(totals.share),
                 "share_without_quotations": rounded(totals.share_without_quotations),
-                "share_without_excluded": rounded(totals.share_without_excluded),
+                "share_with_excluded": rounded(totals.share_with_excluded),
                 "largest_source_share": rounded(totals.largest_source_share),
                 "high": totals.high,
                 "moderate": totals.moderate,
@@ -94,11 +94,12 @@ def render_pan(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
 def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
     """Return the totals of a paper by name, for people."""
     totals = paper.totals
+    excluded = totals.share_with_excluded > totals.share
     return [
         ("paper", printable(paper.key)),
         ("copied", f"{totals.share:.1%} ({totals.copied:,} of {totals.characters:,} characters)"),
         ("without quotations", f"{totals.share_without_quotations:.1%}"),
-        ("without what is excluded", f"{totals.share_without_excluded:.1%}"),
+        *([("with what is excluded", f"{totals.share_with_excluded:.1%}")] if excluded else []),
         ("largest source", f"{totals.largest_source_share:.1%}"),
         (
             "passages",

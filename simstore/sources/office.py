@@ -8,26 +8,26 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simstore.errors import MissingExtra
 from simstore.model import Document, Rejection
+from simstore.sources.docx_text import DOCUMENT, PARTS, docx_text
 from simstore.sources.plain import plain_document, read_whole
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
 from simstore.text.decoding import well_formed
 
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element  # a type only  # nosec B405
-
-# XML of a text is longer than the text, by its markup.
-_MARKUP = 16
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# What programs write that keep to the strict form of the standard (ISO 29500).
-_STRICT = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+# What an older Word document begins with, and any that is protected by a password.
+_COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
+# XML of a text is longer than the text, by its markup; that of styles has nothing to do with it.
+_MARKUP, _LEAST_ROOM = 16, 1 << 20
+_ENCRYPTED = 1
+_CORE = "docProps/core.xml"
+_DAMAGE = (
+    zipfile.BadZipFile, ValueError, SyntaxError, RuntimeError, OSError, EOFError, zlib.error,
+)  # fmt: skip
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
-_PARTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\r?\n)*?\1[ \t]*(?:\r?\n|$)")
 
 
@@ -62,8 +62,9 @@ class MarkdownReader:
 class DocxReader:
     """Reads .docx files: a document whose key is the file's name.
 
-    Its text is that of all paragraphs, those in tables and text boxes too, then that of the notes;
-    what was deleted with changes tracked is not in it, nor are headers and footers.
+    Its text is that of all paragraphs, those in tables and text boxes too, each followed by the
+    notes that it refers to; what was deleted with changes tracked is not in it, nor are headers and
+    footers.
     """
 
     name = "docx"
@@ -86,77 +87,72 @@ class DocxReader:
         if request.position:
             return
         try:
+            from defusedxml.common import DefusedXmlException
             from defusedxml.ElementTree import fromstring
         except ImportError:
             raise MissingExtra("reading .docx files", "office") from None
         size = stream.seek(0, io.SEEK_END)
+        if request.head.startswith(_COMPOUND_FILE):
+            yield refused(
+                request, size, "it is an older Word document (.doc), or protected by a password: "
+                "save it as .docx, without a password"
+            )  # fmt: skip
+            return
         try:
-            with zipfile.ZipFile(stream) as package:
-                names = set(package.namelist())
-                roots = [
-                    fromstring(_part(package, name, request), forbid_dtd=True)
-                    for name in _PARTS
-                    if name in names
-                ]
-                title = None
-                if "docProps/core.xml" in names:
-                    core = fromstring(_part(package, "docProps/core.xml", request), forbid_dtd=True)
-                    title = core.findtext(_TITLE)
-        except (
-            zipfile.BadZipFile, ValueError, SyntaxError, RuntimeError, OSError, EOFError,
-            NotImplementedError, zlib.error,
-        ) as error:  # fmt: skip
-            yield refused(request, size, f"no .docx file: {_one_line(error)}")
+            package = zipfile.ZipFile(stream)
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+            yield refused(request, size, "it is not a Word document (.docx), or is damaged")
             return
-        if not roots:
-            yield refused(request, size, "no .docx file: it has no word/document.xml")
-            return
-        text = "\n".join(line for root in roots for line in _paragraphs(root))
-        yield document_of(request, size, text, title)
+        with package:
+            names = set(package.namelist())
+            if DOCUMENT not in names:
+                yield refused(
+                    request, size, f"it is not a Word document (.docx): it has no {DOCUMENT}"
+                )
+                return
+            roots = {}
+            for name in (*PARTS, _CORE):
+                if name not in names:
+                    continue
+                try:
+                    roots[name] = fromstring(_part(package, name, request), forbid_dtd=True)
+                except _Unusable as error:
+                    yield refused(request, size, str(error))
+                    return
+                except DefusedXmlException:
+                    yield refused(
+                        request, size, f"it is not a Word document: {name} declares a DTD"
+                    )
+                    return
+                except _DAMAGE:
+                    yield refused(request, size, f"it is a damaged Word document: {name} is broken")
+                    return
+        core = roots.pop(_CORE, None)
+        title = None if core is None else core.findtext(_TITLE)
+        yield document_of(request, size, docx_text(roots), title)
+
+
+class _Unusable(ValueError):
+    """A part of a package is whole, and cannot be used all the same."""
 
 
 def _part(package: zipfile.ZipFile, name: str, request: ReadRequest) -> bytes:
     """Return a part of a package.
 
     Raises:
-        ValueError: It has many more bytes than a text within the limit.
+        _Unusable: It is encrypted, or has many more bytes than a text within the limit.
     """
+    if package.getinfo(name).flag_bits & _ENCRYPTED:
+        raise _Unusable("it is protected by a password")
     limit = request.options.max_document_bytes
     with package.open(name) as file:
         if limit is None:
             return file.read()
-        data = file.read(limit * _MARKUP + 1)
-    if len(data) > limit * _MARKUP:
-        raise ValueError(f"{name} has more than {limit * _MARKUP:,} bytes")
+        most = max(limit * _MARKUP, _LEAST_ROOM)
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise _Unusable(f"{name} has more than {most:,} bytes")
     return data
-
-
-def _paragraphs(root: Element) -> Iterator[str]:
-    """Yield the text of each paragraph; that of a box in a paragraph comes before the rest of it.
-
-    Without recursion: a file may nest its elements as deep as it likes.
-    """
-    lines: list[list[str]] = [[]]
-    waiting: list[Element | None] = [root]
-    while waiting:
-        element = waiting.pop()
-        if element is None:
-            yield "".join(lines.pop())
-            continue
-        tag = str(element.tag).replace(_STRICT, _WORD)
-        if tag == _FALLBACK:
-            # What programs show that do not know what stands beside it.
-            continue
-        if tag == f"{_WORD}p":
-            lines.append([])
-            waiting.append(None)
-        elif tag == f"{_WORD}t":
-            lines[-1].append(element.text or "")
-        elif tag == f"{_WORD}tab":
-            lines[-1].append("\t")
-        elif tag in (f"{_WORD}br", f"{_WORD}cr"):
-            lines[-1].append("\n")
-        waiting.extend(reversed(element))
 
 
 def document_of(request: ReadRequest, size: int, text: str, title: Any) -> Record:
@@ -172,7 +168,3 @@ def document_of(request: ReadRequest, size: int, text: str, title: Any) -> Recor
 def refused(request: ReadRequest, size: int, reason: str) -> Rejection:
     """Return why the document of a file of so many bytes is not taken."""
     return Rejection(request.name, 0, 0, size, reason, request.head[:HEAD_BYTES])
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -22,6 +22,12 @@ _QUOTED = re.compile(
     # Han characters stand beside them without a blank.
     + rf'|(?<!{_LETTER})"(?=\S)(?:(?!\n\s*\n)[^"]){{1,{_LONGEST}}}(?<=\S)"(?!{_LETTER})'
 )
+# A stretch that begins and ends with ink, as long as it may be; cut at white space if possible.
+_QUOTABLE = re.compile(
+    rf"\S(?:(?:(?!\n\s*\n).){{0,{_LONGEST - 2}}}(?<=\S)(?=\s|$)|"
+    rf"(?:(?!\n\s*\n).){{0,{_LONGEST - 2}}}(?<=\S))",
+    re.DOTALL,
+)
 _BLANK = "[ \\t\\r\\u00a0\\u3000]*"
 _NUMBER = rf"[#*]*{_BLANK}(?:(?:[\dIVX]+|[一二三四五六七八九十]+)[.)、． \t]{_BLANK})?"
 _REFERENCES = re.compile(
@@ -44,6 +50,25 @@ def quotations(text: str) -> list[Span]:
     Quotation marks of Western and Chinese texts count, title marks and apostrophes do not.
     """
     return [found.span() for found in _QUOTED.finditer(text)]
+
+
+def in_marks(text: str) -> str:
+    """Return a text in quotation marks, so that :func:`quotations` finds all of it.
+
+    The marks are of a kind that is not in the text. What is too long for one quotation, and what
+    has blank lines in it, is several.
+    """
+    if quotations(text.strip()) == [(0, len(text.strip()))]:
+        return text
+    *kinds, last = (("“", "”"), ("«", "»"), ("「", "」"), ("『", "』"), ("＂", "＂"))
+    opening, closing = next((one for one in kinds if not set(one) & set(text)), last)
+    if opening == closing:
+        text = text.replace(opening, '"')
+
+    def marked(found: re.Match[str]) -> str:
+        return f"{opening}{found[0]}{closing}"
+
+    return _QUOTABLE.sub(marked, text)
 
 
 def bibliography(text: str) -> Span | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -37,7 +39,7 @@ def test_a_table_tells_totals_sources_and_passages(shell: Shell) -> None:
     done = shell("check", "paper.txt")
     assert done.errors == ""
     facts, sources, passages = done.text.split("\n\n")
-    assert "passages                  2 high (>= 0.8), 0 moderate (>= 0.5), 1 neither" in facts
+    assert "passages            2 high (>= 0.8), 0 moderate (>= 0.5), 1 neither" in facts
     assert sources.splitlines()[1].split()[-1] == "river"
     rows = passages.splitlines()[1:]
     assert [row.split()[2:5] for row in rows] == [["high", "1.000", "river"]] * 2
@@ -89,8 +91,69 @@ def test_standard_input_and_options(shell: Shell) -> None:
     )  # fmt: skip
     found = json.loads(done.text)
     assert [source["key"] for source in found["sources"]] == ["bread"]
-    assert found["totals"]["share"] > found["totals"]["share_without_excluded"] > 0
+    assert found["totals"]["share_with_excluded"] > found["totals"]["share"] > 0
     assert len(found["passages"]) > 6
+
+
+@pytest.mark.parametrize("options", [(), ("--exclude-quotations",), ("--exclude", "riv*")])
+def test_every_format_has_the_same_headline(shell: Shell, options: tuple[str, ...]) -> None:
+    pytest.importorskip("jinja2", reason="needs jinja2 (the extra check)")
+    (shell.folder / "quoting.txt").write_text(f"{OWN}“{RIVER.strip()}” {BREAD}{OWN}")
+    table = shell("check", "quoting.txt", *options).text
+    totals = json.loads(shell("check", "quoting.txt", "--format", "jsonl", *options).text)["totals"]
+    shell("check", "quoting.txt", "-o", "report.html", *options)
+    page = (shell.folder / "report.html").read_text()
+    told = re.search(r"^copied +(\S+)% \((\d+) of ", table, re.MULTILINE)
+    headline = re.search(r"<strong>([\d.]+)%</strong>", page)
+    assert told is not None
+    assert headline is not None
+    share = round(100 * totals["share"], 1)
+    assert float(told[1]) == float(headline[1]) == share
+    assert int(told[2]) == totals["copied"]
+    assert share == pytest.approx(100 * totals["copied"] / totals["characters"], abs=0.06)
+    is_excluded = bool(options)
+    assert ("with what is excluded" in table) == is_excluded
+    assert ("With what is excluded" in page) == is_excluded
+    assert (totals["share_with_excluded"] > totals["share"]) == is_excluded
+    assert totals["largest_source_share"] <= totals["share"]
+
+
+def test_notes_and_quotations_of_a_word_document_are_what_they_are(shell: Shell) -> None:
+    docx = pytest.importorskip("docx", reason="needs python-docx")
+    made = docx.Document()
+    made.add_paragraph(f"{OWN.strip()} And a note says more of it.")
+    made.add_paragraph(RIVER.strip(), style="Quote")
+    made.add_paragraph("References")
+    made.add_paragraph("Somebody: A book of rivers and of those beside them, printed long ago.")
+    made.save(shell.folder / "paper.docx")
+    add_note(shell.folder / "paper.docx", BREAD.strip())
+    plain = json.loads(shell("check", "paper.docx", "--format", "jsonl").text)
+    assert {source["key"] for source in plain["sources"]} == {"river", "bread"}
+    options = ("--exclude-quotations", "--exclude-bibliography")
+    found = json.loads(shell("check", "paper.docx", "--format", "jsonl", *options).text)
+    kinds = {
+        found["copies"][one["copy"]]["source"]: one["excluded"]
+        for one in found["passages"]
+        if one["copy"] is not None
+    }
+    assert kinds == {"river": "quotation", "bread": None}
+    assert 0 < found["totals"]["share"] < plain["totals"]["share"]
+    assert found["totals"]["share"] == found["totals"]["share_without_quotations"]
+
+
+def add_note(path: Path, text: str) -> None:
+    """Add a footnote to the first paragraph of a Word document."""
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    with zipfile.ZipFile(path) as package:
+        parts = {name: package.read(name) for name in package.namelist()}
+    body = parts["word/document.xml"]
+    reference = b'<w:r><w:footnoteReference w:id="1"/></w:r></w:p>'
+    parts["word/document.xml"] = body.replace(b"</w:p>", reference, 1)
+    note = f'<w:footnote w:id="1"><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:footnote>'
+    parts["word/footnotes.xml"] = f"<w:footnotes {space}>{note}</w:footnotes>".encode()
+    with zipfile.ZipFile(path, "w") as package:
+        for name, data in parts.items():
+            package.writestr(name, data)
 
 
 def test_a_size_of_windows_says_that_passages_are_windows(shell: Shell) -> None:

@@ -13,6 +13,8 @@ from unicodedata import normalize
 import pytest
 from checked_papers import english_paper
 
+from simstore.reports.html_page import percent
+
 from .browsers import FAINT_TEXT, Visit, sides
 from .report_pages import HOSTILE, LONG, NAMES
 
@@ -95,6 +97,36 @@ def test_a_screen_reader_is_told_what_is_what(visit: Open, name: str) -> None:
     marks = page.get_by_role("button").filter(has=page.locator("xpath=self::span"))
     assert marks.count() == page.locator(".p").count()
     assert all("%" in (one.get_attribute("title") or "") for one in marks.all())
+
+
+def test_the_shares_in_the_panel_are_all_of_one_thing(visit: Open) -> None:
+    """Of the passage beside each of its sources, or of the whole stretches: never of both."""
+    paper = english_paper()
+    selected = [one for one in paper.passages if one.copy is not None]
+    number = next(n for n, one in enumerate(selected) if one.others and one.similarity < 1)
+    passage = selected[number]
+    copies = [(passage.copy, passage.similarity), *passage.others]
+    page = visit("en").page
+    page.locator(".p").nth(number).click()
+    panel = page.locator(".panel")
+    listed = panel.locator(".also button")
+
+    def said() -> tuple[str, list[str]]:
+        shares = [text.rpartition(" ")[2] for text in listed.all_inner_texts()]
+        return panel.locator(".verdict strong").inner_text(), [s.split()[-1] for s in shares]
+
+    assert said() == (percent(passage.similarity), [percent(share) for _, share in copies])
+    assert panel.locator(".verdict small").inner_text() == "of this passage"
+    listed.nth(1).click()
+    assert said()[0] == percent(copies[1][1])
+    assert panel.locator(".verdict .tag").inner_text() == (
+        "High" if copies[1][1] >= 0.8 else "Moderate" if copies[1][1] >= 0.5 else "Slight"
+    )
+    if panel.locator(".widen").count():
+        panel.locator(".widen").click()
+        assert panel.locator(".verdict small").inner_text() == "of the whole stretch"
+        wholes = sorted((paper.copies[at].similarity for at, _ in copies if at is not None))
+        assert said()[1] == [percent(share) for share in reversed(wholes)]
 
 
 def test_classes_are_told_apart_without_colour(visit: Open) -> None:

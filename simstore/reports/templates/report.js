@@ -101,20 +101,30 @@
   const signs = () => made("p.signs", made("span", made("span.same", "abc"), ` ${words.same}`),
     made("span", made("span.other", "abc"), ` ${words.different}`));
 
-  function verdict(similarity, kind) {
-    return made("p.verdict", made("strong", percent(similarity)), made(`span.tag.${kind}`, words[kind]));
+  function verdict(similarity, kind, of = null) {
+    return made("p.verdict", made("strong", percent(similarity)), of && made("small", of),
+      made(`span.tag.${kind}`, words[kind]));
+  }
+
+  // The class of a similarity; what does not count is in none.
+  function classOf(part, similarity, kind) {
+    const [high, moderate] = part.limits;
+    if (kind === "excluded") return kind;
+    return similarity >= high ? "high" : similarity >= moderate ? "moderate" : "low";
   }
 
   function aboutPassage(part, number, panel, chosen, whole) {
-    const [start, end, similarity, kind, best] = part.passages[number];
-    const copies = part.copies.map((copy, at) => [copy, at]).filter(([copy]) => copy[0] < end && copy[1] > start);
-    const at = chosen ?? best, copy = part.copies[at];
+    const [start, end, kind, alike] = part.passages[number];
+    const at = chosen ?? alike[0][0], copy = part.copies[at];
+    // All shares that are shown at once are of one thing: the passage, or the whole stretches.
+    const shares = alike.map(([place, similarity]) => [place, whole ? part.copies[place][5] : similarity]);
+    const share = shares.find(([place]) => place === at)[1];
     const from = whole ? Math.min(start, copy[0]) : start, to = whole ? Math.max(end, copy[1]) : end;
     const again = (other, all) => {
       show(panel, number, other, all);
       panel.querySelector(all === whole ? "[aria-current]" : ".widen")?.focus();
     };
-    const shown = [verdict(at === best ? similarity : copy[5], kind),
+    const shown = [verdict(share, classOf(part, share, kind), whole ? words.of_stretch : words.of_passage),
       made("p.origin", badge(copy[2]), named(part, copy)),
       ...pair(part, copy, from, to)];
     if (copy[8] !== null) shown.push(signs());
@@ -123,12 +133,12 @@
       widen.classList.add("widen");
       shown.push(widen);
     }
-    if (copies.length > 1) {
+    if (shares.length > 1) {
       const list = made("ul");
-      for (const [other, place] of copies.sort(([one], [two]) => two[5] - one[5]).slice(0, AT_ONCE)) {
-        const label = made("i", part.sources[other[2] - 1] ?? other[9]);
+      for (const [place, similarity] of shares.sort(([, one], [, two]) => two - one).slice(0, AT_ONCE)) {
+        const other = part.copies[place], label = made("i", part.sources[other[2] - 1] ?? other[9]);
         const choose = button("", "", () => again(place, whole));
-        choose.append(...[badge(other[2]), label, percent(other[5])].filter(Boolean));
+        choose.append(...[badge(other[2]), label, percent(similarity)].filter(Boolean));
         if (place === at) choose.setAttribute("aria-current", "true");
         list.append(made("li", choose));
       }

@@ -11,7 +11,7 @@ from simstore.reports.html_page import part
 
 # Of the report: it and the page are one design.
 _OF_REPORT = ("light.css", "dark.css", "report.css", "report.js")
-_OWN = ("page.css", "page.js", "icon.svg")
+_OWN = ("frame.css", "page.css", "page.js", "icon.svg")
 NAMES = (*_OF_REPORT, *_OWN)
 _KINDS = {
     "css": "text/css; charset=utf-8",

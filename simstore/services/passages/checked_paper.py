@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,10 @@ from simstore.model.check import ExcludedAs, PassageKind
 from simstore.text import quotations
 from simstore.text.located import LocatedUnits
 from simstore.text.passages import Span, sentences, windows
+
+_MOST_ALIKE = 101
+# How like a copy a passage is, the copy's length, and its number, negated: the largest is best.
+_Alike = tuple[float, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +89,21 @@ def judge(
     if options.exclude_bibliography and bibliography is not None:
         passages = _excluded(passages, _mask(len(text), [bibliography]), "bibliography")
     copies = tuple(each.copy for each in counted)
-    ink = _Ink(text)
-    sources = _sources(ink, copies, titles)
     omitted = [
         *(quoted if options.exclude_quotations else ()),
         *([bibliography] if options.exclude_bibliography and bibliography else ()),
     ]
-    everything = [_span(each.copy) for each in ordered]
+    ink = _Ink(text, omitted)
+    sources = _sources(ink, copies, titles)
+    spans = [_span(copy) for copy in copies]
     kinds = [passage.kind for passage in passages if passage.excluded is None]
-    copied = ink.count(everything)
+    copied = ink.count(spans)
     totals = Totals(
         ink.total,
         copied,
         ink.share(copied),
-        ink.share(ink.count(everything, quoted)),
-        ink.share(ink.count([_span(copy) for copy in copies], omitted)),
+        ink.share(_Ink(text, [*omitted, *quoted]).count(spans)),
+        ink.share(_Ink(text).count([_span(each.copy) for each in ordered])),
         max((source.share for source in sources), default=0.0),
         kinds.count("high"),
         kinds.count("moderate"),
@@ -108,18 +113,23 @@ def judge(
 
 
 class _Ink:
-    """The characters of a text that are no white space."""
+    """The characters of a text that are no white space.
 
-    def __init__(self, text: str) -> None:
-        self._is_ink = np.zeros(len(text), bool)
+    Args:
+        text: The text.
+        without: Spans whose characters are in the total, and are not counted.
+    """
+
+    def __init__(self, text: str, without: Sequence[Span] = ()) -> None:
+        is_ink = np.zeros(len(text), bool)
         for found in re.finditer(r"\S+", text):
-            self._is_ink[found.start() : found.end()] = True
-        self.total = int(self._is_ink.sum())
+            is_ink[found.start() : found.end()] = True
+        self.total = int(is_ink.sum())
+        self._counted = is_ink & ~_mask(len(text), without)
 
-    def count(self, spans: Sequence[Span], without: Sequence[Span] = ()) -> int:
-        """Count those in spans, each once, that are not in others."""
-        counted = _mask(len(self._is_ink), spans) & ~_mask(len(self._is_ink), without)
-        return int((counted & self._is_ink).sum())
+    def count(self, spans: Sequence[Span]) -> int:
+        """Count those in spans, each once."""
+        return int((_mask(len(self._counted), spans) & self._counted).sum())
 
     def share(self, count: int) -> float:
         """Return a count as a share of all."""
@@ -173,44 +183,48 @@ def _passages(
     bounds = np.array(spans, np.int64)
     firsts = np.searchsorted(units.starts, bounds[:, 0]).tolist()
     ends = np.searchsorted(units.starts, bounds[:, 1]).tolist()
-    best: list[tuple[float, int, int]] = [(0.0, 0, -1)] * len(spans)
+    alike: list[list[_Alike]] = [[] for _ in spans]
     for number, each in enumerate(found):
         copy = each.copy
         if not each.blocks:
-            _take_whole(best, spans, number, copy)
+            _take_whole(alike, spans, number, copy)
             continue
         places = [block[0] for block in each.blocks]
         last, _, size = each.blocks[-1]
         passage = max(0, bisect_right(firsts, places[0]) - 1)
         while passage < len(spans) and firsts[passage] < last + size:
             similarity = _similarity(each.blocks, places, firsts[passage], ends[passage])
-            rank = similarity, copy.end - copy.start, -number
-            if similarity and rank > (*best[passage][:2], -best[passage][2]):
-                best[passage] = similarity, copy.end - copy.start, number
+            if similarity:
+                alike[passage].append((similarity, copy.end - copy.start, -number))
             passage += 1
     passages = []
-    for (start, end), (similarity, _, number) in zip(spans, best, strict=True):
-        is_told = similarity >= options.moderate and number >= 0
+    for (start, end), copies in zip(spans, alike, strict=True):
+        (similarity, _, number), *others = heapq.nlargest(_MOST_ALIKE, copies) or [(0.0, 0, 1)]
         kind: PassageKind = "none"
-        if is_told:
+        if number <= 0 and similarity >= options.moderate:
             kind = "high" if similarity >= options.high else "moderate"
         passages.append(
-            CheckedPassage(start, end, similarity, kind, number if number >= 0 else None)
+            CheckedPassage(
+                start,
+                end,
+                similarity,
+                kind,
+                -number if number <= 0 else None,
+                others=tuple((-other, share) for share, _, other in others),
+            )
         )
     return passages
 
 
-def _take_whole(
-    best: list[tuple[float, int, int]], spans: Sequence[Span], number: int, copy: Copy
-) -> None:
+def _take_whole(alike: list[list[_Alike]], spans: Sequence[Span], number: int, copy: Copy) -> None:
     """Give a copy without blocks to the passages that it takes in, by the share that it takes."""
     passage = max(0, bisect_right(spans, (copy.start, copy.start)) - 1)
     while passage < len(spans) and spans[passage][0] < copy.end:
         start, end = spans[passage]
         inside = min(end, copy.end) - max(start, copy.start)
         similarity = copy.similarity * inside / (end - start)
-        if inside > 0 and similarity > best[passage][0]:
-            best[passage] = similarity, copy.end - copy.start, number
+        if inside > 0:
+            alike[passage].append((similarity, copy.end - copy.start, -number))
         passage += 1
 
 

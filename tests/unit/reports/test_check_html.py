@@ -178,6 +178,18 @@ def test_data_give_spans_and_blocks_as_they_are() -> None:
         assert row[8] == copy.source_text
 
 
+def test_what_is_excluded_is_told_of_only_where_something_is() -> None:
+    paper = english_paper()
+    totals = paper.totals
+    page = report(paper)
+    assert f"<strong>{percent(totals.share)}</strong>" in page
+    assert f"<dt>{ENGLISH['with_excluded']}</dt><dd>{percent(totals.share_with_excluded)}<" in page
+    assert ENGLISH["exclusions"] in page
+    plain = report(replace(paper, totals=replace(totals, share_with_excluded=totals.share)))
+    assert ENGLISH["with_excluded"] not in plain
+    assert ENGLISH["exclusions"] not in plain
+
+
 def test_adjoining_blocks_are_one() -> None:
     copy = Copy(0, 9, "s", 1, 5, 14, 1.0, "text", ((0, 4, 5, 9), (4, 9, 9, 14)), "text texts")
     paper = summed("k", None, "text texts", (CheckedPassage(0, 9, 1.0, "high", 0),), (copy,), {})

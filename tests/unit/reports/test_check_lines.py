@@ -59,7 +59,11 @@ def test_keys_of_any_bytes_are_written_as_text():
 def test_the_table_tells_totals_and_passages_that_are_like_a_source():
     paper = english_paper()
     facts = dict(total_facts(paper))
-    assert facts["copied"].startswith(f"{paper.totals.share:.1%}")
+    totals = paper.totals
+    assert facts["copied"].startswith(f"{totals.share:.1%} ({totals.copied:,} of ")
+    assert facts["with what is excluded"] == f"{totals.share_with_excluded:.1%}"
+    plain = replace(paper, totals=replace(totals, share_with_excluded=totals.share))
+    assert "with what is excluded" not in dict(total_facts(plain))
     rows = passage_rows(paper)
     assert len(rows) == sum(passage.kind != "none" for passage in paper.passages)
     assert all("\n" not in row[-1] and len(row[-1]) <= 60 for row in rows)

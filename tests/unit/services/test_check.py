@@ -115,13 +115,15 @@ def test_totals_count_each_character_once(tmp_path):
     assert (totals.high, totals.moderate, totals.none) == (3, 0, 0)
 
 
-def test_excluded_sources_count_only_in_the_overall_share(shelf):
+def test_excluded_sources_count_only_in_the_share_with_what_is_excluded(shelf):
     text = f"{RIVER}\n\n{HARBOUR}"
     paper = shelf.check_text(text, CheckOptions(exclude=("riv*",)))
     assert {copy.source_key for copy in paper.copies} == {"harbour"}
     assert {source.key for source in paper.sources} == {"harbour"}
-    assert paper.totals.share > 0.98
-    assert paper.totals.share_without_excluded == pytest.approx(0.5, abs=0.05)
+    assert paper.totals.share_with_excluded > 0.98
+    assert paper.totals.share == pytest.approx(0.5, abs=0.05)
+    assert paper.totals.share_without_quotations == paper.totals.share
+    assert paper.totals.copied == pytest.approx(0.5 * paper.totals.characters, rel=0.1)
     assert paper.totals.largest_source_share == pytest.approx(0.5, abs=0.05)
     assert [passage.kind for passage in paper.passages] == ["none"] * 3 + ["high"] * 3
 
@@ -137,10 +139,17 @@ def test_quotations_can_be_excluded(shelf):
     text = f"{OWN}\n\n“{quoted}”\n\n{HARBOUR}"
     paper = shelf.check_text(text)
     assert paper.totals.share_without_quotations < paper.totals.share
-    assert paper.totals.share_without_excluded == paper.totals.share
+    assert paper.totals.share_with_excluded == paper.totals.share
     assert paper.totals.high == 4
+    whole = paper.totals.share
     paper = shelf.check_text(text, CheckOptions(exclude_quotations=True))
-    assert paper.totals.share_without_excluded == paper.totals.share_without_quotations
+    assert paper.totals.share_with_excluded == whole
+    assert paper.totals.share == paper.totals.share_without_quotations < whole
+    # Sources are told by the same rule, so none has more than all of them together.
+    by_key = {source.key: source.characters for source in paper.sources}
+    assert by_key["river"] == 0
+    assert sum(by_key.values()) == paper.totals.copied
+    assert paper.totals.largest_source_share == paper.totals.share
     assert paper.totals.high == 3
     assert [passage.excluded for passage in paper.passages] == [None, "quotation", None, None, None]
 
@@ -150,8 +159,27 @@ def test_the_bibliography_can_be_excluded(shelf):
     assert shelf.check_text(text).totals.high == 3
     paper = shelf.check_text(text, CheckOptions(exclude_bibliography=True))
     assert paper.totals.high == 0
-    assert paper.totals.share_without_excluded == 0
+    assert paper.totals.share == paper.totals.largest_source_share == 0
+    assert paper.totals.share_with_excluded > 0.5
     assert {passage.excluded for passage in paper.passages} == {None, "bibliography"}
+
+
+def test_a_passage_tells_how_like_each_of_its_copies_it_is(tmp_path):
+    with Store.create(tmp_path / "s.db") as store:
+        store.build_passages()
+        store.add_many(
+            [
+                ("same", f"{RIVER} {HARBOUR}"),
+                ("near", f"{RIVER.replace('every', 'each')} {words(9, 1)}"),
+            ]
+        )
+        paper = store.check_text(RIVER)
+    keys = [[paper.copies[number].source_key for number, _ in one.others] for one in paper.passages]
+    assert keys == [["near"]] * 3
+    for passage in paper.passages:
+        assert passage.copy is not None
+        assert paper.copies[passage.copy].source_key == "same"
+        assert all(0 < share <= passage.similarity for _, share in passage.others)
 
 
 def test_windows_instead_of_sentences(shelf):

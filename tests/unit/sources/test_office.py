@@ -17,6 +17,8 @@ from simstore.errors import MissingExtra
 from simstore.model import Document, Rejection
 from simstore.sources.office import DocxReader, MarkdownReader
 from simstore.sources.pdf import PdfReader
+from simstore.text.passages import sentences
+from simstore.text.quotations import bibliography, quotations
 
 from .reading import documents, read_file, read_stream, reasons
 
@@ -74,9 +76,9 @@ def one(records: list[Any]) -> Document:
 def test_docx_is_the_text_of_its_paragraphs_and_tables() -> None:
     data = made_docx()
     found = one(read_stream(DocxReader(), data))
-    assert found.text.split("\n") == [
-        "Ferries", "The first paragraph, 第一段.", "left cell", "right cell", "one\ttab",
-        "and a new line",
+    assert found.text.split("\n\n") == [
+        "Ferries", "The first paragraph, 第一段.", "left cell", "right cell",
+        "one\ttab\nand a new line",
     ]  # fmt: skip
     assert (found.key, found.title, found.end_offset) == ("name", "On ferries", len(data))
 
@@ -91,17 +93,139 @@ def test_docx_leaves_out_what_was_deleted_and_says_nothing_twice() -> None:
         f"<w:p>{text.format('kept')}<w:del><w:r><w:delText>gone</w:delText></w:r></w:del>"
         f"<w:ins>{text.format(' added')}</w:ins></w:p><w:p>{text.format('around')}{box}</w:p>"
     )
-    assert one(read_stream(DocxReader(), data)).text.split("\n")[:3] == [
+    assert one(read_stream(DocxReader(), data)).text.split("\n\n") == [
         "kept added", "boxed", "around",
     ]  # fmt: skip
 
 
-def test_notes_of_a_docx_come_after_its_text() -> None:
-    line = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"
-    note = f"<w:footnotes {W}><w:footnote>{line.format('a note')}</w:footnote></w:footnotes>"
-    body = f"<w:document {W}>{line.format('text')}</w:document>"
-    data = package({"word/footnotes.xml": note, "word/document.xml": body})
-    assert one(read_stream(DocxReader(), data)).text.split() == ["text", "a", "note"]
+def test_docx_leaves_out_what_was_moved_away_and_keeps_signs_within_words() -> None:
+    text = "<w:r><w:t>{}</w:t></w:r>"
+    data = of_body(
+        f"<w:p><w:moveFrom>{text.format('moved')}</w:moveFrom>{text.format('stays')}</w:p>"
+        f"<w:p><w:moveTo>{text.format('moved')}</w:moveTo></w:p><w:p>{text.format(' ')}</w:p>"
+        "<w:p><w:r><w:t>well</w:t><w:noBreakHyphen/><w:t>known</w:t></w:r></w:p>"
+    )
+    found = one(read_stream(DocxReader(), data)).text
+    assert found == "stays\n\nmoved\n\nwell\u2011known"
+
+
+def with_notes(body: str, **notes: dict[str, str]) -> bytes:
+    """A package with notes by number, ``footnotes`` and ``endnotes``."""
+    parts = {
+        f"word/{kind}.xml": f"<w:{kind} {W}>"
+        + "".join(
+            f'<w:{kind[:-1]} w:id="{number}">{said and PARAGRAPH.format(said)}</w:{kind[:-1]}>'
+            for number, said in by_number.items()
+        )
+        + f"</w:{kind}>"
+        for kind, by_number in notes.items()
+    }
+    document = f"<w:document {W}><w:body>{body}</w:body></w:document>"
+    return package(parts | {"word/document.xml": document})
+
+
+PARAGRAPH = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"
+FOOT, END = '<w:footnoteReference w:id="{}"/>', '<w:endnoteReference w:id="{}"/>'
+
+
+def test_notes_of_a_docx_follow_the_paragraph_that_refers_to_them() -> None:
+    run = "<w:r><w:t>{}</w:t>{}</w:r>"
+    body = (
+        f"<w:p>{run.format('One', FOOT.format(2))}{run.format(' and more.', FOOT.format(1))}</w:p>"
+        f"<w:p>{run.format('Two', END.format(1))}"
+        f"<w:del>{run.format('', FOOT.format(4))}</w:del></w:p>"
+        f"{PARAGRAPH.format('References')}{PARAGRAPH.format('A book.')}"
+    )
+    data = with_notes(
+        body,
+        footnotes={"-1": "", "1": "first", "2": "second", "3": "unused", "4": "deleted"},
+        endnotes={"1": "at the end"},
+    )
+    assert one(read_stream(DocxReader(), data)).text.split("\n\n") == [
+        "One and more.", "second", "first", "Two", "at the end", "References", "A book.", "unused",
+    ]  # fmt: skip
+
+
+def test_a_copied_footnote_is_no_part_of_the_bibliography_of_a_docx() -> None:
+    body = (
+        f"<w:p><w:r><w:t>My own words.</w:t>{FOOT.format(1)}</w:r></w:p>"
+        f"{PARAGRAPH.format('References')}{PARAGRAPH.format('A book.')}"
+    )
+    text = one(read_stream(DocxReader(), with_notes(body, footnotes={"1": "A copied note."}))).text
+    span = bibliography(text)
+    assert span is not None
+    assert text[slice(*span)] == "References\n\nA book."
+
+
+def test_paragraphs_of_a_docx_are_joined_neither_by_sentences_nor_by_quotations() -> None:
+    made, stream = docx.Document(), io.BytesIO()
+    lines = [
+        "A heading that is as long as a line of text and has no stop at its end",
+        "the next paragraph begins with a small letter, and with “a mark that is never closed",
+        "another one ends with such a mark” and goes on to the end of its line, which is long",
+    ]
+    for line in lines:
+        made.add_paragraph(line)
+    made.save(stream)
+    text = one(read_stream(DocxReader(), stream.getvalue())).text
+    assert [text[slice(*span)] for span in sentences(text)] == lines
+    assert quotations(text) == []
+
+
+STYLE = '<w:style w:type="paragraph" w:styleId="{}"><w:name w:val="{}"/>{}</w:style>'
+
+
+def styled(*styles: str) -> bytes:
+    """A package with a paragraph of each style, and a plain one."""
+    body = "".join(
+        f'<w:p><w:pPr><w:pStyle w:val="{name}"/></w:pPr><w:r><w:t>said {name}</w:t></w:r></w:p>'
+        for name in ("Zitat", "a3", "Mein", "Quote", "Text")
+    )
+    parts = {"word/document.xml": f"<w:document {W}><w:body>{body}</w:body></w:document>"}
+    if styles:
+        parts["word/styles.xml"] = f"<w:styles {W}>{''.join(styles)}</w:styles>"
+    return package(parts)
+
+
+def quoted_in(data: bytes) -> list[str]:
+    text = one(read_stream(DocxReader(), data)).text
+    return [text[slice(*span)].strip("“”") for span in quotations(text)]
+
+
+def test_paragraphs_in_a_style_of_quotations_are_quotations() -> None:
+    made, stream = docx.Document(), io.BytesIO()
+    made.add_paragraph("My own words.")
+    made.add_paragraph("What somebody said.", style="Quote")
+    made.add_paragraph("He said “this” and that.", style="Intense Quote")
+    made.add_paragraph("“Marked already.”", style="Quote")
+    made.save(stream)
+    assert one(read_stream(DocxReader(), stream.getvalue())).text.split("\n\n") == [
+        "My own words.", "“What somebody said.”", "«He said “this” and that.»", "“Marked already.”",
+    ]  # fmt: skip
+
+
+def test_styles_of_quotations_are_known_by_their_names_in_every_language() -> None:
+    # Word translates identifiers and keeps names; a style may be made of another.
+    based = '<w:basedOn w:val="{}"/>'
+    styles = (
+        STYLE.format("Mein", "Mein Stil", based.format("a3")),
+        STYLE.format("Zitat", "Quote", ""),
+        STYLE.format("a3", "Intense Quote", based.format("Text")),
+        STYLE.format("Text", "Normal", based.format("Text")),
+        STYLE.format("Quote", "Something else", ""),
+    )
+    assert quoted_in(styled(*styles)) == ["said Zitat", "said a3", "said Mein"]
+    assert quoted_in(styled(STYLE.format("a3", "明显引用", ""))) == ["said a3", "said Quote"]
+    assert quoted_in(styled()) == ["said Quote"]
+
+
+def locked_docx() -> bytes:
+    """A package that says of its parts that they are encrypted."""
+    data = bytearray(of_body(""))
+    place = -1
+    while (place := data.find(b"PK\x01\x02", place + 1)) >= 0:
+        data[place + 8] |= 1
+    return bytes(data)
 
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
@@ -111,12 +235,16 @@ OUTSIDE = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (package({"word/document.xml": f"{BOMB}<x>&b;</x>"}), "no .docx file: DTDForbidden"),
-        (package({"word/document.xml": f"{OUTSIDE}<x>&a;</x>"}), "no .docx file: DTDForbidden"),
-        (package({"word/document.xml": "<w:p>"}), "no .docx file: unbound prefix"),
-        (package({"other.xml": ""}), "it has no word/document.xml"),
-        (made_docx()[:-500], "no .docx file: File is not a zip file"),
-        (b"PK\x03\x04 and nothing else", "no .docx file: File is not a zip file"),
+        (package({"word/document.xml": f"{BOMB}<x>&b;</x>"}), "word/document.xml declares a DTD"),
+        (package({"word/document.xml": f"{OUTSIDE}<x>&a;</x>"}), "document.xml declares a DTD"),
+        (package({"word/document.xml": "<w:p>"}), "a damaged Word document: word/document.xml is"),
+        (of_body("")[:-60] + of_body("")[-59:], "it is not a Word document (.docx), or is damaged"),
+        (package({"other.xml": ""}), "it is not a Word document (.docx): it has no word/document"),
+        (made_docx()[:-500], "it is not a Word document (.docx), or is damaged"),
+        (b"PK\x03\x04 and nothing else", "it is not a Word document (.docx), or is damaged"),
+        (locked_docx(), "it is protected by a password"),
+        (b"My paper", "it is not a Word document (.docx), or is damaged"),
+        (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "save it as .docx, without a password"),
         (of_body(" " * 20_000_000), "word/document.xml has more than 16,000,000 bytes"),
         (of_body(f"<w:p><w:r><w:t>{'x' * 1_000_001}</w:t></w:r></w:p>"), "more bytes than the lim"),
     ],

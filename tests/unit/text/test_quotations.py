@@ -1,6 +1,8 @@
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
-from simstore.text.quotations import bibliography, quotations
+from simstore.text.quotations import bibliography, in_marks, quotations
 
 
 def quoted(text):
@@ -40,6 +42,29 @@ def test_what_is_no_quotation(text):
 def test_a_quotation_does_not_cross_an_empty_line():
     assert quoted("“one\n\ntwo”") == []
     assert quoted("“one\ntwo”") == ["“one\ntwo”"]
+
+
+@hypothesis.given(
+    st.text(st.sampled_from('aé字 \t\n“”„«»「」『』＂".'), max_size=40),
+    st.sampled_from(["", "word " * 1_000, "x" * 9_000, "\n \n"]),
+)
+@hypothesis.example("“a «b 「c 『d ＂e", "")
+@hypothesis.example("“It is said.” By him.", "")
+def test_what_is_put_in_marks_is_a_quotation(start, more):
+    text = in_marks(start + more + start)
+    outside = text
+    for begin, end in reversed(quotations(text)):
+        outside = outside[:begin] + outside[end:]
+    assert not outside.strip()
+    assert [one for one in text if one.isalpha()] == [one for one in start + more + start
+                                                      if one.isalpha()]  # fmt: skip
+
+
+def test_what_stands_in_marks_gets_no_others():
+    assert in_marks("“It is said.”") == "“It is said.”"
+    assert in_marks(" It is said.\n") == " “It is said.”\n"
+    assert in_marks("“It” is said.") == "«“It” is said.»"
+    assert in_marks(" \n") == " \n"
 
 
 def test_several_quotations():
