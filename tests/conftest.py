@@ -122,6 +122,15 @@ def labelled_documents() -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def foreign_encodings() -> Path:
+    """Files in many encodings, in folders named by them; skips where they are not there."""
+    folder = real_data() / "foreign" / "encodings"
+    if not folder.is_dir():
+        pytest.skip(f"no foreign files in {folder}: SIMSTORE_TEST_DATA names their folder")
+    return folder
+
+
 def real_data() -> Path:
     given = os.environ.get("SIMSTORE_TEST_DATA")
     return Path(given) if given else REPOSITORY.parent / "shared" / "data"

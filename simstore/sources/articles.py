@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedReader
 
 from simstore.model import Document, Rejection
+from simstore.sources.encoding_detection import RecordDecoder
+from simstore.sources.encodings import Decoded, as_bytes, decoded_as
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
 from simstore.sources.unpacking import DamagedStream
@@ -35,6 +37,7 @@ class ArticleReader:
             position=request.position,
             byte_offset=request.byte_offset,
             max_document_bytes=request.options.max_document_bytes,
+            decode_body=_decoding(request),
         )
 
 
@@ -45,11 +48,13 @@ def read_articles(
     position: int = 0,
     byte_offset: int = 0,
     max_document_bytes: int | None = MAX_DOCUMENT_BYTES,
+    decode_body: Callable[[bytes], Decoded | str] = as_bytes,
 ) -> Iterator[Record]:
     """Yield the pages of an article file.
 
     White space before a page is skipped; the first line, without trailing blanks, is the page's
-    key; the rest is its text. A chunk of white space alone is no page.
+    key; the rest is its text. A chunk of white space alone is no page. Bytes of a key that are not
+    UTF-8 are kept as they are.
 
     Args:
         stream: Bytes from ``byte_offset`` on, which is a page's beginning or the file's.
@@ -57,6 +62,7 @@ def read_articles(
         position: Number of the first page that is yielded.
         byte_offset: Where the stream begins in the source.
         max_document_bytes: Longer pages are rejected, without being held; None: no limit.
+        decode_body: Returns the text of a page, or why its encoding is not certain.
     """
     for page, start, end, reason in _chunks(stream, byte_offset, max_document_bytes):
         if reason is not None:
@@ -65,14 +71,27 @@ def read_articles(
             continue
         else:
             key, body = split_page(page)
-            yield Document(
-                key.decode("utf-8", "surrogateescape"),
-                body.decode("utf-8", "surrogateescape"),
-                position=position,
-                byte_offset=start,
-                end_offset=end,
-            )
+            found = decode_body(body)
+            if isinstance(found, str):
+                yield Rejection(name, position, start, end, found, page[:HEAD_BYTES])
+            else:
+                yield Document(
+                    key.decode("utf-8", "surrogateescape"),
+                    found.text,
+                    metadata=found.metadata,
+                    position=position,
+                    byte_offset=start,
+                    end_offset=end,
+                )
         position += 1
+
+
+def _decoding(request: ReadRequest) -> Callable[[bytes], Decoded | str]:
+    options = request.options
+    named = options.named_encoding
+    if named is not None:
+        return lambda body: decoded_as(body, named)
+    return as_bytes if options.keeps_bytes else RecordDecoder(request.head).decoded
 
 
 def split_page(page: bytes) -> tuple[bytes, bytes]:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from simstore.sources.encoding_detection import not_certain
 from simstore.sources.encodings import UTF8, decoded_as, line_end_in
 from simstore.sources.lines import read_line
 from simstore.sources.source import HEAD_BYTES
@@ -78,7 +79,7 @@ class Rows:
         else:
             if lines.is_utf8:
                 return Row(cells, lines.size, replaced=lines.replaced)
-            return Row([], lines.size, "not UTF-8", lines.head())
+            return Row([], lines.size, not_certain(), lines.head())
         head = lines.head()
         size = lines.keep_first()
         self._reader = self._new_reader()

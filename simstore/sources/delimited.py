@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from simstore.errors import MissingExtra
 from simstore.model import Rejection
 from simstore.sources.csv_rows import Rows
+from simstore.sources.encoding_detection import recognised
 from simstore.sources.encodings import (
     UTF8,
     Decoded,
-    recognised,
+    strictly_decoded,
     wide_encoding,
 )
 from simstore.sources.fields import TEXT_FIELDS, RecordFields
@@ -42,8 +41,9 @@ class DelimitedReader:
     its first line end, and reading goes on there.
 
     A file that begins in another encoding than UTF-8 is read in the one that its byte order mark
-    tells or that is recognised, which its documents tell (``encoding``, ``replaced_bytes``); in a
-    file of UTF-8, or where nothing is recognised, a row that is not UTF-8 is rejected.
+    tells or that is recognised, which its documents tell (``encoding``, ``encoding_detected``,
+    ``replaced_bytes``); in a file of UTF-8, or where the encoding is not certain, a row that is not
+    UTF-8 is rejected.
     """
 
     name = "csv"
@@ -77,7 +77,8 @@ class DelimitedReader:
                 if len(row.cells) == len(names):
                     cells: dict[str, Any] = dict(zip(names, row.cells, strict=True))
                     if header.encoding != UTF8:
-                        cells |= Decoded("", header.encoding, row.replaced).metadata
+                        read = Decoded("", header.encoding, row.replaced, header.is_detected)
+                        cells |= read.metadata
                     made = fields.document(cells, position, offset, end)
                     if isinstance(made, str):
                         reason = made
@@ -99,16 +100,17 @@ class _Header:
     delimiter: str
     size: int
     encoding: str
+    is_detected: bool
 
 
 def _header(request: ReadRequest) -> _Header | str:
     """Return the row of names; or why there is none, which is nothing for an empty file."""
     head, options = request.head, request.options
-    encoding = wide_encoding(head) or options.encoding
-    if encoding in ("keep", "auto"):
-        encoding = _encoding(head)
-    elif encoding.startswith(_WITH_STATES):
-        return f"it is to be {encoding}; save it as UTF-8"
+    told = wide_encoding(head) or options.named_encoding
+    if told is not None and told.startswith(_WITH_STATES):
+        return f"it is to be {told}; save it as UTF-8"
+    encoding = told or _encoding(head)
+    is_detected = told is None and encoding != UTF8
     best: _Header | None = None
     reason = ""
     for delimiter in "\t" if base_name(request.name).lower().endswith(_TABBED) else _DELIMITERS:
@@ -118,7 +120,7 @@ def _header(request: ReadRequest) -> _Header | str:
         if row.reason is not None or not row.cells:
             reason = f"the first row does not name the fields: {row.reason or 'it is blank'}"
         elif best is None or len(row.cells) > len(best.names):
-            best = _Header(_distinct(row.cells), delimiter, row.size, encoding)
+            best = _Header(_distinct(row.cells), delimiter, row.size, encoding, is_detected)
     if best is None:
         return reason
     wanted = (options.text_field,) if options.text_field else TEXT_FIELDS
@@ -130,23 +132,12 @@ def _header(request: ReadRequest) -> _Header | str:
 def _encoding(head: bytes) -> str:
     """Return the encoding of a file: UTF-8, if half of the lines that are not ASCII are."""
     lines = [line for line in head.split(b"\n")[:-1] or [head] if not line.isascii()]
-    foreign = sum(not _is_utf8(line) for line in lines)
+    foreign = sum(strictly_decoded(line, UTF8) is None for line in lines)
     telling = sum(byte > _LAST_ASCII for line in lines for byte in line)
     if 2 * foreign <= len(lines) or telling < _TELLING_BYTES:
         return UTF8
-    with suppress(MissingExtra):
-        found = recognised(b"\n".join(lines))
-        if found is not None and not found.startswith(_WITH_STATES):
-            return found
-    return UTF8
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+    found = recognised(b"\n".join(lines))
+    return UTF8 if found is None or found.startswith(_WITH_STATES) else found
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Bytes of the web to text: which encoding they are in, and what could not be read."""
+"""Encodings of texts: their names, what declares them, and what could not be read."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from simstore.errors import InvalidParameter, MissingExtra
+from simstore.errors import InvalidParameter
 from simstore.text.decoding import UTF8_BOM, well_formed
 
 UTF8 = "utf-8"
 # UTF-32 before UTF-16, whose mark it begins with.
-_MARKS = (
+MARKS = (
     (UTF8_BOM, UTF8),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -37,8 +37,21 @@ _MEANT = {
     "utf-16": "utf-16-le",
     "utf-32": "utf-32-le",
 }
-_MULTIBYTE = frozenset(
-    {"gb18030", "big5hkscs", "cp932", "euc_jp", "iso2022_jp", "cp949", "utf-16-le", "utf-16-be"}
+MULTIBYTE = frozenset(
+    {
+        "gb18030",
+        "big5hkscs",
+        "cp932",
+        "euc_jp",
+        "iso2022_jp",
+        "iso2022_jp_2",
+        "iso2022_jp_ext",
+        "iso2022_kr",
+        "cp949",
+        "johab",
+        "utf-16-le",
+        "utf-16-be",
+    }
 )
 # Names that only the web uses.
 _LABELS = {
@@ -54,21 +67,28 @@ _LABELS = {
     "x-mac-cyrillic": "mac-cyrillic",
     "iso-8859-8-i": "iso8859-8",
 }
-_KNOWN = _MULTIBYTE | {
-    UTF8,
-    "utf-32-le",
-    "utf-32-be",
-    "koi8-r",
-    "koi8-u",
-    "cp866",
-    "cp874",
-    "mac-roman",
-    "mac-cyrillic",
-    *(f"cp{number}" for number in range(1250, 1259)),
-    *(f"iso8859-{number}" for number in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
-}
+# Of DOS, and of Macintosh computers before 2001.
+OLD_SYSTEMS = frozenset(
+    {
+        *(f"cp{number}" for number in (437, 737, 775, 850, 852, 855, *range(857, 867), 869)),
+        *(f"mac-{name}" for name in ("roman", "cyrillic", "greek", "turkish", "latin2", "iceland")),
+    }
+)
+_KNOWN = (
+    MULTIBYTE
+    | OLD_SYSTEMS
+    | {
+        UTF8,
+        "utf-32-le",
+        "utf-32-be",
+        "koi8-r",
+        "koi8-u",
+        "cp874",
+        *(f"cp{number}" for number in range(1250, 1259)),
+        *(f"iso8859-{number}" for number in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
+    }
+)
 _WIDE_WIDTHS = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2))
-_DETECTED_BYTES = 200_000
 # Where a page or an XML document says what it is in: WHATWG, HTML, section 13.2.3.2 (1,024 bytes);
 # pages with long comments or scripts in front say it later.
 _PRESCAN_BYTES = 4_096
@@ -76,9 +96,8 @@ _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _META = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([a-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _XML = re.compile(rb"\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([a-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _COUNTED = "simstore.counted"
-_ASCII = bytes(range(128))
-# A text whose encoding is right may have a damaged byte among so many that are not ASCII.
-_FEW = 20
+# Field of a document's metadata: its encoding was recognised.
+DETECTED = "encoding_detected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,70 +105,48 @@ class Decoded:
     """A text and how it was read.
 
     Attributes:
-        text: Without surrogates.
+        text: Without surrogates, but for bytes that are kept as they are.
         encoding: Name of Python's codec.
         replaced: Bytes that could not be read; each run of them is a U+FFFD.
+        is_detected: Nothing told the encoding: it was recognised by the bytes.
     """
 
     text: str
     encoding: str
     replaced: int
+    is_detected: bool = False
 
     @property
     def metadata(self) -> dict[str, Any]:
         """What is kept with a document: nothing where all of it was UTF-8."""
         told: dict[str, Any] = {} if self.encoding == UTF8 else {"encoding": self.encoding}
+        if self.is_detected:
+            told[DETECTED] = True
         if self.replaced:
             told["replaced_bytes"] = self.replaced
         return told
 
 
-def decoded(data: bytes, *, declared: str | None = None) -> Decoded:
-    """Return the text of bytes from the web.
-
-    A byte order mark says the encoding. Else it is the declared one, if all bytes are of it; but
-    what is declared to be of single bytes, which any bytes are, and is UTF-8, is UTF-8 (servers
-    declare Latin-1 for all they have). Else UTF-8, if all bytes are. Else the first of the declared
-    one, UTF-8 and what the bytes look like that reads all but a twentieth of those beyond ASCII;
-    or the one that reads most.
-
-    Args:
-        data: The bytes.
-        declared: Name of an encoding, as HTTP, a page or an XML document tells it; one that is not
-            known is as none.
-
-    Raises:
-        MissingExtra: The encoding must be recognised, and the library for it is not installed.
-    """
-    for mark, marked in _MARKS:
-        if data.startswith(mark):
-            return decoded_as(data[len(mark) :], marked)
-    named = codec_named(declared) if declared else None
-    for tried in (named, UTF8) if named in _MULTIBYTE else (UTF8, named):
-        if tried is not None and (text := _strict(data, tried)) is not None:
-            return Decoded(text, tried, 0)
-    beyond_ascii = len(data.translate(None, delete=_ASCII))
-    found: list[Decoded] = []
-    for candidate in (named, UTF8, recognised):
-        encoding = candidate(data) if callable(candidate) else candidate
-        if encoding is not None:
-            found.append(decoded_as(data, encoding))
-            if found[-1].replaced * _FEW <= beyond_ascii:
-                return found[-1]
-    return min(found, key=lambda one: one.replaced)
-
-
 def decoded_as(data: bytes, encoding: str) -> Decoded:
     """Return the text of bytes in an encoding; what cannot be read is replaced and counted."""
+    if encoding == UTF8:
+        # What is dropped is what is replaced; to count it by a handler takes 100 times as long.
+        read = len(data.decode(UTF8, "ignore").encode(UTF8))
+        return Decoded(data.decode(UTF8, "replace"), UTF8, len(data) - read)
     _replaced.count = 0
     text = data.decode(encoding, _COUNTED)
     # UTF-16 of some codecs lets half a character pass.
     return Decoded(well_formed(text), encoding, _replaced.count)
 
 
+def as_bytes(data: bytes) -> Decoded:
+    """Return UTF-8 as a text in which other bytes are kept as they are (PEP 383)."""
+    return Decoded(data.decode(UTF8, "surrogateescape"), UTF8, 0)
+
+
 def has_wide_mark(data: bytes) -> bool:
     """Return whether bytes begin with the byte order mark of UTF-16 or UTF-32."""
-    return any(data.startswith(mark) for mark, _ in _MARKS[1:])
+    return any(data.startswith(mark) for mark, _ in MARKS[1:])
 
 
 def wide_encoding(head: bytes) -> str | None:
@@ -161,7 +158,7 @@ def wide_encoding(head: bytes) -> str | None:
     Args:
         head: The first bytes of the file.
     """
-    for mark, marked in _MARKS[1:]:
+    for mark, marked in MARKS[1:]:
         if head.startswith(mark):
             return marked
     for encoding, width in _WIDE_WIDTHS:
@@ -215,30 +212,21 @@ def declared_encoding(head: bytes) -> str | None:
     return UTF8 if codec is not None and codec.startswith("utf-") else codec
 
 
-def recognised(data: bytes) -> str | None:
-    """Return the encoding that bytes look most like, by chardet; None: like none of the known.
-
-    Raises:
-        MissingExtra: chardet is not installed.
-    """
-    try:
-        import chardet
-    except ImportError:
-        raise MissingExtra("recognising encodings", "web") from None
-    found = chardet.detect(
-        data,
-        encoding_era=chardet.EncodingEra.MODERN_WEB,
-        max_bytes=_DETECTED_BYTES,
-        prefer_superset=True,
-    )
-    return codec_named(found["encoding"] or "")
-
-
-def _strict(data: bytes, encoding: str) -> str | None:
+def strictly_decoded(data: bytes, encoding: str) -> str | None:
+    """Return the text of bytes in an encoding; None: some of them are not of it."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
         return None
+
+
+def undecodable_at(data: bytes, encoding: str) -> str:
+    """Return that bytes are not of an encoding, and from which one on."""
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as error:
+        return f"not {encoding.upper()} at byte {error.start}"
+    return f"not {encoding.upper()}"
 
 
 class _Replaced(threading.local):

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedReader
 from typing import Any
 
 from simstore.model import Rejection
-from simstore.sources.encodings import UTF8, Decoded, line_end_in, wide_encoding
+from simstore.sources.encoding_detection import RecordDecoder, not_certain
+from simstore.sources.encodings import (
+    UTF8,
+    Decoded,
+    line_end_in,
+    strictly_decoded,
+    undecodable_at,
+    wide_encoding,
+)
 from simstore.sources.fields import NO_HISTORY, HistoryFields, RecordFields
 from simstore.sources.json_values import TOO_DEEP
 from simstore.sources.lines import read_line
@@ -25,8 +33,9 @@ _BLANKS = " \t\r\n\v\f"
 class JsonlReader:
     """Reads JSON Lines; see :func:`read_jsonl`.
 
-    They are UTF-8, but a file of UTF-16 or UTF-32 is read as what it is. Where an encoding is
-    named, lines that are not UTF-8 are read in it.
+    They are UTF-8, but a file of UTF-16 or UTF-32 is read as what it is. Lines that are not UTF-8
+    are read in the encoding that is named, or that they or the beginning of the file are recognised
+    to be in; where that is not certain, they are rejected.
     """
 
     name = "jsonl"
@@ -43,6 +52,7 @@ class JsonlReader:
     def read(self, stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
         """Yield the records of a file."""
         options = request.options
+        decode_line, line_end = _decoding(request)
         return read_jsonl(
             stream,
             request.name,
@@ -52,7 +62,8 @@ class JsonlReader:
             key_field=options.key_field,
             text_field=options.text_field,
             history_fields=options.history_fields,
-            encodings=_encodings(request),
+            decode_line=decode_line,
+            line_end=line_end,
         )
 
 
@@ -66,7 +77,8 @@ def read_jsonl(
     key_field: str | None = None,
     text_field: str | None = None,
     history_fields: HistoryFields = NO_HISTORY,
-    encodings: tuple[str, ...] = (UTF8,),
+    decode_line: Callable[[bytes], Decoded | str] | None = None,
+    line_end: bytes = b"\n",
 ) -> Iterator[Record]:
     """Yield the records of a JSON Lines file.
 
@@ -82,10 +94,11 @@ def read_jsonl(
         text_field: The one field that holds the text.
         history_fields: The fields that hold times and links; a record whose field is no time, or
             no list of keys, is rejected.
-        encodings: Of the lines; each is read in the first that it is of. Where that is not UTF-8,
-            the metadata tell it (``encoding``).
+        decode_line: Returns the text of a line, or why there is none; None: lines are UTF-8.
+            Where a line is in another encoding, the metadata tell it (``encoding``).
+        line_end: LF in the encoding of the file.
     """
-    line_end = line_end_in(encodings[0])
+    decode_line = decode_line or _decoder(UTF8)
     fields = RecordFields(name, key_field, text_field, history_fields)
     offset = byte_offset
     while True:
@@ -102,7 +115,8 @@ def read_jsonl(
                 f"the line has {size:,} bytes, more than the limit of {max_document_bytes:,}"
             )
         else:
-            found = _object(line, encodings)
+            decoded = decode_line(line)
+            found = decoded if isinstance(decoded, str) else _object(decoded)
             if isinstance(found, dict):
                 found = fields.document(found, position, offset, end)
         if isinstance(found, str):
@@ -113,27 +127,43 @@ def read_jsonl(
         offset = end
 
 
-def _encodings(request: ReadRequest) -> tuple[str, ...]:
-    wide = wide_encoding(request.head)
-    named = request.options.encoding
-    if wide is not None or named in ("keep", "auto", UTF8):
-        return (wide or UTF8,)
-    # Its line ends would not be those of UTF-8.
-    return (named,) if len(line_end_in(named)) > 1 else (UTF8, named)
+def _decoding(request: ReadRequest) -> tuple[Callable[[bytes], Decoded | str], bytes]:
+    """Return what decodes a line, and LF as it stands in the file."""
+    options = request.options
+    encoding = wide_encoding(request.head) or options.named_encoding
+    if encoding is None:
+        return _decoder(UTF8) if options.keeps_bytes else _detector(request.head), b"\n"
+    line_end = line_end_in(encoding)
+    # In UTF-16 and UTF-32 line ends are not those of UTF-8.
+    return _decoder(encoding) if len(line_end) > 1 else _decoder(UTF8, encoding), line_end
 
 
-def _object(line: bytes, encodings: tuple[str, ...]) -> dict[str, Any] | str | None:
+def _detector(head: bytes) -> Callable[[bytes], Decoded | str]:
+    """Return what decodes a line in the encoding that it is recognised to be in, all of it."""
+    decoder = RecordDecoder(head)
+
+    def decode_line(line: bytes) -> Decoded | str:
+        found = decoder.decoded(line)
+        return not_certain(line) if isinstance(found, Decoded) and found.replaced else found
+
+    return decode_line
+
+
+def _decoder(*encodings: str) -> Callable[[bytes], Decoded | str]:
+    """Return what decodes a line in the first of some encodings that all of it is of."""
+
+    def decode_line(line: bytes) -> Decoded | str:
+        for encoding in encodings:
+            if (text := strictly_decoded(line, encoding)) is not None:
+                return Decoded(text, encoding, 0)
+        return undecodable_at(line, encodings[0])
+
+    return decode_line
+
+
+def _object(line: Decoded) -> dict[str, Any] | str | None:
     """Return the object of a line; None: it is blank; or why there is none."""
-    reason = ""
-    for encoding in encodings:
-        try:
-            text = line.decode(encoding)
-            break
-        except UnicodeDecodeError as error:
-            reason = reason or f"not {encoding.upper()} at byte {error.start}"
-    else:
-        return reason
-    text = text.removeprefix(_MARK)
+    text = line.text.removeprefix(_MARK)
     if not text.strip(_BLANKS):
         return None
     try:
@@ -146,4 +176,4 @@ def _object(line: bytes, encodings: tuple[str, ...]) -> dict[str, Any] | str | N
         return f"not usable: {error}"
     if not isinstance(record, dict):
         return f"a JSON {type(record).__name__}, not an object"
-    return record if encoding == UTF8 else record | Decoded("", encoding, 0).metadata
+    return record | line.metadata

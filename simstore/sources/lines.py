@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedIOBase, BufferedReader
 
 from simstore.model import Document, Rejection
+from simstore.sources.encoding_detection import RecordDecoder
+from simstore.sources.encodings import Decoded, as_bytes, decoded_as, line_end_in, wide_encoding
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.unpacking import DamagedStream
-from simstore.text.decoding import decode
 
+_MARK = "\ufeff"
+_BLANKS = " \t\r\n\v\f"
 _PIECE = 1 << 20
 
 
 class LinesReader:
     """Reads plain text with a document a line; the key is ``NAME:LINE``, from 1.
 
-    Blank lines are skipped. The line end, LF or CR LF, does not belong to the text; bytes that are
-    not UTF-8 are kept as they are.
+    Blank lines are skipped. The line end, LF or CR LF, does not belong to the text. The file's
+    encoding is the one that is named, or UTF-16 or UTF-32, if it begins so; else each line is UTF-8
+    or in the encoding that it, or the beginning of the file, is recognised to be in; where that is
+    not certain, the line is rejected. Bytes that are not UTF-8 are kept as they are on request.
     """
 
     name = "lines"
     suffixes = ()
     needs_file = False
-    record_ends = (b"\n",)
+    record_ends = (b"\n", b"\n\0")
 
     def recognises(self, _head: bytes) -> bool:
         """Return False: no text tells that its lines are documents."""
@@ -34,9 +39,10 @@ class LinesReader:
         """Yield the documents of a file."""
         name, position, offset = request.name, request.position, request.byte_offset
         limit = request.options.max_document_bytes
+        decode_line, line_end = _decoding(request)
         while True:
             try:
-                line, size = read_line(stream, limit)
+                line, size = read_line(stream, limit, line_end)
             except DamagedStream as error:
                 yield Rejection(name, position, offset, offset, error.reason)
                 return
@@ -46,18 +52,37 @@ class LinesReader:
             if size > len(line):
                 reason = f"the line has {size:,} bytes, more than the limit of {limit:,}"
                 yield Rejection(name, position, offset, end, reason, line[:HEAD_BYTES])
-            elif text := line.strip():
-                text = line.removesuffix(b"\n").removesuffix(b"\r")
-                yield Document(
-                    f"{name}:{position + 1}",
+            else:
+                found = decode_line(line)
+                if isinstance(found, str):
+                    yield Rejection(name, position, offset, end, found, line[:HEAD_BYTES])
+                else:
+                    text = found.text.removesuffix("\n").removesuffix("\r")
                     # A byte order mark stands at a file's beginning only.
-                    decode(text) if not offset else text.decode("utf-8", "surrogateescape"),
-                    position=position,
-                    byte_offset=offset,
-                    end_offset=end,
-                )
+                    text = text if offset else text.removeprefix(_MARK)
+                    if text.strip(_BLANKS):
+                        yield Document(
+                            f"{name}:{position + 1}",
+                            text,
+                            metadata=found.metadata,
+                            position=position,
+                            byte_offset=offset,
+                            end_offset=end,
+                        )
             position += 1
             offset = end
+
+
+def _decoding(request: ReadRequest) -> tuple[Callable[[bytes], Decoded | str], bytes]:
+    """Return what decodes a line, and LF as it stands in the file."""
+    options = request.options
+    wide = None if options.texts_are_articles else wide_encoding(request.head)
+    named = options.named_encoding or wide
+    if named is not None:
+        return lambda line: decoded_as(line, named), line_end_in(named)
+    if options.keeps_bytes:
+        return as_bytes, b"\n"
+    return RecordDecoder(request.head).decoded, b"\n"
 
 
 def read_line(

@@ -17,6 +17,8 @@ from simstore.sources.unpacking import DamagedStream, prefixed
 HEAD = 65_536
 # Why a source without a byte is passed over.
 IS_EMPTY = "it is empty"
+# Readers of plain text: whether they keep bytes that are not UTF-8 changes what they read.
+_MAY_KEEP_BYTES = ("text", "markdown", "lines", "articles")
 _PIECE = 1 << 20
 
 
@@ -87,6 +89,8 @@ def reader_label(reader: str, options: ReadOptions) -> str:
         fields += f" {history.seen} {history.published} {history.links}"
     if options.extract != "main":
         fields += f" {options.extract}"
-    if options.encoding != "keep":
-        fields += f" {options.encoding}"
+    if options.named_encoding is not None:
+        fields += f" {options.named_encoding}"
+    elif reader in _MAY_KEEP_BYTES and not options.keeps_bytes:
+        fields += " auto"
     return f"{reader} {options.max_document_bytes} {fields}"[:200]

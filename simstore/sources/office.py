@@ -55,6 +55,9 @@ class MarkdownReader:
             yield data
             return
         found = plain_document(data, request)
+        if isinstance(found, Rejection):
+            yield found
+            return
         matter = _FRONT_MATTER.match(found.text)
         yield replace(found, text=found.text[matter.end() :]) if matter else found
 

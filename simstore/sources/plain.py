@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BufferedReader
 
 from simstore.model import Document, Rejection
-from simstore.sources.encodings import decoded, decoded_as, has_wide_mark
+from simstore.sources.encoding_detection import decoded
+from simstore.sources.encodings import declared_encoding, decoded_as, has_wide_mark
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.unpacking import DamagedStream
@@ -16,9 +18,10 @@ from simstore.text.decoding import decode
 class PlainReader:
     """Reads a plain text: a document whose key is the file's name.
 
-    Bytes that are not UTF-8 are kept as they are (PEP 383), but for UTF-16 and UTF-32 that begin
-    with their byte order mark. Where an encoding is named, or to be recognised, the text is read
-    so, and ``encoding`` and ``replaced_bytes`` are kept as metadata.
+    What is not UTF-8 is read in the encoding that a byte order mark or the text itself declares,
+    or that it is recognised to be in; where that is not certain, it is rejected. Where an encoding
+    is named, the text is read in it. The metadata tell it: ``encoding``, ``encoding_detected`` and
+    ``replaced_bytes``. Where bytes are to be kept, they are surrogate escapes (PEP 383).
     """
 
     name = "text"
@@ -35,26 +38,24 @@ class PlainReader:
         if request.position:
             return
         data = read_whole(stream, request)
-        if isinstance(data, Rejection):
-            yield data
-            return
-        yield plain_document(data, request)
+        yield data if isinstance(data, Rejection) else plain_document(data, request)
 
 
-def plain_document(data: bytes, request: ReadRequest) -> Document:
-    """Return the document of a file of text."""
-    options = request.options
-    encoding = options.encoding
-    if encoding == "keep" and not options.texts_are_articles:
-        encoding = "auto" if has_wide_mark(data) else encoding
-    if encoding == "keep":
-        text, metadata = decode(data), {}
+def plain_document(data: bytes, request: ReadRequest) -> Document | Rejection:
+    """Return the document of a file of text; or why there is none."""
+    name, options, size = request.name, request.options, len(data)
+    blank = Document(name, "", position=0, byte_offset=0, end_offset=size)
+    # An article file of the course is bytes, whatever they look like.
+    if options.keeps_bytes and (options.texts_are_articles or not has_wide_mark(data)):
+        return replace(blank, text=decode(data))
+    if options.named_encoding is not None:
+        found = decoded_as(data, options.named_encoding)
     else:
-        found = decoded(data) if encoding == "auto" else decoded_as(data, encoding)
-        text, metadata = found.text, found.metadata
-    return Document(
-        request.name, text, metadata=metadata, position=0, byte_offset=0, end_offset=len(data)
-    )
+        made = decoded(data, declared=declared_encoding(data), is_markup=False)
+        if isinstance(made, str):
+            return Rejection(name, 0, 0, size, made, data[:HEAD_BYTES])
+        found = made
+    return replace(blank, text=found.text, metadata=found.metadata)
 
 
 def read_whole(stream: BufferedReader, request: ReadRequest) -> bytes | Rejection:

@@ -33,9 +33,11 @@ class ReadOptions:
         max_expansion: Most bytes that a compressed one may become, on the whole; what expands to
             less than 100 MB is never refused. None: no limit.
         extract: Of web pages, the main text or all text.
-        encoding: ``keep``: plain texts are UTF-8, other bytes are kept as they are; ``auto``: their
-            encoding is recognised; else the name of the encoding of texts and pages, as
-            :func:`~.encodings.checked_codec` returns it. Of pages ``keep`` is ``auto``.
+        encoding: ``auto``: what is not UTF-8 and declares no encoding is read in the one that it
+            is recognised to be in, and rejected where that is not certain; ``keep``: bytes of
+            plain texts that are not UTF-8 are kept as they are; else the name of the encoding of
+            texts and pages, as :func:`~.encodings.checked_codec` returns it. Of pages ``keep`` is
+            ``auto``; where texts are articles, ``auto`` is ``keep``.
     """
 
     format: str = "auto"
@@ -46,12 +48,22 @@ class ReadOptions:
     history_fields: HistoryFields = field(default_factory=HistoryFields)
     max_expansion: int | None = MAX_EXPANSION
     extract: Literal["main", "all"] = "main"
-    encoding: str = "keep"
+    encoding: str = "auto"
 
     def __post_init__(self) -> None:
         most = self.max_document_bytes
         if most is not None and not 1 <= most <= _MOST_BYTES:
             raise InvalidParameter(f"max document bytes: it must be 1 to {_MOST_BYTES:,}")
+
+    @property
+    def keeps_bytes(self) -> bool:
+        """Return whether bytes of plain texts that are not UTF-8 are kept as they are."""
+        return self.encoding == "keep" or (self.encoding == "auto" and self.texts_are_articles)
+
+    @property
+    def named_encoding(self) -> str | None:
+        """Return the encoding that all texts and pages are in; None: none is named."""
+        return None if self.encoding in ("keep", "auto") else self.encoding
 
 
 @dataclass(frozen=True, slots=True)

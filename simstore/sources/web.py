@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from simstore.model import Document, Rejection
-from simstore.sources.encodings import Decoded, declared_encoding, decoded, decoded_as
+from simstore.sources.encoding_detection import decoded
+from simstore.sources.encodings import Decoded, declared_encoding, decoded_as
 from simstore.sources.pages import read_page
 from simstore.sources.plain import read_whole
 from simstore.sources.reader import ReadOptions, ReadRequest
@@ -26,7 +27,8 @@ class HtmlReader:
 
     Its text is the main one, or all that is visible (``extract``); title, canonical address,
     language, date and links: :class:`~.pages.Page`. The encoding: a byte order mark, what the page
-    declares, UTF-8, else what it looks like; see :func:`~.encodings.decoded`.
+    declares, UTF-8, else what it is recognised to be in; see
+    :func:`~.encoding_detection.decoded`.
     """
 
     name = "html"
@@ -75,6 +77,8 @@ def page_record(
         declared: The encoding that HTTP tells.
     """
     found = _text_of(data, options, declared or declared_encoding(data))
+    if isinstance(found, str):
+        return found
     address = blank.key if blank.key.startswith(("http://", "https://")) else None
     page = read_page(found.text, options.extract, address)
     if isinstance(page, str):
@@ -94,12 +98,14 @@ def text_record(
 ) -> Document | str:
     """Return a document filled with a plain text from the web; or why there is none."""
     found = _text_of(data, options, declared)
+    if isinstance(found, str):
+        return found
     if "\0" in found.text:
         return "NUL bytes: it is no text"
     return replace(blank, text=found.text, metadata={**blank.metadata, **found.metadata})
 
 
-def _text_of(data: bytes, options: ReadOptions, declared: str | None) -> Decoded:
-    if options.encoding not in ("keep", "auto"):
-        return decoded_as(data, options.encoding)
+def _text_of(data: bytes, options: ReadOptions, declared: str | None) -> Decoded | str:
+    if options.named_encoding is not None:
+        return decoded_as(data, options.named_encoding)
     return decoded(data, declared=declared)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
 from simstore.model import Document, PassedOver, Rejection
-from simstore.sources.encodings import codec_named, declared_encoding, decoded
+from simstore.sources.encoding_detection import decoded, not_certain
+from simstore.sources.encodings import codec_named, declared_encoding
 from simstore.sources.http_bodies import Response, UnreadableBody, parse_response, plain_body
 from simstore.sources.office import DocxReader, MarkdownReader
 from simstore.sources.pdf import PdfReader
@@ -137,10 +138,12 @@ archives = st.lists(
 ).map(b"".join)
 
 
-def read(reader: Reader, data: bytes, place: tuple[int, int] = (0, 0)) -> list[Record]:
+def read(
+    reader: Reader, data: bytes, place: tuple[int, int] = (0, 0), encoding: str = "auto"
+) -> list[Record]:
     stream = io.BufferedReader(io.BytesIO(data))
     stream.seek(0 if reader.needs_file else place[1])
-    options = ReadOptions(max_document_bytes=100_000)
+    options = ReadOptions(max_document_bytes=100_000, encoding=encoding)
     return list(reader.read(stream, ReadRequest("name", *place, options, data[:65_536])))
 
 
@@ -212,8 +215,13 @@ def test_any_response_is_read_or_refused(data: bytes) -> None:
 
 
 @given(st.binary(max_size=200), st.sampled_from([None, "gbk", "utf-8", "utf-16", "koi8-r", "x"]))
-def test_any_bytes_have_a_text(data: bytes, declared: str | None) -> None:
+def test_any_bytes_have_a_text_or_a_reason_why_not(data: bytes, declared: str | None) -> None:
     found = decoded(data, declared=declared)
+    if isinstance(found, str):
+        assert found == not_certain(data)
+        with pytest.raises(UnicodeDecodeError):
+            data.decode()
+        return
     found.text.encode()
     assert found.replaced <= len(data)
     if not found.replaced and "\ufffd" not in found.text and found.encoding == "utf-8":
@@ -262,4 +270,7 @@ def test_any_damaged_document_is_read_or_rejected(
 @given(st.one_of(st.binary(max_size=100), st.binary(max_size=50).map(lambda data: b"---\n" + data)))
 def test_any_markdown_is_one_record(data: bytes) -> None:
     (found,) = read(MarkdownReader(), data)
+    if isinstance(found, Rejection):
+        assert found.reason == not_certain(data)
+    (found,) = read(MarkdownReader(), data, encoding="keep")
     assert isinstance(found, Document)

@@ -23,7 +23,7 @@ from simstore.sources.reader import ReadOptions
 from simstore.sources.source import Record, Source
 from simstore.sources.unpacking import zstd
 
-from .reading import documents, read_file, reasons
+from .reading import documents, read_file, reasons, rejections
 
 FILES = {
     "texts/a.txt": b"a text",
@@ -166,7 +166,9 @@ def test_what_is_no_document_is_passed_over_and_told(tmp_path: Path, name: str) 
     records = read_file(path)
     assert len(documents(records)) == 1
     assert [one.source for one in records if isinstance(one, PassedOver)] == [f"{path}!/b.png"]
-    assert len(documents(read_file(path, format="text"))) == 2
+    # Who says that all are texts has a picture rejected, or kept as it is.
+    assert rejections(read_file(path, format="text")) == [(0, 0)]
+    assert len(documents(read_file(path, format="text", encoding="keep"))) == 2
 
 
 def test_links_in_a_tar_archive_are_passed_over(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from simstore.model import Document, Rejection
 from simstore.sources import delimited
 from simstore.sources.delimited import DelimitedReader
+from simstore.sources.encoding_detection import not_certain
 from simstore.sources.source import Record
 
 from .reading import check_goes_on_anywhere, documents, read_file, read_stream, reasons, rejections
@@ -81,7 +82,7 @@ def test_rows_that_do_not_fit_are_rejected_with_their_places_and_the_rest_is_rea
     assert reasons(records)[:3] == [
         "1 fields; the first row has 2",
         "3 fields; the first row has 2",
-        "not UTF-8",
+        not_certain(),
     ]
     assert "not CSV" in reasons(records)[3]
 
@@ -178,12 +179,13 @@ def test_file_in_another_encoding_is_read_in_the_one_that_is_recognised(encoding
     pytest.importorskip("chardet", reason="needs simstore[web]")
     sentence = SENTENCES[encoding]
     data = f'id,text\n1,"{sentence}"\n2,"{sentence * 3}"\n3,plain\n'.encode(encoding)
-    records = read_csv(data)
-    assert read_csv(data, encoding=encoding) == records
-    assert documents(records) == [("1", sentence), ("2", sentence * 3), ("3", "plain")]
-    assert all(
-        isinstance(one, Document) and one.metadata == {"encoding": encoding} for one in records
-    )
+    for options, told in (({}, {"encoding_detected": True}), ({"encoding": encoding}, {})):
+        records = read_csv(data, **options)
+        assert documents(records) == [("1", sentence), ("2", sentence * 3), ("3", "plain")]
+        assert all(
+            isinstance(one, Document) and one.metadata == {"encoding": encoding} | told
+            for one in records
+        )
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])

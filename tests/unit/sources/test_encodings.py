@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from simstore.errors import InvalidParameter, MissingExtra
+from simstore.errors import InvalidParameter
+from simstore.sources.encoding_detection import decoded
 from simstore.sources.encodings import (
+    Decoded,
     checked_codec,
     codec_named,
     declared_encoding,
-    decoded,
     decoded_as,
 )
 
@@ -48,10 +47,16 @@ IN = [
 ]
 
 
+def read(data: bytes, declared: str | None = None) -> Decoded:
+    found = decoded(data, declared=declared)
+    assert isinstance(found, Decoded), found
+    return found
+
+
 @pytest.mark.parametrize(("language", "codec", "named"), IN)
 def test_text_is_read_as_declared(language: str, codec: str, named: str) -> None:
     data = TEXTS[language].encode(codec)
-    found = decoded(data, declared=codec)
+    found = read(data, declared=codec)
     assert (found.text, found.encoding, found.replaced) == (TEXTS[language], named, 0)
     assert found.metadata == {"encoding": named}
 
@@ -63,8 +68,8 @@ def test_text_is_read_as_declared(language: str, codec: str, named: str) -> None
 def test_encoding_is_recognised_where_none_or_a_wrong_one_is_declared(
     language: str, codec: str, declared: str | None
 ) -> None:
-    found = decoded(TEXTS[language].encode(codec), declared=declared)
-    assert (found.text, found.replaced) == (TEXTS[language], 0)
+    found = read(TEXTS[language].encode(codec), declared=declared)
+    assert (found.text, found.replaced, found.is_detected) == (TEXTS[language], 0, True)
 
 
 @pytest.mark.parametrize("language", TEXTS)
@@ -73,7 +78,7 @@ def test_byte_order_mark_tells_more_than_what_is_declared(language: str, codec: 
     data = TEXTS[language].encode(codec)
     if codec == "utf-16-be":
         data = b"\xfe\xff" + data
-    assert decoded(data, declared="gbk").text == TEXTS[language]
+    assert read(data, declared="gbk").text == TEXTS[language]
 
 
 def test_utf_8_that_is_declared_to_be_single_bytes_is_utf_8() -> None:
@@ -84,23 +89,23 @@ def test_utf_8_that_is_declared_to_be_single_bytes_is_utf_8() -> None:
 
 def test_two_byte_encoding_that_is_declared_goes_before_utf_8() -> None:
     data = "牛奶".encode("gbk")
-    assert decoded("联通".encode("gbk"), declared="gb2312").text == "联通"
-    assert decoded(data, declared="gbk").text == "牛奶"
+    assert read("联通".encode("gbk"), declared="gb2312").text == "联通"
+    assert read(data, declared="gbk").text == "牛奶"
 
 
 def test_bytes_that_cannot_be_read_are_replaced_and_counted() -> None:
     text = TEXTS["zh-hans"] * 3
     data = text.encode("gbk")
-    found = decoded(data + b"\xff\xff", declared="gbk")
+    found = read(data + b"\xff\xff", declared="gbk")
     assert found.text == f"{text}��"
     assert found.metadata == {"encoding": "gb18030", "replaced_bytes": 2}
-    found = decoded(b"plain \xff text " * 20 + "天地玄黄".encode() * 50, declared="utf-8")
+    found = read(b"plain \xff text " * 20 + "天地玄黄".encode() * 50, declared="utf-8")
     assert (found.encoding, found.replaced) == ("utf-8", 20)
     assert found.metadata == {"replaced_bytes": 20}
-    found = decoded(b"\xff" + "天地玄黄".encode() * 50)
+    found = read(b"\xff" + "天地玄黄".encode() * 50)
     assert found.metadata == {"replaced_bytes": 1}
     # A replacement character that stands in the text was not put there.
-    assert decoded("was lost: �".encode()).replaced == 0
+    assert read("was lost: �".encode()).replaced == 0
 
 
 def test_counts_are_of_one_text() -> None:
@@ -112,7 +117,8 @@ def test_counts_are_of_one_text() -> None:
 def test_text_has_no_surrogates() -> None:
     for data in (b"\xff\xfe\x00\xd8a\x00", b"\x00\xd8a\x00", b"\xed\xa0\x80", b"\xfe\xff\xd8"):
         for declared in ("utf-16", "utf-8", "gbk", None):
-            decoded(data, declared=declared).text.encode("utf-8")
+            found = decoded(data, declared=declared)
+            (found if isinstance(found, str) else found.text).encode("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -134,17 +140,11 @@ def test_page_declares_its_encoding(head: bytes, codec: str | None) -> None:
     assert declared_encoding(head) == codec
 
 
-def test_only_encodings_of_the_web_have_names() -> None:
+def test_only_encodings_of_texts_have_names() -> None:
+    for name, codec in (("IBM855", "cp855"), ("MacCyrillic", "mac-cyrillic"), ("johab", "johab")):
+        assert codec_named(name) == codec
     for name in ("utf-7", "zip", "rot13", "unicode_escape", "idna", "cp037", "\0", "x" * 99, ""):
         assert codec_named(name) is None
     assert codec_named(" GB2312 ") == "gb18030"
     with pytest.raises(InvalidParameter, match="no encoding is called 'klingon'"):
         checked_codec("klingon")
-
-
-def test_missing_library_is_named_only_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "chardet", None)
-    assert decoded("größer".encode()).text == "größer"
-    assert decoded("größer".encode("latin-1"), declared="latin-1").text == "größer"
-    with pytest.raises(MissingExtra, match=r"simstore\[web\]"):
-        decoded("größer".encode("latin-1"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from simstore.model import Document, Rejection
+from simstore.sources.encoding_detection import not_certain
 from simstore.sources.files import FileSource
 from simstore.sources.jsonl import JsonlReader, read_jsonl
 from simstore.sources.reader import ReadOptions
@@ -187,7 +188,21 @@ def test_lines_that_are_not_utf_8_are_read_in_the_encoding_that_is_named() -> No
     assert documents(records) == [("1", "天地玄黄"), ("2", "天地玄黄")]
     assert [one.metadata for one in records[:2]] == [{"encoding": "gb18030"}, {}]  # type: ignore[union-attr]
     assert reasons(records) == ["not UTF-8 at byte 10"]
-    assert len(reasons(read_stream(JsonlReader(), data))) == 2
+    assert len(reasons(read_stream(JsonlReader(), data, encoding="keep"))) == 2
+
+
+def test_line_that_is_not_utf_8_is_detected_by_its_file_or_itself_or_rejected() -> None:
+    line = '{"id": "%s", "text": "人人生而自由，在尊严和权利上一律平等。"}\n'
+    data = (line % 1).encode("gbk") + '{"id": "2", "text": "天地"}\n'.encode("gbk")
+    data += (line % 3).encode() + b'{"id": "4", "text": "\xff\xff"}\n'
+    records = check_goes_on_anywhere(JsonlReader(), data)
+    detected = {"encoding": "gb18030", "encoding_detected": True}
+    assert [(one.key, one.metadata) for one in records if isinstance(one, Document)] == [
+        ("1", detected),
+        ("2", detected),
+        ("3", {}),
+    ]
+    assert reasons(records) == [not_certain(b'{"id": "4", "text": "\xff\xff"}\n')]
 
 
 def test_file_of_utf_16_that_has_grown_is_read_on(tmp_path: Path) -> None:

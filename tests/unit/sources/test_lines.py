@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from simstore.model import Document, Rejection
+from simstore.sources.encoding_detection import not_certain
 from simstore.sources.lines import LinesReader
 
-from .reading import check_goes_on_anywhere, documents, read_file, reasons, rejections
+from .reading import (
+    check_goes_on_anywhere,
+    documents,
+    read_file,
+    read_stream,
+    reasons,
+    rejections,
+)
 
 READER = LinesReader()
 
@@ -20,9 +31,57 @@ def test_line_is_a_document_named_by_its_number() -> None:
     ]
 
 
-def test_bytes_that_are_not_utf8_are_kept() -> None:
-    (record,) = documents(check_goes_on_anywhere(READER, b"caf\xe9\n"))
-    assert record[1].encode("utf-8", "surrogateescape") == b"caf\xe9"
+def test_bytes_that_are_not_utf8_are_kept_on_request() -> None:
+    for options in ({"encoding": "keep"}, {"texts_are_articles": True}):
+        (record,) = check_goes_on_anywhere(READER, b"caf\xe9\n", **options)
+        assert isinstance(record, Document)
+        assert record.text.encode("utf-8", "surrogateescape") == b"caf\xe9"
+        assert record.metadata == {}
+
+
+def test_line_is_read_in_the_encoding_that_is_detected_or_rejected() -> None:
+    gbk = {"encoding": "gb18030", "encoding_detected": True}
+    lines = ["plain", "天地", "人人生而自由，在尊严和权利上一律平等。", "日月"]
+    data = "\n".join(lines).encode("gbk") + "\n天地".encode() + b"\ncaf\xe9\nlast"
+    records = check_goes_on_anywhere(READER, data)
+    found = {one.key: (one.text, one.metadata) for one in records if isinstance(one, Document)}
+    # Two characters alone tell no encoding; the beginning of the file tells that of all its lines.
+    assert found == {
+        "name:1": ("plain", {}),
+        "name:2": (lines[1], gbk),
+        "name:3": (lines[2], gbk),
+        "name:4": (lines[3], gbk),
+        "name:5": ("天地", {}),
+        "name:7": ("last", {}),
+    }
+    assert reasons(records) == [not_certain(b"caf\xe9\n")]
+
+
+def test_line_beyond_the_beginning_of_a_file_is_detected_by_itself() -> None:
+    text = "人人生而自由，在尊严和权利上一律平等。"
+    data = b"plain text\n" * 7_000 + text.encode("gbk") + b"\n\xff\n"
+    *_, line, last = read_stream(READER, data)
+    assert isinstance(line, Document)
+    assert (line.text, line.metadata["encoding"]) == (text, "gb18030")
+    assert isinstance(last, Rejection)
+
+
+def test_named_encoding_is_that_of_all_lines() -> None:
+    data = "天地\n玄黄\r\n".encode("gbk") + b"\xff\n"
+    records = check_goes_on_anywhere(READER, data, encoding="gb18030")
+    assert [one.text for one in records if isinstance(one, Document)] == ["天地", "玄黄", "\ufffd"]
+    last = records[-1]
+    assert isinstance(last, Document)
+    assert last.metadata == {"encoding": "gb18030", "replaced_bytes": 1}
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("mark", ["\ufeff", ""])
+def test_lines_of_utf_16_and_utf_32_are_read(codec: str, mark: str) -> None:
+    data = f"{mark}first\r\n\n天地\n  \n\u0a0a".encode(codec)
+    records = check_goes_on_anywhere(READER, data)
+    assert documents(records) == [("name:1", "first"), ("name:3", "天地"), ("name:5", "\u0a0a")]
+    assert {one.metadata["encoding"] for one in records if isinstance(one, Document)} == {codec}
 
 
 def test_longer_line_is_rejected_and_the_rest_is_read() -> None:

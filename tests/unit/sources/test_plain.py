@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from simstore.model import Document
+from simstore.model import Document, Rejection
+from simstore.sources.encoding_detection import not_certain
+from simstore.sources.office import MarkdownReader
 from simstore.sources.plain import PlainReader
 
 from .reading import documents, read_stream, reasons
@@ -17,8 +19,8 @@ def test_empty_file_is_an_empty_document() -> None:
     assert documents(read_stream(PlainReader(), b"")) == [("name", "")]
 
 
-def test_byte_order_mark_is_dropped_and_other_bytes_are_kept() -> None:
-    (record,) = read_stream(PlainReader(), b"\xef\xbb\xbfcaf\xe9\x00")
+def test_byte_order_mark_is_dropped_and_other_bytes_are_kept_on_request() -> None:
+    (record,) = read_stream(PlainReader(), b"\xef\xbb\xbfcaf\xe9\x00", encoding="keep")
     assert isinstance(record, Document)
     assert record.text == "caf\udce9\x00"
 
@@ -46,13 +48,51 @@ def test_wide_characters_with_their_mark_are_read(codec: str) -> None:
     assert record.text.startswith("\udcff\udcfe")
 
 
-def test_encoding_is_named_or_recognised_on_request() -> None:
+def test_encoding_is_named_or_detected_and_told() -> None:
     data = ("人人生而自由，在尊严和权利上一律平等。" * 3).encode("gbk")
-    for encoding in ("auto", "gb18030"):
+    detected = {"encoding": "gb18030", "encoding_detected": True}
+    (record,) = read_stream(PlainReader(), data)
+    assert isinstance(record, Document)
+    assert (record.text, record.metadata) == (data.decode("gbk"), detected)
+    for encoding, told in (("auto", detected), ("gb18030", {"encoding": "gb18030"})):
         (record,) = read_stream(PlainReader(), data + b"\xff", encoding=encoding)
         assert isinstance(record, Document)
         assert record.text == data.decode("gbk") + "\ufffd"
-        assert record.metadata == {"encoding": "gb18030", "replaced_bytes": 1}
+        assert record.metadata == told | {"replaced_bytes": 1}
     (record,) = read_stream(PlainReader(), data, encoding="keep")
     assert isinstance(record, Document)
     assert record.text.encode("utf-8", "surrogateescape") == data
+
+
+def test_what_is_in_no_certain_encoding_is_rejected_with_its_place_and_the_remedy() -> None:
+    for data, place in ((b"caf\xe9", 3), (b"plain \xff", 6), (b"\x89PNG\r\n", 0)):
+        (record,) = read_stream(PlainReader(), data)
+        assert isinstance(record, Rejection)
+        assert record.reason == not_certain(data)
+        assert record.reason.startswith(f"not UTF-8 at byte {place}, and which encoding it is in")
+        assert "--encoding gb18030" in record.reason
+        assert (record.head, record.end_offset) == (data, len(data))
+
+
+def test_text_that_declares_its_encoding_is_read_in_it() -> None:
+    text = '<?xml version="1.0" encoding="KOI8-R"?><p>\N{CYRILLIC SMALL LETTER YA}</p>'
+    (record,) = read_stream(PlainReader(), text.encode("koi8-r"))
+    assert isinstance(record, Document)
+    assert (record.text, record.metadata) == (text, {"encoding": "koi8-r"})
+    # A text may quote a declaration; what is UTF-8 throughout is UTF-8.
+    quoting = "```<meta charset=gbk>``` 天地玄黄"
+    assert documents(read_stream(PlainReader(), quoting.encode())) == [("name", quoting)]
+
+
+def test_article_files_of_the_course_are_bytes_and_may_be_named_all_the_same() -> None:
+    data = ("天地玄黄" * 20).encode("gbk")
+    (record,) = read_stream(PlainReader(), data, texts_are_articles=True)
+    assert isinstance(record, Document)
+    assert (record.text.encode("utf-8", "surrogateescape"), record.metadata) == (data, {})
+    (record,) = read_stream(PlainReader(), data, texts_are_articles=True, encoding="gb18030")
+    assert isinstance(record, Document)
+    assert record.text == "天地玄黄" * 20
+
+
+def test_markdown_in_no_certain_encoding_is_rejected() -> None:
+    assert reasons(read_stream(MarkdownReader(), b"# caf\xe9")) == [not_certain(b"# caf\xe9")]
