@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.ingesting import ingest_observed, report, stop_on_signal
-from simstore.cli.options import common_options, log, open_store, store_place
+from simstore.cli.options import common_options, log, open_store
 from simstore.cli.output import progress
 from simstore.cli.reading import (
     PASSED_OVER,
@@ -19,9 +18,9 @@ from simstore.cli.reading import (
     reading_options,
     take_read_options,
 )
-from simstore.cli.scheme_options import scheme_choice, scheme_options
+from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
 from simstore.cli.served import refuse_served, server_url
-from simstore.errors import NotServed, StoreNotFound, printable, shown_place
+from simstore.errors import NotServed, StoreNotFound, printable
 
 if TYPE_CHECKING:
     from simstore.model import IngestSummary
@@ -128,9 +127,9 @@ def ingest(
 ) -> None:
     """Remember the documents of files, folders, patterns, or standard input (-).
 
-    Where there is no store, one is made: of the scheme simtool (N = 1000, M = 64) where
-    hashvalue.txt and stopwords.txt lie in the current directory, else web; --scheme and its
-    options choose otherwise.
+    Where there is no store, one is made: of the scheme simtool (N = 1000, M = 64 unless -N and -M
+    say otherwise) where hashvalue.txt and stopwords.txt lie in the current directory, else web;
+    --scheme chooses another.
     """
     from simstore.services.arriving.ingest import IngestOptions
     from simstore.sources.files import open_sources
@@ -198,30 +197,11 @@ def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[
             return
     except StoreNotFound:
         pass
-    from simstore.store import Store, create_for_folder
-
-    if chosen is not None:
-        made = Store.create(store_place(), scheme=chosen, text=not no_text, exist_ok=True)
-        name = chosen.name
-    else:
-        made, choice = create_for_folder(store_place(), Path(), text=not no_text)
-        name = choice.name
-    made.close()
-    why = (
-        ""
-        if chosen is not None
-        else " (hashvalue.txt and stopwords.txt lie here)"
-        if name == "simtool"
-        else " (any language; `simstore init` chooses another)"
-    )
+    create_here(chosen, is_named=scheme["name"] is not None, exist_ok=True, text=not no_text)
     with open_store(synchronous=synchronous) as store:
         # Another process may have made it meanwhile.
+        if chosen is not None and scheme["name"] is None:
+            name, _, _ = store.scheme()["scheme"].partition("/")
+            chosen = replace(chosen, name=name)
         store.check_options(chosen, text=not no_text)
-        facts = store.scheme()
-        sizes = f"M = {facts['bits']}"
-        if "features" in facts:
-            sizes = f"N = {facts['features']}, {sizes}"
-        log.info(
-            "made %s: scheme %s, %s%s", shown_place(store_place()), facts["scheme"], sizes, why
-        )
         yield store

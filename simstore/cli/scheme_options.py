@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from simstore.cli.options import log, store_place
+from simstore.errors import shown_place
 
 if TYPE_CHECKING:
     from simstore.services.upkeep.choose import SchemeChoice
@@ -45,14 +49,15 @@ def scheme_options(command: Command) -> Command:
             click.option(
                 "--hash-table",
                 type=click.Path(),
-                metavar="FILE",
-                help="simtool: a row of 0 and 1 a feature.  [default: a built-in table]",
+                metavar="FILE|builtin",
+                help="simtool: a row of 0 and 1 a feature; builtin is a table of simstore's own.  "
+                "[default: hashvalue.txt, if it lies here, else builtin]",
             ),
             click.option(
                 "--stopwords",
                 metavar="FILE|builtin[:LANGUAGE]|none",
                 help="Words that do not count; builtin is English, builtin:de another language.  "
-                "[default: simtool builtin, web none]",
+                "[default: simtool stopwords.txt, if it lies here, else builtin; web none]",
             ),
             *_WEB_OPTIONS,
         )
@@ -126,3 +131,35 @@ def scheme_choice(name: str | None, **options: Any) -> SchemeChoice | None:
     if name is None and not given:
         return None
     return SchemeChoice(name or "web", **given)
+
+
+def create_here(
+    chosen: SchemeChoice | None, *, is_named: bool, exist_ok: bool = False, **options: Any
+) -> None:
+    """Make the store of this call for the current directory, and tell of which scheme it is."""
+    from simstore.services.upkeep.choose import choice_for_folder
+    from simstore.store import Store
+
+    place = store_place()
+    found = choice_for_folder(Path(), chosen, is_named=is_named)
+    with Store.create(place, scheme=found.choice, exist_ok=exist_ok, **options) as store:
+        facts = store.scheme()
+    sizes = f"M = {facts['bits']}"
+    if "features" in facts:
+        sizes = f"N = {facts['features']}, {sizes}"
+    why = ""
+    if found.used:
+        why = f" ({_lie(found.used)} here)"
+    elif chosen is None and not found.unused:
+        why = " (any language; `simstore init` chooses another)"
+    log.info("made %s: scheme %s, %s%s", shown_place(place), facts["scheme"], sizes, why)
+    if found.unused:
+        log.warning("%s here and %s not used", _lie(found.unused), _be(found.unused))
+
+
+def _lie(names: Sequence[str]) -> str:
+    return f"{' and '.join(names)} {'lies' if len(names) == 1 else 'lie'}"
+
+
+def _be(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"

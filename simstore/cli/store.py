@@ -18,7 +18,7 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import print_facts, progress, time_text
-from simstore.cli.scheme_options import scheme_choice, scheme_options
+from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
 from simstore.cli.served import refuse_served
 from simstore.cli.sizes import bands_of
 from simstore.errors import printable, shown_place
@@ -29,8 +29,8 @@ from simstore.reports.lines import to_json
     epilog=(
         "\b\nExamples:\n"
         "  simstore init                                            scheme web, 64 bits\n"
-        "  simstore init --scheme simtool -N 1000 -M 16 --hash-table hashvalue.txt \\\n"
-        "      --stopwords stopwords.txt                            the course tool's\n"
+        "  simstore init -N 1000 -M 16                              beside hashvalue.txt and\n"
+        "                                                           stopwords.txt: simtool\n"
         "  simstore init --db small.db --no-text                    keep no texts\n"
         "  simstore init --fingerprints-only --bits 128             fingerprints made elsewhere"
     )
@@ -61,8 +61,11 @@ def init(
     fingerprints_only: bool,
     **scheme: Any,
 ) -> None:
-    """Make a new store and choose its scheme."""
-    from simstore.services.upkeep.choose import SchemeChoice
+    """Make a new store and choose its scheme.
+
+    It is simtool where hashvalue.txt and stopwords.txt lie in the current directory, else web;
+    --scheme chooses another, and the other options refine it.
+    """
     from simstore.store import Store
 
     if fingerprints_only:
@@ -76,18 +79,13 @@ def init(
             64 if bits is None else bits,
         )
         return
-    choice = scheme_choice(**scheme) or SchemeChoice("web")
-    with Store.create(
-        store_place(),
-        scheme=choice,
+    create_here(
+        scheme_choice(**scheme),
+        is_named=scheme["name"] is not None,
         channels=channel_names(channels),
         policy=policy,
         text=not no_text,
         vocabulary=not no_vocabulary,
-    ) as store:
-        facts = store.scheme()
-    log.info(
-        "made %s: scheme %s, M = %d", shown_place(store_place()), facts["scheme"], facts["bits"]
     )
 
 

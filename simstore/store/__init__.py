@@ -234,16 +234,6 @@ def copy_store(
         other.close()
 
 
-def create_for_folder(
-    place: str | os.PathLike[str], folder: Path, *, text: bool = True
-) -> tuple[Store, SchemeChoice]:
-    """Make a store for what lies in a folder: ``simtool`` for the course's files, else ``web``."""
-    from simstore.services.upkeep.choose import choice_for_folder
-
-    choice = choice_for_folder(folder)
-    return Store.create(place, scheme=choice, text=text, exist_ok=True), choice
-
-
 def create_for_output(place: str | os.PathLike[str], output: DedupedOutput) -> Store:
     """Make a store for the output of ``simstore spark dedup``: of its scheme and channels."""
     from simstore.services.upkeep.maintain import create_store

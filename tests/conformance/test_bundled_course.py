@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Course
+from forked import nursery
 
 from simstore.reports.simtool import render
 from simstore.services import simtool
@@ -95,3 +96,55 @@ def test_repeated_page_is_two_pages_for_the_tool_and_an_update_in_a_store(
     everything = b"".join(render(simtool.run(tmp_path, 300, 1))).split()
     assert everything.count(b"course-20") % 2 == 0
     assert b"course-20" in everything
+
+
+@pytest.mark.parametrize(
+    ("options", "features", "bits"),
+    [
+        ("", 300, 64),
+        ("-M 64", 300, 64),
+        ("-N 300 -M 16", 300, 16),
+        ("-M 16", 300, 16),
+        ("--scheme simtool -N 40 -M 3", 40, 3),
+        ("--scheme simtool --bits 128 --features 300", 300, 128),
+        ("--stopwords stopwords.txt -M 32", 300, 32),
+        ("--hash-table hashvalue.txt -N 50", 50, 64),
+        ("--hash-table hashvalue.txt --stopwords stopwords.txt -N 7 -M 16", 7, 16),
+    ],
+)
+@pytest.mark.parametrize("makes", ["ingest", "init"])
+def test_three_commands_in_the_folder_of_the_course_however_n_and_m_are_given(
+    bundled_course: Course,
+    tmp_path: Path,
+    makes: str,
+    options: str,
+    features: int,
+    bits: int,
+) -> None:
+    course = without_repeated_ids(bundled_course)
+    write(course, tmp_path)
+    # The table that the project carries has 300 rows.
+    chosen = options.split() if "-N" in options or "--features" in options else [
+        *options.split(), "-N", "300"
+    ]  # fmt: skip
+    commands = [["ingest", "article.txt", *chosen], ["query", "sample.txt"], ["report"]]
+    if makes == "init":
+        commands[:1] = [["init", *chosen], ["ingest", "article.txt"]]
+    for command in commands:
+        done = nursery().simstore(tmp_path, *command)
+        assert done.code == 0, (command, done.errors)
+    assert (tmp_path / "result.txt").read_bytes() == expected(course, features, bits)[0]
+
+
+@pytest.mark.parametrize("command", [["init"], ["ingest", "article.txt"]])
+def test_files_that_lie_there_are_used_or_told(
+    bundled_course: Course, tmp_path: Path, command: list[str]
+) -> None:
+    write(bundled_course, tmp_path)
+    done = nursery().simstore(tmp_path, *command, "--scheme", "web")
+    assert done.code == 0
+    assert "hashvalue.txt and stopwords.txt lie here and are not used" in done.errors
+    done = nursery().simstore(tmp_path, "--db", "other.db", *command, "--shingle", "2")
+    assert done.code == 2
+    assert "--shingle is an option of the scheme web; add --scheme web" in done.errors
+    assert not (tmp_path / "other.db").exists()

@@ -34,7 +34,7 @@ class SchemeChoice:
         name: ``web`` or ``simtool``.
         bits: Fingerprint length M, 1 to 128; default 64.
         features: Size N of the feature vector (``simtool``); default 1000.
-        hash_table: File with the hash table (``simtool``); default a built-in one.
+        hash_table: File with the hash table (``simtool``), or ``builtin``, the default.
         stopwords: File with stop words, ``builtin`` (English), ``builtin:LANGUAGE`` (a code as
             ``de`` or ``zh``; extra ``stopwords``) or ``none``.
         weights: See :class:`~simstore.fingerprint.web.WebScheme`, as for ``tie``,
@@ -93,12 +93,52 @@ def make_scheme(choice: SchemeChoice) -> Scheme:
     raise InvalidParameter(f"scheme {choice.name!r}: choose one of {', '.join(SCHEMES)}")
 
 
-def choice_for_folder(folder: Path) -> SchemeChoice:
-    """Return ``simtool`` where the course tool's two files lie in a folder, else ``web``."""
+@dataclass(frozen=True, slots=True)
+class FolderChoice:
+    """A scheme for a folder, and what it takes of the files there.
+
+    Attributes:
+        choice: The scheme, with the files that are taken.
+        used: Names of the course tool's files in the folder that nobody named, and that are taken.
+        unused: Names of those that lie there and are not.
+    """
+
+    choice: SchemeChoice
+    used: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+
+
+def choice_for_folder(
+    folder: Path, given: SchemeChoice | None = None, *, is_named: bool = False
+) -> FolderChoice:
+    """Return the scheme for a folder: ``simtool`` where the course tool's files lie, else ``web``.
+
+    Options refine the choice and do not change it: whatever is given besides, only a scheme that
+    is named is another. A file of the course tool that lies there is taken by ``simtool`` unless
+    another one is given.
+
+    Args:
+        folder: The folder.
+        given: Options that were chosen; None: none.
+        is_named: Whether the scheme's name was chosen too.
+    """
+    choice = given or SchemeChoice()
     table, stopwords = folder / HASH_TABLE_FILE, folder / STOPWORDS_FILE
-    if table.is_file() and stopwords.is_file():
-        return SchemeChoice("simtool", hash_table=str(table), stopwords=str(stopwords))
-    return SchemeChoice("web")
+    there = [path for path in (table, stopwords) if path.is_file()]
+    if not is_named:
+        choice = replace(choice, name="simtool" if len(there) == 2 else "web")
+    used = []
+    if choice.name == "simtool" and choice.hash_table is None and table in there:
+        choice = replace(choice, hash_table=str(table))
+        used.append(table.name)
+    if choice.name == "simtool" and choice.stopwords is None and stopwords in there:
+        choice = replace(choice, stopwords=str(stopwords))
+        used.append(stopwords.name)
+    taken = {
+        Path(name).absolute() for name in (choice.hash_table, choice.stopwords) if name is not None
+    }
+    unused = (path.name for path in there if path.absolute() not in taken)
+    return FolderChoice(choice, tuple(used), tuple(unused))
 
 
 def _web(choice: SchemeChoice) -> WebScheme:
@@ -119,7 +159,7 @@ def _simtool(choice: SchemeChoice) -> SimtoolScheme:
     features = 1000 if choice.features is None else choice.features
     bits = 64 if choice.bits is None else choice.bits
     rows = None
-    if choice.hash_table is not None:
+    if choice.hash_table not in (None, BUILTIN):
         check_features(features)
         check_bits(bits)
         rows = read_hash_table(choice.hash_table, features, bits)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,13 @@ from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.web import WebScheme
 from simstore.services.upkeep.choose import (
+    FolderChoice,
     SchemeChoice,
     choice_for_folder,
     differences,
     make_scheme,
 )
-from simstore.store import create_for_folder
+from simstore.sources.course import read_hash_table
 
 
 def test_defaults_of_the_schemes() -> None:
@@ -137,21 +139,71 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
         assert raised.value.name == missing
 
 
-def test_folder_with_the_course_files_gets_their_scheme(tmp_path: Path) -> None:
-    assert choice_for_folder(tmp_path) == SchemeChoice("web")
-    (tmp_path / "hashvalue.txt").write_bytes(b"01" * 64 + b"\n")
-    assert choice_for_folder(tmp_path).name == "web"
-    (tmp_path / "stopwords.txt").write_bytes(b"the")
-    choice = choice_for_folder(tmp_path)
-    assert (choice.name, choice.features, choice.bits) == ("simtool", None, None)
-    with pytest.raises(InvalidParameter, match="line 2"):
-        create_for_folder(tmp_path / "s.db", tmp_path)
-    assert not (tmp_path / "s.db").exists()
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
     (tmp_path / "hashvalue.txt").write_bytes((b"01" * 64 + b"\n") * 1000)
-    store, _ = create_for_folder(tmp_path / "s.db", tmp_path)
-    with store:
-        assert store.scheme()["features"] == 1000
-        assert store.scheme()["bits"] == 64
+    (tmp_path / "stopwords.txt").write_bytes(b"the")
+    return tmp_path
+
+
+def test_folder_with_the_course_files_gets_their_scheme(tmp_path: Path) -> None:
+    assert choice_for_folder(tmp_path) == FolderChoice(SchemeChoice("web"))
+    (tmp_path / "hashvalue.txt").write_bytes(b"01" * 64 + b"\n")
+    found = choice_for_folder(tmp_path)
+    assert (found.choice.name, found.unused) == ("web", ("hashvalue.txt",))
+    (tmp_path / "stopwords.txt").write_bytes(b"the")
+    found = choice_for_folder(tmp_path)
+    assert (found.choice.name, found.choice.features, found.choice.bits) == ("simtool", None, None)
+    assert found.used == ("hashvalue.txt", "stopwords.txt")
+    with pytest.raises(InvalidParameter, match="line 2"):
+        make_scheme(found.choice)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_named", "name", "used", "unused"),
+    [
+        (SchemeChoice(bits=64), False, "simtool", "hs", ""),
+        (SchemeChoice(features=10, bits=16), False, "simtool", "hs", ""),
+        (SchemeChoice("simtool", bits=16), True, "simtool", "hs", ""),
+        (SchemeChoice(stopwords="HERE/stopwords.txt"), False, "simtool", "h", ""),
+        (SchemeChoice(hash_table="HERE/hashvalue.txt"), False, "simtool", "s", ""),
+        (SchemeChoice(hash_table="builtin"), False, "simtool", "s", "h"),
+        (SchemeChoice(stopwords="none"), False, "simtool", "h", "s"),
+        (SchemeChoice("web"), True, "web", "", "hs"),
+        (SchemeChoice("web", stopwords="HERE/stopwords.txt"), True, "web", "", "h"),
+        # What only web has is refused, not a reason to choose it.
+        (SchemeChoice(shingle=2), False, "simtool", "hs", ""),
+    ],
+)
+def test_options_refine_the_choice_for_a_folder(
+    course: Path, given: SchemeChoice, is_named: bool, name: str, used: str, unused: str
+) -> None:
+    files = {"h": "hashvalue.txt", "s": "stopwords.txt"}
+    if given.stopwords:
+        given = replace(given, stopwords=given.stopwords.replace("HERE", str(course)))
+    if given.hash_table:
+        given = replace(given, hash_table=given.hash_table.replace("HERE", str(course)))
+    found = choice_for_folder(course, given, is_named=is_named)
+    assert found.choice.name == name
+    assert found.used == tuple(files[letter] for letter in used)
+    assert found.unused == tuple(files[letter] for letter in unused)
+    if given.shingle:
+        with pytest.raises(InvalidParameter, match="--shingle is an option of the scheme web"):
+            make_scheme(found.choice)
+        return
+    made = make_scheme(found.choice)
+    assert made.bits == (given.bits or 64)
+    if name == "simtool":
+        table = read_hash_table(course / "hashvalue.txt", given.features or 1000, made.bits)
+        is_built_in = given.hash_table == "builtin"
+        assert isinstance(made, SimtoolScheme)
+        expected = SimtoolScheme(
+            given.features or 1000,
+            made.bits,
+            hash_rows=None if is_built_in else table,
+            stopwords=frozenset() if given.stopwords == "none" else frozenset([b"the"]),
+        )
+        assert made.record() == expected.record()
 
 
 @pytest.mark.parametrize(
