@@ -37,6 +37,7 @@ The tree, with the exit code of the command line and the HTTP status of a servic
     │   ├── DatabaseUnreachable        6  503
     │   ├── DiskFull                   6  507
     │   ├── ReadOnlyStore
+    │   ├── NotAFile
     │   ├── NotAStore
     │   ├── SchemaOutOfDate
     │   ├── SchemaTooNew
@@ -71,6 +72,7 @@ from simstore.errors.inputs import (
     FilterFull,
     MalformedRecord,
     MissingExtra,
+    NotAFile,
     OutputExists,
     SourceNotFound,
     UnreadableSource,
@@ -136,6 +138,7 @@ __all__ = [
     "MalformedRequest",
     "MethodNotAllowed",
     "MissingExtra",
+    "NotAFile",
     "NotAStore",
     "NotFound",
     "NotServed",

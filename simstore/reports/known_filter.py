@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource
-from simstore.reports.written import written
+from simstore.outputs import written
 from simstore.search.cuckoo import (
     HASH_BYTES,
     LEAST_TAG_BITS,

@@ -42,6 +42,7 @@ TREE = {
     "StorageError": (6, 500, Exception),
     "DatabaseBusy": (6, 503, Exception),
     "DatabaseUnreachable": (6, 503, Exception),
+    "NotAFile": (6, 500, Exception),
     "DiskFull": (6, 507, Exception),
     "ReadOnlyStore": (6, 500, Exception),
     "NotAStore": (6, 500, Exception),
