@@ -96,6 +96,12 @@ def simstore_killed_when_it_has_made_a_store(words: list[str]) -> None:
     simstore(words)
 
 
+def simstore_with_umask(words: list[str], mask: int) -> None:
+    """Run a command line with a umask."""
+    os.umask(mask)
+    simstore(words)
+
+
 def simstore_into_closed_pipe(words: list[str]) -> None:
     """Run a command line whose reader has gone, as in ``simstore list | head``."""
     reading, writing = os.pipe()

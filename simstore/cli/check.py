@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
-from simstore.cli.output import print_facts, print_table, progress, refuse_store, write_file
+from simstore.cli.output import check_output, print_facts, print_table, progress
 from simstore.cli.reading import reading_options, take_read_options, tell_passed_over
 from simstore.errors import printable
+from simstore.outputs import is_standard_output, write_file
 
 if TYPE_CHECKING:
     from simstore.model import CheckedPaper, Rejection
@@ -112,12 +113,14 @@ if TYPE_CHECKING:
     show_default=True,
     help="With HTML: language of its interface.",
 )
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
 @reading_options
 @common_options
 def check(
     papers: tuple[str, ...],
     output_format: str,
     output: str | None,
+    force: bool,
     lang: Language,
     **options: Any,
 ) -> None:
@@ -130,9 +133,10 @@ def check(
     chosen = _format(output_format, output)
     if chosen == "html":
         output = output or "report.html"
-    if output not in (None, "-"):
-        refuse_store(Path(str(output)))
-        _refuse_papers(Path(str(output)), papers)
+    to_file = output is not None and not is_standard_output(output)
+    if output is not None and to_file:
+        _refuse_papers(Path(output), papers)
+        check_output(output, replace=force)
     rejections: list[Rejection] = []
     told_of: list[str] = []
     with open_store(read_only=True, served=True) as store, progress("check", in_bytes=True) as show:
@@ -141,10 +145,10 @@ def check(
         )
         _warn_of_absent(store, asked.exclude)
         blocks = _rendered(_counted(_kept(found, rejections), told_of), chosen, lang)
-        if output not in (None, "-"):
+        if output is not None and to_file:
             data = b"".join(blocks)
             if told_of:
-                write_file(Path(str(output)), data)
+                write_file(output, data, replace=force)
                 log.info("%s: written", printable(str(output)))
             else:
                 log.warning(
@@ -156,7 +160,7 @@ def check(
             for block in blocks:
                 sys.stdout.buffer.write(block)
             sys.stdout.buffer.flush()
-    if chosen == "table" and output in (None, "-"):
+    if chosen == "table" and not to_file:
         for number, paper in enumerate(told):
             if number:
                 click.echo()
@@ -209,13 +213,13 @@ def _format(output_format: str, output: str | None) -> str:
     """Return the format that is asked for, or the one that the output's name says."""
     source = click.get_current_context().get_parameter_source("output_format")
     if output is None or source is not click.core.ParameterSource.DEFAULT:
-        if output_format == "table" and output not in (None, "-"):
+        if output_format == "table" and output is not None and not is_standard_output(output):
             raise click.UsageError("a table goes to standard output; give --format jsonl or html")
         return output_format
     by_name = {".html": "html", ".htm": "html", ".jsonl": "jsonl", ".json": "jsonl", ".xml": "pan"}
     suffix = Path(output).suffix.lower()
     if suffix not in by_name:
-        if output == "-":
+        if is_standard_output(output):
             return output_format
         raise click.UsageError(f"{output}: name it .html, .jsonl or .xml, or give --format")
     return by_name[suffix]

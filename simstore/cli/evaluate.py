@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import sys
 from importlib.util import find_spec
@@ -12,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
-from simstore.cli.output import print_table, progress, write_file
+from simstore.cli.output import check_output, print_table, progress
 from simstore.errors import InvalidParameter, MissingExtra, StorageError, printable
+from simstore.outputs import write_file
 from simstore.reports.lines import rounded, to_json
 
 if TYPE_CHECKING:
     from simstore.search.evaluation import Evaluation
 
 _NAMED_KEYS = 3
+_FILES = ("curves.png", "curves.svg", "points.csv", "bands.csv")
 # What `simstore clusters` is asked for to join what a method finds.
 _COMMANDS = {
     "verified": " --min-resemblance {least}",
@@ -83,6 +86,7 @@ _COMMANDS = {
     help="Judge I-Match and counting Bloom filters too, as `simstore compare` has them.",
 )
 @click.option("-o", "--output", metavar="FOLDER", help="Write tables and curves to this folder.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
 @format_option("table", "jsonl", "csv")
 @common_options
 def evaluate(
@@ -97,6 +101,7 @@ def evaluate(
     split: Any,
     older_methods: bool,
     output: str | None,
+    force: bool,
     output_format: str,
 ) -> None:
     """Tell how well the store finds the near-duplicates that somebody labelled."""
@@ -112,6 +117,9 @@ def evaluate(
         raise InvalidParameter(f"-o {output} is a file; name a folder")
     if output is not None and find_spec("matplotlib") is None:
         raise MissingExtra("drawing curves", "plots")
+    if output is not None:
+        for name in _FILES:
+            check_output(os.path.join(output, name), replace=force)
     from simstore.services.comparing.evaluate import FLOOR, EvaluateOptions
     from simstore.services.comparing.truth import Labels
     from simstore.sources.labels import read_clusters, read_pairs
@@ -134,7 +142,7 @@ def evaluate(
         found = store.evaluate(labels, options, on_progress=show)
     _tell(found)
     if output is not None:
-        _write(found, Path(output))
+        _write(found, Path(output), replace=force)
     _print(found, output_format)
     _advise(found)
 
@@ -207,26 +215,26 @@ def _advise(found: Evaluation) -> None:
     )
 
 
-def _write(found: Evaluation, folder: Path) -> None:
+def _write(found: Evaluation, folder: Path, *, replace: bool) -> None:
     from simstore.reports.curves import render_curves
     from simstore.reports.evaluation import render_bands_csv, render_csv
 
     title = f"{found.document_count:,} documents, {found.pair_count:,} labelled pairs"
-    files = {
-        "curves.png": render_curves(found, title, "png"),
-        "curves.svg": render_curves(found, title, "svg"),
-        "points.csv": b"".join(render_csv(found)),
-        "bands.csv": render_bands_csv(found.bands),
-    }
+    contents = (
+        render_curves(found, title, "png"),
+        render_curves(found, title, "svg"),
+        b"".join(render_csv(found)),
+        render_bands_csv(found.bands),
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(
             f"{printable(str(folder))} cannot be made: {error.strerror}; name another with -o"
         ) from error
-    for name, data in files.items():
-        write_file(folder / name, data)
-    log.info("%s: %s", printable(str(folder)), ", ".join(files))
+    for name, data in zip(_FILES, contents, strict=True):
+        write_file(folder / name, data, replace=replace)
+    log.info("%s: %s", printable(str(folder)), ", ".join(_FILES))
 
 
 def _print(found: Evaluation, output_format: str) -> None:

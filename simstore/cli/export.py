@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from simstore.cli.options import common_options, log, open_store
-from simstore.cli.output import print_facts, progress, refuse_store
+from simstore.cli.output import check_output, print_facts, progress
 from simstore.errors import printable
+from simstore.outputs import is_standard_output
 
 if TYPE_CHECKING:
     from simstore.services.telling.export import ExportOptions, ExportSummary
@@ -123,7 +123,7 @@ def _write_filter(
     target: str, *, force: bool, false_positive_rate: float, of: str, capacity: int | None
 ) -> None:
     kinds = [name.strip() for name in of.split(",") if name.strip()]
-    refuse_store(Path(target))
+    check_output(target, replace=force)
     with open_store(read_only=True, served=True) as store, progress("filter") as show:
         made = store.known_filter(
             false_positive_rate=false_positive_rate, of=kinds, capacity=capacity, on_progress=show
@@ -151,9 +151,9 @@ def _write_documents(
     if unique and duplicates:
         raise click.UsageError("--unique or --duplicates: they are two parts of the documents")
     kind: Any = form or ("parquet" if output.endswith(".parquet") else "jsonl")
-    for name in (output, log_file):
-        if name not in (None, "-"):
-            refuse_store(Path(str(name)))
+    if not dry_run:
+        for name in filter(None, (output, log_file)):
+            check_output(name, replace=force)
     wanted = ExportOptions(
         part="unique" if unique else "duplicates" if duplicates else "all",
         collection=collection,
@@ -185,7 +185,7 @@ def _counts(found: ExportSummary, wanted: ExportOptions) -> list[tuple[str, int]
 
 
 def _tell(found: ExportSummary, wanted: ExportOptions, output: str) -> None:
-    place = "standard output" if output == "-" else printable(output)
+    place = "standard output" if is_standard_output(output) else printable(output)
     log.info("%s: %s documents", place, f"{found.document_count:,}")
     if wanted.part == "unique":
         log.info(

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from simstore import outputs
 from simstore.cli.bars import bar_of, shows_bars, start
 from simstore.cli.options import log, logs_json, store_place
 from simstore.cli.served import server_url
-from simstore.errors import InvalidParameter, StorageError, printable
+from simstore.errors import InvalidParameter, printable
 from simstore.reports import times
 
 if TYPE_CHECKING:
@@ -118,21 +119,17 @@ def progress(description: str, *, in_bytes: bool = False, at_once: bool = True) 
         yield update
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file as a whole or not at all; what is no regular file is written in place."""
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-            return
-        draft = path.with_name(f".{path.name}.{os.getpid()}.new")
-        try:
-            draft.write_bytes(data)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        shown = printable(str(path))
-        raise StorageError(f"{shown} cannot be written: {error.strerror}; try -o FILE") from error
+def check_output(path: str, *, replace: bool) -> None:
+    """Refuse a place to write to, before there is something to write.
+
+    Raises:
+        InvalidParameter: It belongs to the store.
+        NotAFile: There is a folder, a disk or a socket.
+        OutputExists: There is a file already, and it is not to be replaced.
+    """
+    if not outputs.is_standard_output(path):
+        refuse_store(Path(path))
+    outputs.check_output(path, replace=replace)
 
 
 def refuse_store(output: Path) -> None:

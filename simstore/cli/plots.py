@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from simstore.cli.options import log
-from simstore.cli.output import refuse_store
-from simstore.errors import InvalidParameter, MissingExtra, OutputExists, StorageError, printable
-from simstore.reports.written import written
+from simstore.cli.output import check_output
+from simstore.errors import InvalidParameter, MissingExtra, StorageError, printable
+from simstore.outputs import write_file
 
 if TYPE_CHECKING:
     from simstore.reports.store_figures import StoreFigures
@@ -27,26 +27,27 @@ def check_plot(target: str, *, replace: bool) -> None:
     Raises:
         MissingExtra: Matplotlib is not installed.
         InvalidParameter: It is neither a picture nor a folder.
+        StorageError: The folder does not exist.
         OutputExists: There is a picture already.
     """
     if find_spec("matplotlib") is None:
         raise MissingExtra("drawing a store", "plots")
     path = Path(target)
-    if not _is_folder(target) and path.suffix.lower().removeprefix(".") not in _FORMS:
+    if target.endswith("/") and not path.is_dir():
+        raise StorageError(f"{printable(target)}: this folder does not exist; make it first")
+    if not path.is_dir() and path.suffix.lower().removeprefix(".") not in _FORMS:
         raise InvalidParameter(
-            f"--plot {printable(target)!r}: name a .png, a .svg, or a folder (with / at its end)"
+            f"--plot {printable(target)!r}: name a .png, a .svg, or a folder that exists"
         )
-    if not _is_folder(target):
-        refuse_store(path)
-        if path.exists() and not replace:
-            raise OutputExists(target)
+    for name in _pictures(path):
+        check_output(str(name), replace=replace)
 
 
 def write_plots(target: str, figures: StoreFigures, title: str, *, replace: bool) -> None:
     """Draw a store into one picture, or into a folder all at once and each panel by itself.
 
     Args:
-        target: A picture, or a folder, which is made where there is none.
+        target: A picture, or a folder.
         figures: What is drawn.
         title: Stands above the panels.
         replace: Replace pictures that are there.
@@ -55,34 +56,27 @@ def write_plots(target: str, figures: StoreFigures, title: str, *, replace: bool
         OutputExists: There is a picture already.
         StorageError: One cannot be written.
     """
-    from simstore.reports.store_plots import PANELS, render_overview, render_panel
+    from simstore.reports.store_plots import render_overview, render_panel
 
-    if not _is_folder(target):
-        picture = render_overview(
-            figures, title, "svg" if target.lower().endswith("svg") else "png"
-        )
-        _write(Path(target), picture, replace=replace)
-        return
-    folder = Path(target)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            f"{printable(target)} cannot be made: {error.strerror}; name another folder"
-        ) from error
-    for form in _FORMS:
-        overview = render_overview(figures, title, form)
-        _write(folder / f"overview.{form}", overview, replace=replace)
-        for panel in PANELS:
-            picture = render_panel(figures, panel, form)
-            _write(folder / f"{panel}.{form}", picture, replace=replace)
+    path = Path(target)
+    names = _pictures(path)
+    for name in names:
+        form: Literal["png", "svg"] = "svg" if name.suffix.lower() == ".svg" else "png"
+        if len(names) == 1 or name.stem == "overview":
+            picture = render_overview(figures, title, form)
+        else:
+            picture = render_panel(figures, name.stem, form)
+        write_file(name, picture, replace=replace)
+    if path.is_dir():
+        log.info("%s: %s", printable(target), ", ".join(name.name for name in names))
+    else:
+        log.info("%s", printable(target))
 
 
-def _is_folder(target: str) -> bool:
-    return target.endswith("/") or Path(target).is_dir()
+def _pictures(path: Path) -> list[Path]:
+    """Return the pictures that a target stands for: itself, or those of a folder."""
+    if not path.is_dir():
+        return [path]
+    from simstore.reports.store_plots import PANELS
 
-
-def _write(path: Path, picture: bytes, *, replace: bool) -> None:
-    with written(path, replace=replace, compress=False) as stream:
-        stream.write(picture)
-    log.info("%s", printable(str(path)))
+    return [path / f"{stem}.{form}" for form in _FORMS for stem in ("overview", *PANELS)]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
-from simstore.cli.output import print_table, refuse_store, time_text, write_file
+from simstore.cli.output import check_output, print_table, time_text
 from simstore.errors import DocumentNotFound, printable
+from simstore.outputs import is_standard_output, written
 
 if TYPE_CHECKING:
     from simstore.model import QueryRun
@@ -43,15 +42,26 @@ if TYPE_CHECKING:
     show_default=True,
     help="With --format html: language of its interface.",
 )
+@click.option(
+    "--force", is_flag=True, help="Replace a file that is there; the default ones always are."
+)
 @click.option("--list", "list_runs", is_flag=True, help="List the latest query runs instead.")
 @common_options
 def report(
-    run_id: int | None, output_format: str, output: str | None, lang: Language, list_runs: bool
+    run_id: int | None,
+    output_format: str,
+    output: str | None,
+    lang: Language,
+    force: bool,
+    list_runs: bool,
 ) -> None:
     """Write a query run, the last one unless another is named, to a file."""
     from simstore.reports.formats import RENDERERS
 
+    force = force or output is None
     output = output or ("result.html" if output_format == "html" else "result.txt")
+    if not list_runs:
+        check_output(output, replace=force)
     with open_store(read_only=True) as store:
         if list_runs:
             print_table(
@@ -74,13 +84,11 @@ def report(
             blocks = iter((_page(store, run, lang),))
         else:
             blocks = RENDERERS[output_format](run.samples)
-    if output == "-":
+    with written(output, replace=force, compress=False) as stream:
         for block in blocks:
-            sys.stdout.buffer.write(block)
-        sys.stdout.buffer.flush()
+            stream.write(block)
+    if is_standard_output(output):
         return
-    refuse_store(Path(output))
-    write_file(Path(output), b"".join(blocks))
     log.info("%s: run %d, %d samples", printable(output), run.run_id, len(run.samples))
 
 

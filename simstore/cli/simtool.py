@@ -9,8 +9,9 @@ import click
 
 from simstore import __version__
 from simstore.cli.imports import uncollected
-from simstore.cli.output import fail, write_file
+from simstore.cli.output import fail
 from simstore.errors import SimstoreError
+from simstore.outputs import write_file
 
 
 @click.command(
@@ -33,7 +34,7 @@ def main(features: int, bits: int) -> None:
         from simstore.services.simtool import run
     try:
         samples = run(Path(), features, bits)
-        write_file(Path("result.txt"), b"".join(render(samples)))
+        write_file("result.txt", b"".join(render(samples)), replace=True)
     except SimstoreError as error:
         fail(str(error), error.exit_code)
     sys.stdout.buffer.write(b"".join(render(samples[:1])))

@@ -95,7 +95,7 @@ def init(
         "  simstore stats                            in numbers\n"
         "  simstore stats --sizes                    with what texts and sketches take\n"
         "  simstore stats --plot store.png           and over time, in one picture\n"
-        "  simstore stats --plot pictures/           each as a picture of its own, PNG and SVG\n"
+        "  simstore stats --plot pictures/           in a folder that exists: a picture each\n"
         "  simstore stats --plot s.svg --format json with the figures behind it\n\n"
         "Pictures need Matplotlib (pip install 'simstore[plots]')."
     )
@@ -104,7 +104,7 @@ def init(
     "--plot",
     metavar="FILE-OR-FOLDER",
     help="Draw documents, duplicates, clusters, distances and vocabulary: FILE.png, FILE.svg, or a "
-    "folder for a picture of each. Clusters are those that `simstore clusters` keeps.",
+    "folder that exists, for a picture of each. Clusters are those that `simstore clusters` keeps.",
 )
 @click.option("--force", is_flag=True, help="Replace pictures that are there.")
 @click.option(

@@ -39,6 +39,7 @@ The tree, with the exit code of the command line and the HTTP status of a servic
     │   ├── StatementCancelled         6  503
     │   ├── DiskFull                   6  507
     │   ├── ReadOnlyStore
+    │   ├── NotAFile
     │   ├── NotAStore
     │   ├── SchemaOutOfDate
     │   ├── SchemaTooNew
@@ -73,6 +74,7 @@ from simstore.errors.inputs import (
     FilterFull,
     MalformedRecord,
     MissingExtra,
+    NotAFile,
     OutputExists,
     SourceNotFound,
     UnreadableSource,
@@ -140,6 +142,7 @@ __all__ = [
     "MalformedRequest",
     "MethodNotAllowed",
     "MissingExtra",
+    "NotAFile",
     "NotAStore",
     "NotFound",
     "NotServed",

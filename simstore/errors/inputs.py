@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simstore.errors.base import BadInput, Conflict, InvalidParameter, NotFound
+from simstore.errors.base import BadInput, Conflict, InvalidParameter, NotFound, StorageError
 from simstore.errors.printing import printable
 
 # Databases hold no larger number.
@@ -76,6 +76,18 @@ class OutputExists(Conflict):
         self.path = path
         super().__init__(
             f"{printable(path)} exists already; name another file, or replace it with --force"
+        )
+
+
+class NotAFile(StorageError):
+    """There is something else where a file is to be written."""
+
+    def __init__(self, path: str, kind: str) -> None:
+        self.path = path
+        self.kind = kind
+        super().__init__(
+            f"{printable(path)} cannot be written: it is {printable(kind)}, not a file; "
+            "name another"
         )
 
 

@@ -25,17 +25,20 @@ A file of it, all numbers little-endian::
 
 from __future__ import annotations
 
+import io
 import os
+import stat
 import struct
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource
-from simstore.reports.written import written
+from simstore.outputs import written
 from simstore.search.cuckoo import (
     HASH_BYTES,
     LEAST_TAG_BITS,
@@ -54,6 +57,7 @@ KINDS = {"keys": 1, "digests": 2}
 _HEAD = struct.Struct("<8sHHI")
 _PART = struct.Struct("<BBBBIQQQ")
 _BLAKE2B_128 = 1
+_NO_FILTER = "it is no filter that `simstore export --filter` wrote"
 
 
 class KnownFilter:
@@ -94,18 +98,22 @@ class KnownFilter:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a filter from a file.
 
+        No more is read than what its beginning and its size agree on.
+
         Raises:
             SourceNotFound: There is no such file.
-            UnreadableSource: It cannot be read, is no filter, or is damaged.
+            UnreadableSource: It cannot be read, is no file or no filter, or is damaged.
         """
         try:
-            data = Path(path).read_bytes()
+            # Before it is opened: a pipe without a writer would be waited for.
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise UnreadableSource(os.fspath(path), "it is not a file")
+            with Path(path).open("rb") as file:
+                return cls(_read(file))
         except FileNotFoundError:
             raise SourceNotFound(os.fspath(path)) from None
         except OSError as error:
             raise UnreadableSource(os.fspath(path), error.strerror or str(error)) from error
-        try:
-            return cls(_unpacked(data))
         except ValueError as error:
             raise UnreadableSource(os.fspath(path), str(error)) from None
 
@@ -116,7 +124,7 @@ class KnownFilter:
         Raises:
             ValueError: They are no filter, or damaged.
         """
-        return cls(_unpacked(data))
+        return cls(_read(io.BytesIO(data)))
 
     def to_bytes(self) -> bytes:
         """Return the bytes of a file of it."""
@@ -234,35 +242,80 @@ def _packed(parts: dict[str, CuckooTable]) -> list[bytes]:
     return [*blocks, member_hash(b"".join(blocks))]
 
 
-def _unpacked(data: bytes) -> dict[str, CuckooTable]:
-    """Return the parts of a file's bytes.
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What the beginning of a file says of a part."""
+
+    kind: str
+    tag_bits: int
+    buckets: int
+    kept: int
+    size: int
+
+
+def _read(file: BinaryIO) -> dict[str, CuckooTable]:
+    """Return the parts of a filter's file.
 
     Raises:
-        ValueError: They are no filter, or damaged.
+        ValueError: It is no filter, or damaged.
     """
-    if data[: len(MAGIC)] != MAGIC:
-        raise ValueError("it is no filter that `simstore export --filter` wrote")
-    if len(data) < _HEAD.size + HASH_BYTES:
+    beginning = _taken(file, _HEAD.size)
+    parts = []
+    for _ in range(_count_of_parts(beginning)):
+        head = _taken(file, _PART.size)
+        parts.append(_part(head))
+        beginning += head
+    if len({part.kind for part in parts}) < len(parts):
+        raise ValueError("the filter contradicts itself")
+    size = sum(part.size for part in parts) + HASH_BYTES
+    if len(beginning) + size != (found := file.seek(0, os.SEEK_END)):
+        raise ValueError(
+            f"the filter is damaged: it has {found:,} bytes, not {len(beginning) + size:,}"
+        )
+    file.seek(len(beginning))
+    rest = _taken(file, size)
+    content = memoryview(rest)[:-HASH_BYTES]
+    if member_hash(b"".join((beginning, content))) != rest[-HASH_BYTES:]:
+        raise ValueError("the filter is damaged: its checksum is another")
+    tables: dict[str, CuckooTable] = {}
+    start = 0
+    for part in parts:
+        packed = rest[start : start + part.size]
+        slots = unpack_slots(packed, part.tag_bits, SLOTS * part.buckets)
+        tables[part.kind] = table = CuckooTable(part.buckets, part.tag_bits, slots)
+        if len(table) != part.kept:
+            raise ValueError("the filter contradicts itself")
+        start += part.size
+    return tables
+
+
+def _taken(file: BinaryIO, size: int) -> bytes:
+    data = file.read(size)
+    if len(data) < size:
+        if data[: len(MAGIC)] != MAGIC and file.tell() < _HEAD.size:
+            raise ValueError(_NO_FILTER)
         raise ValueError("the filter breaks off")
-    _, version, count, _ = _HEAD.unpack_from(data)
+    return data
+
+
+def _count_of_parts(head: bytes) -> int:
+    magic, version, count, _ = _HEAD.unpack(head)
+    if magic != MAGIC:
+        raise ValueError(_NO_FILTER)
     if version != VERSION:
         raise ValueError(f"a filter of version {version}; this simstore reads version {VERSION}")
-    if member_hash(data[:-HASH_BYTES]) != data[-HASH_BYTES:]:
-        raise ValueError("the filter is damaged: its checksum is another")
-    names = {number: kind for kind, number in KINDS.items()}
-    parts: dict[str, CuckooTable] = {}
-    start = _HEAD.size + count * _PART.size
-    for place in range(count):
-        head = _PART.unpack_from(data, _HEAD.size + place * _PART.size)
-        kind, tag_bits, width, hashed, _, buckets, kept, size = head
-        known = kind in names and width == SLOTS and hashed == _BLAKE2B_128
-        if not (known and LEAST_TAG_BITS <= tag_bits <= MOST_TAG_BITS):
-            raise ValueError("the filter has a part that this simstore does not know")
-        if not 1 <= buckets <= MOST_BUCKETS or size != (SLOTS * buckets * tag_bits + 7) // 8:
-            raise ValueError("the filter contradicts itself")
-        slots = unpack_slots(data[start : start + size], tag_bits, SLOTS * buckets)
-        parts[names[kind]] = table = CuckooTable(buckets, tag_bits, slots)
-        if len(table) != kept:
-            raise ValueError("the filter contradicts itself")
-        start += size
-    return parts
+    return int(count)
+
+
+def _part(head: bytes) -> _Part:
+    number, tag_bits, width, hashed, _, buckets, kept, size = _PART.unpack(head)
+    kind = next((kind for kind, known in KINDS.items() if known == number), None)
+    if (
+        kind is None
+        or (width, hashed) != (SLOTS, _BLAKE2B_128)
+        or not LEAST_TAG_BITS <= tag_bits <= MOST_TAG_BITS
+    ):
+        raise ValueError("the filter has a part that this simstore does not know")
+    if not 1 <= buckets <= MOST_BUCKETS or size != (SLOTS * buckets * tag_bits + 7) // 8:
+        raise ValueError("the filter contradicts itself")
+    return _Part(kind, tag_bits, buckets, kept, size)

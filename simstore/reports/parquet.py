@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simstore.errors import InvalidParameter, MissingExtra
+from simstore.outputs import is_standard_output, written
 from simstore.reports.exported import EXPORT_FIELD, ExportedDocument, exported_record
 from simstore.reports.lines import to_json
-from simstore.reports.written import STANDARD_OUTPUT, written
 
 # A row group ends with whichever comes first.
 _GROUP_DOCUMENTS = 10_000
@@ -42,7 +42,7 @@ def parquet_sink(
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtra("Parquet", "parquet") from error
-    if os.fspath(target) == STANDARD_OUTPUT:
+    if is_standard_output(target):
         raise InvalidParameter("Parquet goes to a file: name it with -o")
     schema = _schema(pa)
     waiting: list[ExportedDocument] = []

@@ -5,17 +5,22 @@ The revision is read with plain SQL: importing Alembic takes longer than most co
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import sqlalchemy
 from sqlalchemy import Connection
 
-from simstore.errors import DiskFull, NotAStore, SchemaOutOfDate, SchemaTooNew, StoreExists
-from simstore.storage.copies import delete_journals, locked_folder, sync_folder
+from simstore import outputs
+from simstore.errors import (
+    DiskFull,
+    NotAStore,
+    OutputExists,
+    SchemaOutOfDate,
+    SchemaTooNew,
+    StoreExists,
+)
 from simstore.storage.engine import APPLICATION_ID, Database
 from simstore.storage.schema import metadata
-from simstore.storage.translate import translated
 
 HISTORY = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 HEAD = HISTORY[-1]
@@ -93,37 +98,28 @@ def settle_new_file(database: Database) -> None:
         raise DiskFull(database.label)
 
 
-def publish(draft: Path, path: Path) -> None:
-    """Give a finished file its name, unless the name is taken.
+def publish(draft: Path, path: Path, source: Path | None = None) -> None:
+    """Give a new store its name, unless the name is taken.
 
-    Journals that a removed file of that name left behind are deleted: SQLite would replay them
-    into the new file. A lock on the folder keeps other processes that publish there away.
+    Args:
+        draft: The finished file.
+        path: Its name.
+        source: The store that it is a copy of; others can read the copy no better.
 
     Raises:
         StoreExists: There is a file at ``path``; the draft stays.
     """
-    with locked_folder(path):
-        if os.path.lexists(path):
-            raise StoreExists(str(path))
-        delete_journals(path)
-        draft.rename(path)
-        sync_folder(path)
-
-
-def replace_file(draft: Path, path: Path) -> None:
-    """Put a finished file in the place of another and of its journals."""
-    with locked_folder(path):
-        delete_journals(path)
-        draft.replace(path)
-        sync_folder(path)
+    try:
+        outputs.publish(draft, path, journals=True, source=source)
+    except OutputExists:
+        raise StoreExists(str(path)) from None
 
 
 def prepare_new_file(database: Database) -> None:
     """Make an empty SQLite file ours: write-ahead log, application id."""
     if database.path is None:
         return
-    with translated(database.label):
-        database.path.touch(exist_ok=False)
+    outputs.make_private(database.path)
     with database.autocommit() as connection:
         connection.exec_driver_sql(f"PRAGMA page_size = {PAGE_BYTES}")
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")

@@ -100,7 +100,7 @@ def test_course_tool_by_the_store(
         "vocabulary status",
         "pack",
         "query sample.txt --explain",
-        "report -o out --format simtool",
+        "report -o out --force --format simtool",
         "fsck",
         "stats",
     ]

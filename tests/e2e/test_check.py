@@ -73,7 +73,10 @@ def test_a_report_for_the_browser(shell: Shell) -> None:
     page = (shell.folder / "report.html").read_text()
     assert page.startswith(("<!DOCTYPE html>", "<!doctype html>"))
     assert "ferrymen" in page
-    shell("check", "paper.txt", "--format", "html", "--lang", "zh")
+    words = ("check", "paper.txt", "--format", "html", "--lang", "zh")
+    assert "report.html exists already" in shell(*words, code=4).errors
+    assert (shell.folder / "report.html").read_text() == page
+    shell(*words, "--force")
     assert 'lang="zh' in (shell.folder / "report.html").read_text()
 
 
@@ -213,7 +216,7 @@ def test_an_older_report_stays_where_no_paper_can_be_read(shell: Shell) -> None:
     shell("check", "paper.txt", "-o", "report.html")
     before = (shell.folder / "report.html").read_bytes()
     (shell.folder / "broken.docx").write_bytes(b"PK\x03\x04 is no archive")
-    done = shell("check", "broken.docx", "-o", "report.html", code=5)
+    done = shell("check", "broken.docx", "-o", "report.html", "--force", code=5)
     assert "report.html: not written" in done.errors
     assert (shell.folder / "report.html").read_bytes() == before
 

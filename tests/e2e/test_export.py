@@ -156,10 +156,14 @@ def test_stats_draws_a_store(shell: Shell) -> None:
     assert sum(slot["documents"] for slot in figures["slots"]) == record["document_count"] == 4
     assert figures["cluster_sizes"] == {"3": 1}
     assert b"<svg" in (shell.folder / "store.svg").read_bytes()
-    shell("stats", "--plot", "pictures/")
+    assert_refused(shell("stats", "--plot", "pictures/", code=6), 6, "does not exist; make it")
+    (shell.folder / "pictures").mkdir()
+    told = shell("stats", "--plot", "pictures/").error_lines
     drawn = {path.name for path in (shell.folder / "pictures").iterdir()}
     panels = {"overview", "growth", "duplicates", "sizes", "distances", "vocabulary"}
     assert drawn == {f"{name}.{form}" for name in panels for form in ("png", "svg")}
+    assert told == ["pictures/: " + ", ".join(sorted(drawn, key=told[0].index))]
+    assert_refused(shell("stats", "--plot", "pictures", code=4), 4, "--force")
     shell("stats", "--plot", "pictures", "--force")
 
 
@@ -168,7 +172,7 @@ def test_stats_draws_a_store(shell: Shell) -> None:
     ("words", "code", "said"),
     [
         (["--plot", "store.pdf"], 2, ".png, a .svg, or a folder"),
-        (["--plot", "article.txt/"], 6, "cannot be made"),
+        (["--plot", "article.txt/"], 6, "does not exist"),
         (["--plot", "none/x.png"], 6, "cannot be written"),
         (["--force"], 2, "--plot"),
     ],

@@ -189,7 +189,7 @@ def test_report_on_a_full_disk_leaves_the_older_report(
     output = disk / "result.txt"
     output.write_bytes(b"older")
     fill(disk, leave=0)
-    done = nursery.simstore(tmp_path, "report", "--db", path, "-o", output)
+    done = nursery.simstore(tmp_path, "report", "--force", "--db", path, "-o", output)
     assert done.code == 6
     assert len(done.error_lines) == 1
     assert "no space left" in done.errors.lower()

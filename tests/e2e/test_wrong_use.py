@@ -215,7 +215,7 @@ def test_store_can_be_named_by_url(nursery: Nursery, folder: Path) -> None:
         (["ingest", "--threads", "0", "article.txt"], 2, "threads"),
         (["ingest", "--max-document-bytes", "0", "article.txt"], 2, "max-document-bytes"),
         (["ingest", "--synchronous", "off", "article.txt"], 2, "off"),
-        (["ingest", "--scheme", "web", "article.txt"], 2, "simstore.db"),
+        (["ingest", "--scheme", "simtool", "article.txt"], 2, "simstore.db"),
         (["ingest", "--no-text", "article.txt"], 2, "simstore.db"),
         (["ingest", "-", "-"], 2, "standard input"),
         (["ingest", "none.txt"], 3, "none.txt"),

@@ -44,6 +44,7 @@ TREE = {
     "DatabaseUnreachable": (6, 503, Exception),
     "StatementTimeout": (6, 503, TimeoutError),
     "StatementCancelled": (6, 503, Exception),
+    "NotAFile": (6, 500, Exception),
     "DiskFull": (6, 507, Exception),
     "ReadOnlyStore": (6, 500, Exception),
     "NotAStore": (6, 500, Exception),

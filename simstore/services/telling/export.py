@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, Literal
 
 from simstore.errors import InvalidParameter, ReadOnlyStore
 from simstore.model import LeastShares
+from simstore.outputs import is_standard_output, written
 from simstore.reports.clusters import Rule
 from simstore.reports.exported import Dropping, ExportedDocument, json_line
-from simstore.reports.written import written
 from simstore.services import counting
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, ClusterOptions, cluster_documents
 from simstore.services.clusters.contents import Progress, pages
@@ -126,7 +126,10 @@ def _check(options: ExportOptions, target: str | os.PathLike[str]) -> None:
         return
     if options.part != "unique":
         raise InvalidParameter("a log tells what the unique part leaves out: export that")
-    if os.path.abspath(options.log) == os.path.abspath(target) and not options.dry_run:
+    same = os.path.realpath(options.log) == os.path.realpath(target) or (
+        is_standard_output(options.log) and is_standard_output(target)
+    )
+    if same and not options.dry_run:
         raise InvalidParameter("the log and the export are one file: give each a name")
 
 

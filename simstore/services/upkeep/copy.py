@@ -16,9 +16,9 @@ from simstore.errors import (
     StoreNotFound,
 )
 from simstore.model import CopySummary
+from simstore.outputs import delete_file, delete_journals, locked_folder
 from simstore.services.upkeep.refresh import Progress
 from simstore.storage import migrate, transfer
-from simstore.storage.copies import delete_file, delete_journals, locked_folder
 from simstore.storage.engine import Connection, Database
 from simstore.storage.transfer import Table
 from simstore.storage.translate import translated_files
@@ -54,7 +54,7 @@ def copy_store(
     migrate.check_revision(source)
     with (
         source.read() as connection,
-        _place(target, connection, restart=restart) as place,
+        _place(target, source.path, connection, restart=restart) as place,
     ):
         if target.path is None or not _is_finished(place):
             _fill(connection, place, target.label, restart=restart, on_progress=on_progress)
@@ -87,7 +87,9 @@ def _fill(
 
 
 @contextmanager
-def _place(target: Database, source: Connection, *, restart: bool) -> Iterator[Database]:
+def _place(
+    target: Database, original: Path | None, source: Connection, *, restart: bool
+) -> Iterator[Database]:
     """Yield where the copy is made: a file gets its name when it is complete."""
     if target.path is None:
         yield target
@@ -110,7 +112,7 @@ def _place(target: Database, source: Connection, *, restart: bool) -> Iterator[D
             migrate.settle_new_file(draft)
             # All of it is in the file; what SQLite could not delete would stay for ever.
             delete_journals(draft_path)
-            migrate.publish(draft_path, target.path)
+            migrate.publish(draft_path, target.path, original)
         finally:
             draft.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from simstore import __version__
+from simstore import __version__, outputs
 from simstore.errors import (
     Conflict,
     CorruptStore,
@@ -91,7 +91,7 @@ def create_store(
     if not database.path.absolute().parent.is_dir():
         raise StorageError(f"{database.label}: its folder does not exist; make it first")
     with translated_files(str(database.path)):
-        draft_path = copies.draft_beside(database.path)
+        draft_path = outputs.draft_beside(database.path)
         draft = Database(draft_path)
         draft.label = database.label  # what a message names
         try:
@@ -101,7 +101,7 @@ def create_store(
             migrate.publish(draft_path, database.path)
         finally:
             draft.close()
-            copies.delete_file(draft_path)
+            outputs.delete_file(draft_path)
 
 
 def check_channels(scheme: Scheme, channels: Channels) -> None:
@@ -134,7 +134,8 @@ def backup(
     """Copy the store while others use it, check the copy; return its size in bytes.
 
     Raises:
-        StoreExists: There is something at ``target`` and ``replace`` is not set.
+        NotAFile: There is a folder, a device, a pipe or a socket at ``target``.
+        OutputExists: There is a file at ``target`` and ``replace`` is not set.
         CorruptStore: The copy does not hold together.
     """
     database = opened.database
@@ -143,29 +144,22 @@ def backup(
             f"{database.label}: `simstore backup` copies SQLite files; "
             "of a server's database make one with pg_dump"
         )
-    if target.exists():
-        if target.samefile(database.path):
-            raise InvalidParameter(
-                f"{printable(str(target))} is the store itself; name another file"
-            )
-        if not replace:
-            raise StoreExists(str(target))
-    if not target.absolute().parent.is_dir():
+    if target.exists() and target.samefile(database.path):
+        raise InvalidParameter(f"{printable(str(target))} is the store itself; name another file")
+    place = outputs.check_file(target, replace=replace)
+    if not place.parent.is_dir():
         raise StorageError(f"{printable(str(target))}: its folder does not exist; make it first")
     with translated_files(str(target)):
-        draft = copies.draft_beside(target)
+        draft = outputs.draft_beside(place)
         try:
             copies.copy(database, draft, on_progress)
             problem = copies.check(draft)
             if problem is not None:
                 raise CorruptStore(str(draft), f"the backup is not sound ({problem})")
-            if replace:
-                migrate.replace_file(draft, target)
-            else:
-                migrate.publish(draft, target)
+            outputs.publish(draft, place, replace=replace, journals=True, source=database.path)
         finally:
-            copies.delete_file(draft)
-    return target.stat().st_size
+            outputs.delete_file(draft)
+    return place.stat().st_size
 
 
 def compact(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -186,6 +188,35 @@ def test_files_that_are_not_there_or_no_filters(tmp_path: Path) -> None:
     with pytest.raises(OutputExists):
         sample().save(tmp_path / "text", replace=False)
     assert (tmp_path / "text").read_text() == "no filter"
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_what_is_no_file_is_not_read(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "filter"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(UnreadableSource, match="it is not a file"):
+        KnownFilter.load(path)
+
+
+def test_no_more_is_read_than_beginning_and_size_agree_on(tmp_path: Path) -> None:
+    path = tmp_path / "filter"
+    sample().save(path)
+    data = path.read_bytes()
+    # Files with holes, whose content would fill the memory.
+    for beginning in (b"\0", data, data[:16]):
+        with path.open("wb") as file:
+            file.write(beginning)
+            file.truncate(1 << 42)
+        with pytest.raises(UnreadableSource):
+            KnownFilter.load(path)
+    # A beginning that promises more than there is.
+    large = struct.pack("<BBBBIQQQ", 1, 32, 4, 1, 0, 1 << 31, 0, 1 << 35)
+    path.write_bytes(b"SIMKNOWN" + struct.pack("<HHI", 1, 1, 0) + large)
+    with pytest.raises(UnreadableSource, match=r"damaged|contradicts"):
+        KnownFilter.load(path)
 
 
 def test_reading_a_filter_loads_numpy_and_nothing_else(tmp_path: Path) -> None:

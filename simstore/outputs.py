@@ -1,0 +1,282 @@
+"""Files that are written as a whole or not at all, and what they may be written over."""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import gzip
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from simstore.errors import NotAFile, OutputExists, StorageError, printable
+
+STANDARD_OUTPUT = "-"
+_OUTPUT_PATHS = frozenset({"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
+_LEVEL_GZIP, _LEVEL_ZSTD = 6, 3
+# What SQLite keeps beside a file.
+JOURNALS = ("-wal", "-shm", "-journal")
+_PRIVATE = 0o600
+
+
+def is_standard_output(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path names standard output.
+
+    >>> is_standard_output("-"), is_standard_output("/dev/stdout"), is_standard_output("-.txt")
+    (True, True, False)
+    """
+    return os.fspath(path) == STANDARD_OUTPUT or os.fspath(path) in _OUTPUT_PATHS
+
+
+def check_file(path: str | os.PathLike[str], *, replace: bool) -> Path:
+    """Return where a file is to be written: at the end of links.
+
+    Args:
+        path: The file.
+        replace: It may take the place of a file that is there.
+
+    Raises:
+        NotAFile: There is a folder, a device, a pipe or a socket.
+        OutputExists: There is a file already.
+    """
+    if (mode := _mode(path)) is not None:
+        if not stat.S_ISREG(mode):
+            raise NotAFile(os.fspath(path), _kind(mode))
+        if not replace:
+            raise OutputExists(os.fspath(path))
+    return Path(os.path.realpath(path))
+
+
+def check_output(path: str | os.PathLike[str], *, replace: bool) -> None:
+    """Refuse what :func:`written` would refuse, before there is something to write.
+
+    Args:
+        path: The file; ``-`` is standard output.
+        replace: It may take the place of a file that is there.
+
+    Raises:
+        NotAFile: There is a folder, a disk or a socket.
+        OutputExists: There is a file already.
+    """
+    if not is_standard_output(path) and not _is_stream(path):
+        check_file(path, replace=replace)
+
+
+@contextmanager
+def written(
+    path: str | os.PathLike[str], *, replace: bool = False, compress: bool = True
+) -> Iterator[BinaryIO]:
+    """Yield a stream for the content of a file, which appears when all of it was written.
+
+    A pipe, a terminal and the like (``/dev/null``) are written to as they are.
+
+    Args:
+        path: The file; ``-`` is standard output.
+        replace: Put it in the place of a file that is there.
+        compress: Compress what is called ``.gz`` or ``.zst``.
+
+    Raises:
+        NotAFile: There is a folder, a disk or a socket.
+        OutputExists: There is a file already.
+        StorageError: It cannot be written.
+    """
+    if is_standard_output(path):
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    suffix = Path(path).suffix if compress else ""
+    with _writing(path):
+        if _is_stream(path):
+            with Path(path).open("wb") as file, _compressed(file, suffix) as stream:
+                yield stream
+            return
+        place = check_file(path, replace=replace)
+        draft = draft_beside(place)
+        try:
+            make_private(draft)
+            with draft.open("wb") as file:
+                with _compressed(file, suffix) as stream:
+                    yield stream
+                file.flush()
+                os.fsync(file.fileno())
+            publish(draft, place, replace=replace)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def write_file(path: str | os.PathLike[str], data: bytes, *, replace: bool) -> None:
+    """Write a file by :func:`written`, as it is."""
+    with written(path, replace=replace, compress=False) as stream:
+        stream.write(data)
+
+
+def draft_beside(path: Path) -> Path:
+    """Return the name of this process's draft of a file; drafts of dead processes are deleted.
+
+    Raises:
+        StorageError: The folder cannot be written.
+    """
+    folder = path.absolute().parent
+    if folder.is_dir() and not os.access(folder, os.W_OK):
+        raise StorageError(
+            f"{printable(str(folder))} cannot be written: no permission; name another place"
+        )
+    for draft in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+        number = draft.name.split(".")[-2]
+        if number.isdigit() and not _is_alive(int(number)):
+            delete_file(draft)
+    own = path.with_name(f".{path.name}.{os.getpid()}.new")
+    delete_file(own)
+    return own
+
+
+def make_private(draft: Path) -> None:
+    """Make an empty file that nobody else may read; it gets its permissions with its name."""
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE))
+
+
+def publish(
+    draft: Path,
+    path: Path,
+    *,
+    replace: bool = False,
+    journals: bool = False,
+    source: Path | None = None,
+) -> None:
+    """Give a finished file its name and its permissions.
+
+    The permissions are those of the file whose place it takes, else those that the umask leaves.
+    A lock on the folder keeps other processes that publish there away.
+
+    Args:
+        draft: The file.
+        path: Its name.
+        replace: It may take the place of a file that is there.
+        journals: It is a store. Journals that another file of that name left behind are deleted:
+            SQLite would replay them into this one.
+        source: It is a copy of this file, which others can read no better than this.
+
+    Raises:
+        OutputExists: There is a file at ``path``; the draft stays.
+    """
+    with locked_folder(path):
+        if not replace and os.path.lexists(path):
+            raise OutputExists(str(path))
+        draft.chmod(_permissions(path, source))
+        if journals:
+            delete_journals(path)
+        draft.replace(path)
+        sync_folder(path)
+
+
+def delete_file(path: Path) -> None:
+    """Delete a draft with its journals, where it exists."""
+    path.unlink(missing_ok=True)
+    delete_journals(path)
+
+
+def delete_journals(path: Path) -> None:
+    """Delete the journals of a file that is gone or about to be replaced."""
+    for suffix in JOURNALS:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+@contextmanager
+def locked_folder(path: Path) -> Iterator[None]:
+    """Hold the lock of a file's folder, which ends with the process at the latest."""
+    descriptor = os.open(path.absolute().parent, os.O_RDONLY)
+    try:
+        # Not every file system can lock a folder; then only a race of two first runs is open.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Make a new name durable."""
+    descriptor = os.open(path.absolute().parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _permissions(path: Path, source: Path | None) -> int:
+    if (mode := _mode(path)) is not None:
+        return stat.S_IMODE(mode) & 0o777
+    found = 0o666 & ~_umask()
+    return found if source is None else found & source.stat().st_mode | _PRIVATE
+
+
+def _umask() -> int:
+    # There is no way to ask for it that does not change it for all threads, but for Linux's.
+    with suppress(OSError), Path("/proc/self/status").open(encoding="ascii", errors="replace") as f:
+        for line in f:
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    found = os.umask(0o077)
+    os.umask(found)
+    return found
+
+
+def _mode(path: str | os.PathLike[str]) -> int | None:
+    """Return type and permissions of what is at the end of a path's links; None: nothing."""
+    try:
+        return os.stat(path).st_mode
+    except OSError:
+        return None
+
+
+def _is_stream(path: str | os.PathLike[str]) -> bool:
+    mode = _mode(path)
+    return mode is not None and (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode))
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@contextmanager
+def _writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or printable(str(error))
+        raise StorageError(f"{printable(os.fspath(path))} cannot be written: {reason}") from error
+
+
+@contextmanager
+def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
+    if suffix == ".gz":
+        # The same bytes for the same content: neither name nor time.
+        with gzip.GzipFile("", "wb", _LEVEL_GZIP, file, mtime=0) as packed:
+            yield cast(BinaryIO, packed)
+    elif suffix == ".zst":
+        try:
+            from compression import zstd
+        except ImportError:
+            from backports import zstd
+        with zstd.ZstdFile(file, "wb", level=_LEVEL_ZSTD) as packed:
+            yield cast(BinaryIO, packed)
+    else:
+        yield file

@@ -1,0 +1,230 @@
+"""Files that commands write: what they replace, and what they never do."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from forked import Finished, Nursery
+
+from simstore import Store
+from simstore.outputs import write_file, written
+from simstore.store import copy_store
+
+TEXT = "The ferrymen of the river keep their boats dry in autumn, and sing at the oars."
+
+
+@pytest.fixture
+def folder(nursery: Nursery, tmp_path: Path) -> Path:
+    (tmp_path / "river.txt").write_text(TEXT)
+    (tmp_path / "again.txt").write_text(TEXT)
+    (tmp_path / "groups.tsv").write_text("river.txt\t1\n")
+    for words in (["ingest", "--passages", "river.txt", "again.txt"], ["query", "-q", "river.txt"]):
+        done = nursery.simstore(tmp_path, *words)
+        assert done.code == 0, done.errors
+    return tmp_path
+
+
+COMMANDS = {
+    "backup": ["backup", "{}"],
+    "export": ["export", "-o", "{}"],
+    "filter": ["export", "--filter", "{}"],
+    "log": ["export", "--unique", "-o", "/dev/null", "--log", "{}"],
+    "check": ["check", "river.txt", "--format", "jsonl", "-o", "{}"],
+    "report": ["report", "--format", "jsonl", "-o", "{}"],
+}
+every_command = pytest.mark.parametrize("name", COMMANDS)
+
+
+class Shell:
+    def __init__(self, nursery: Nursery, folder: Path) -> None:
+        self._nursery, self._folder = nursery, folder
+
+    def __call__(self, name: str, target: str | Path, *more: str) -> Finished:
+        words = [word.format(target) for word in COMMANDS[name]]
+        return self._nursery.simstore(self._folder, *words, *more)
+
+
+@pytest.fixture
+def shell(nursery: Nursery, folder: Path) -> Shell:
+    return Shell(nursery, folder)
+
+
+@every_command
+def test_file_that_is_there_is_replaced_with_force_alone(
+    shell: Shell, folder: Path, name: str
+) -> None:
+    assert shell(name, "out").code == 0
+    data = (folder / "out").read_bytes()
+    assert data
+    (folder / "out").write_bytes(b"precious")
+    done = shell(name, "out")
+    assert (done.code, done.error_lines[-1]) == (
+        4,
+        "Error: out exists already; name another file, or replace it with --force",
+    )
+    assert (folder / "out").read_bytes() == b"precious"
+    # What a link leads to is replaced, and the link stays.
+    (folder / "deeper").mkdir()
+    (folder / "out").rename(folder / "deeper" / "file")
+    (folder / "out").symlink_to("deeper/file")
+    assert shell(name, "out").code == 4
+    assert shell(name, "out", "--force").code == 0
+    assert (folder / "out").is_symlink()
+    assert len((folder / "deeper" / "file").read_bytes()) == len(data)
+    assert os.listdir(folder / "deeper") == ["file"]
+
+
+@pytest.fixture
+def odd_things(folder: Path) -> Iterator[dict[str, str]]:
+    (folder / "folder").mkdir()
+    with socket.socket(socket.AF_UNIX) as one:
+        here = os.getcwd()
+        os.chdir(folder)
+        one.bind("socket")
+        os.chdir(here)
+        things = {"folder": "folder", "socket": "socket"}
+        try:
+            os.mknod(folder / "disk", 0o600 | stat.S_IFBLK, os.makedev(240, 255))
+        except PermissionError:
+            pass
+        else:
+            things["disk"] = "device"
+        yield things
+
+
+@every_command
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
+def test_what_is_no_file_is_refused(
+    shell: Shell, folder: Path, odd_things: dict[str, str], name: str, force: list[str]
+) -> None:
+    for thing, kind in odd_things.items():
+        (folder / f"link-{thing}").symlink_to(thing)
+        before = os.lstat(folder / thing)
+        for target in (thing, f"link-{thing}"):
+            done = shell(name, target, *force)
+            said = f"{target} cannot be written: it is a {kind}, not a file; name another"
+            assert (done.code, done.error_lines[-1]) == (6, f"Error: {said}")
+        assert os.path.samestat(os.lstat(folder / thing), before)
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
+def test_backup_is_never_written_to_a_pipe_or_a_device(
+    shell: Shell, folder: Path, force: list[str]
+) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "null").symlink_to("/dev/null")
+    for target, kind in (("pipe", "pipe"), ("null", "device")):
+        before = os.stat(folder / target)
+        done = shell("backup", target, *force)
+        assert (done.code, f"it is a {kind}" in done.errors) == (6, True), done
+        assert os.path.samestat(os.stat(folder / target), before)
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "backup"])
+@pytest.mark.parametrize("target", ["-", "/dev/stdout"])
+def test_standard_output_is_written_to_whatever_it_is(
+    nursery: Nursery, shell: Shell, folder: Path, name: str, target: str
+) -> None:
+    into_file = folder / "into"
+    assert shell(name, "out").code == 0
+    expected = (folder / "out").read_bytes()
+    into_file.write_bytes(b"")
+    words = [word.format(target) for word in COMMANDS[name]]
+    done = nursery.run("simstore_into", folder, words=words, output=str(into_file))
+    assert done.code == 0, done.errors
+    assert into_file.read_bytes().endswith(expected)
+    assert shell(name, target).out.endswith(expected)
+
+
+def test_default_files_of_reports_are_replaced(nursery: Nursery, folder: Path) -> None:
+    for words, name in (
+        (["report"], "result.txt"),
+        (["report", "--format", "html"], "result.html"),
+    ):
+        (folder / name).write_bytes(b"older")
+        assert nursery.simstore(folder, *words).code == 0
+        assert (folder / name).read_bytes() != b"older"
+        assert nursery.simstore(folder, *words, "-o", name).code == 4
+
+
+@pytest.mark.plots
+def test_evaluation_replaces_its_files_with_force_alone(nursery: Nursery, folder: Path) -> None:
+    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
+    words = ["evaluate", "--clusters", "groups.tsv", "-o", "out"]
+    assert nursery.simstore(folder, *words).code == 0
+    (folder / "out" / "bands.csv").write_bytes(b"mine")
+    done = nursery.simstore(folder, *words)
+    assert (done.code, "out/bands.csv exists" in done.errors) == (4, False)
+    assert (folder / "out" / "bands.csv").read_bytes() == b"mine"
+    assert nursery.simstore(folder, *words, "--force").code == 0
+    assert (folder / "out" / "bands.csv").read_bytes() != b"mine"
+
+
+def permissions(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize(("mask", "expected"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_files_get_the_permissions_that_the_umask_leaves(
+    nursery: Nursery, tmp_path: Path, mask: int, expected: int
+) -> None:
+    (tmp_path / "river.txt").write_text(TEXT)
+    for words in (
+        ["init", "--db", "init.db"],
+        ["ingest", "--db", "ingest.db", "river.txt"],
+        ["backup", "--db", "ingest.db", "backup.db"],
+        ["copy", "ingest.db", "copy.db"],
+        ["compact", "--db", "copy.db"],
+        ["export", "--db", "ingest.db", "-o", "all.jsonl"],
+    ):
+        done = nursery.run("simstore_with_umask", tmp_path, words=words, mask=mask)
+        assert done.code == 0, done.errors
+    for name in ("init.db", "ingest.db", "backup.db", "copy.db", "all.jsonl"):
+        assert permissions(tmp_path / name) == expected, name
+
+
+def test_copies_of_a_private_store_are_private_and_a_replaced_file_keeps_its_permissions(
+    nursery: Nursery, folder: Path
+) -> None:
+    store = folder / "simstore.db"
+    store.chmod(0o600)
+    for words in (["backup", "backup.db"], ["copy", "simstore.db", "copy.db"], ["compact"]):
+        done = nursery.run("simstore_with_umask", folder, words=words, mask=0o022)
+        assert done.code == 0, done.errors
+    for name in ("simstore.db", "backup.db", "copy.db"):
+        assert permissions(folder / name) == 0o600, name
+    (folder / "backup.db").chmod(0o640)
+    assert nursery.simstore(folder, "backup", "--force", "backup.db").code == 0
+    assert permissions(folder / "backup.db") == 0o640
+
+
+def test_draft_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
+    with written(tmp_path / "file") as stream:
+        stream.write(b"secret")
+        (draft,) = tmp_path.iterdir()
+        assert permissions(draft) == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    Store.create(tmp_path / "one.db").close()
+    seen = []
+
+    def look(*_: int) -> None:
+        seen.extend(permissions(path) for path in tmp_path.glob(".other.db.*"))
+
+    copy_store(tmp_path / "one.db", tmp_path / "other.db", on_progress=look)
+    with Store.open(tmp_path / "one.db") as store:
+        store.backup(tmp_path / "other.db", replace=True, on_progress=look)
+    assert set(seen) == {0o600}
+
+
+def test_draft_of_a_dead_process_is_deleted(tmp_path: Path) -> None:
+    dead, mine = (tmp_path / f".file.{n}.new" for n in (2**22 + 1, os.getpid()))
+    living, other = tmp_path / f".file.{os.getppid()}.new", tmp_path / ".file2.4194305.new"
+    for path in (dead, mine, living, other):
+        path.write_bytes(b"left")
+    write_file(tmp_path / "file", b"new", replace=False)
+    assert {path.name for path in tmp_path.iterdir()} == {"file", living.name, other.name}
