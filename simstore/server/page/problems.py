@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -74,6 +75,20 @@ def problem_page(request: Request, error: SimstoreError) -> Response:
             there = quote(request.scope["path"], safe="/") + (f"?{query}" if query else "")
             place += f"?next={quote(there, safe='')}"
         return RedirectResponse(place, 303, {"Cache-Control": "no-store"})
+    return answer_with(request, "problem.html", {}, error)
+
+
+def answer_with(
+    request: Request, template: str, told: Mapping[str, Any], error: SimstoreError
+) -> Response:
+    """Return a page that tells of an error, beside what else it says.
+
+    Args:
+        request: What it answers.
+        template: File of the templates.
+        told: What it says, by the template's names; the error is ``problem`` there.
+        error: The error.
+    """
     headers = {}
     if isinstance(error, Unavailable) and error.retry_after is not None:
         headers["Retry-After"] = str(max(1, ceil(error.retry_after)))
@@ -81,8 +96,9 @@ def problem_page(request: Request, error: SimstoreError) -> Response:
         headers["Retry-After"] = "1"
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = error.allowed
-    told = problem_words(error, page_words(language_of(request)))
-    return answer(request, "problem.html", told, status=error.http_status, headers=headers)
+    problem = problem_words(error, page_words(language_of(request)))
+    told = {**told, "problem": problem}
+    return answer(request, template, told, status=error.http_status, headers=headers)
 
 
 def problem_words(error: SimstoreError, words: Any) -> dict[str, Any]:
