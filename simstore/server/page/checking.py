@@ -19,7 +19,7 @@ from simstore.server.access import GuardedRoute, requires
 from simstore.server.lanes import Step, while_wanted
 from simstore.server.page.asked import from_address, in_address, language_of
 from simstore.server.page.kept_reports import KeptReport
-from simstore.server.page.problems import ReportGone, Trouble, answer_with, wants_page
+from simstore.server.page.problems import ReportGone, Trouble, keep_form
 from simstore.server.page.rendering import answer
 from simstore.server.page.standing import standing_of
 from simstore.server.page.words import page_words
@@ -108,16 +108,13 @@ async def check(request: Request) -> Response:
     ) as form:
         files = await _files(form)
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    if "key" not in fields:
+        typed = await _home(request, _typed(fields), had_files=bool(files))
+        keep_form(request, "home.html", typed)
+    given = _given(fields, files)
     pasted = page_words(language_of(request))["pasted"]
-    try:
-        given = _given(fields, files)
-        with while_wanted() as step:
-            report = await service.heavy.run(_check, service, given, pasted, step)
-    except SimstoreError as error:
-        if "key" in fields or not wants_page(request):
-            raise
-        told = await _home(request, _typed(fields), had_files=bool(files))
-        return answer_with(request, "home.html", told, error)
+    with while_wanted() as step:
+        report = await service.heavy.run(_check, service, given, pasted, step)
     name = standing_of(request).reports.keep(report, request.state.principal.owner)
     return RedirectResponse(f"/report/{name}", 303)
 

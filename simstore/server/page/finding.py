@@ -27,7 +27,7 @@ from simstore.reports.lines import key_text, to_json
 from simstore.reports.story import span
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.page.asked import asked_values, in_address, language_of
-from simstore.server.page.problems import Trouble, answer_with, wants_page
+from simstore.server.page.problems import Trouble, keep_form
 from simstore.server.page.rendering import answer
 from simstore.server.page.standing import StoreNow, standing_of
 from simstore.server.page.words import page_words
@@ -166,12 +166,9 @@ async def _searched(request: Request, asked: str) -> Response:
     }
     if asked.strip():
         words = page_words(language_of(request))
-        try:
-            told["found"] = await service.heavy.run(_find, service, store, asked.strip(), words)
-        except SimstoreError as error:
-            if not wants_page(request):
-                raise
-            return answer_with(request, "search.html", told, error)
+        keep_form(request, "search.html", told)
+        found = await service.heavy.run(_find, service, store, asked.strip(), words)
+        told = told | {"found": found}
     return answer(request, "search.html", told)
 
 

@@ -75,20 +75,6 @@ def problem_page(request: Request, error: SimstoreError) -> Response:
             there = quote(request.scope["path"], safe="/") + (f"?{query}" if query else "")
             place += f"?next={quote(there, safe='')}"
         return RedirectResponse(place, 303, {"Cache-Control": "no-store"})
-    return answer_with(request, "problem.html", {}, error)
-
-
-def answer_with(
-    request: Request, template: str, told: Mapping[str, Any], error: SimstoreError
-) -> Response:
-    """Return a page that tells of an error, beside what else it says.
-
-    Args:
-        request: What it answers.
-        template: File of the templates.
-        told: What it says, by the template's names; the error is ``problem`` there.
-        error: The error.
-    """
     headers = {}
     if isinstance(error, Unavailable) and error.retry_after is not None:
         headers["Retry-After"] = str(max(1, ceil(error.retry_after)))
@@ -96,9 +82,21 @@ def answer_with(
         headers["Retry-After"] = "1"
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = error.allowed
+    template, told = getattr(request.state, "filled_form", ("problem.html", {}))
     problem = problem_words(error, page_words(language_of(request)))
     told = {**told, "problem": problem}
     return answer(request, template, told, status=error.http_status, headers=headers)
+
+
+def keep_form(request: Request, template: str, told: Mapping[str, Any]) -> None:
+    """From now on, tell of what goes wrong on the page of a form, with what was typed into it.
+
+    Args:
+        request: What the form sent.
+        template: File of the templates.
+        told: What the page says, by the template's names; the error will be ``problem``.
+    """
+    request.state.filled_form = (template, told)
 
 
 def problem_words(error: SimstoreError, words: Any) -> dict[str, Any]:
