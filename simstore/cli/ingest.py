@@ -17,6 +17,7 @@ from simstore.cli.reading import (
     history_options,
     reading_options,
     take_read_options,
+    with_remedy,
 )
 from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
 from simstore.cli.served import refuse_served, server_url
@@ -133,6 +134,7 @@ def ingest(
     """
     from simstore.services.arriving.ingest import IngestOptions
     from simstore.sources.files import open_sources
+    from simstore.sources.registry import TYPE_UNKNOWN
     from simstore.sources.streams import is_special
 
     refuse_served(_OF_A_STORE)
@@ -145,7 +147,7 @@ def ingest(
         reason = (
             "it is a pipe, a device or a socket; name it itself to read a pipe"
             if is_special(name)
-            else "its type is not known (--as says how to read it)"
+            else with_remedy(TYPE_UNKNOWN)
         )
         log.info(PASSED_OVER, printable(name), reason)
     if passage_simhash and not passages:

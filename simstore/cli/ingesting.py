@@ -14,7 +14,7 @@ from simstore.cli.bars import bar_of, ingest_columns, shows_bars, start
 from simstore.cli.keys import tell_orphans, tell_unflagged
 from simstore.cli.options import log
 from simstore.cli.output import progress
-from simstore.cli.reading import PASSED_OVER, tell_passed_over
+from simstore.cli.reading import PASSED_OVER, tell_passed_over, with_remedy
 from simstore.cli.served import server_url
 from simstore.errors import printable
 
@@ -57,7 +57,7 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: Stopping
         if part.is_source or parts.has_room():
             tell_passed_over(part)
         else:
-            log.debug(PASSED_OVER, printable(part.source), part.reason)
+            log.debug(PASSED_OVER, printable(part.source), with_remedy(part.reason))
 
     def on_duplicate(key: str, original: str) -> None:
         log.debug("%s: exact duplicate of %s", printable(key), printable(original))

@@ -21,7 +21,14 @@ PASSED_OVER = "%s: passed over, %s"
 def tell_passed_over(part: PassedOver) -> None:
     """Tell of a part of a source that is no document; of a source without any, as a warning."""
     tell = log.warning if part.is_source else log.info
-    tell(PASSED_OVER, printable(part.source), part.reason)
+    tell(PASSED_OVER, printable(part.source), with_remedy(part.reason))
+
+
+def with_remedy(reason: str) -> str:
+    """Return why something was passed over, with the option that helps, if one does."""
+    from simstore.sources.registry import TYPE_UNKNOWN
+
+    return f"{reason} (--as says how to read it)" if reason == TYPE_UNKNOWN else reason
 
 
 def reading_options(command: Command) -> Command:

@@ -115,6 +115,7 @@ def _section(
         high=paper.high,
         moderate=paper.moderate,
         notices=_notices(paper, words),
+        nothing=words["nothing_counted"] if _excludes(paper) else words["nothing"],
     )
 
 

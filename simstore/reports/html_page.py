@@ -123,6 +123,7 @@ class Section:
         moderate: Least similarity of what is moderate.
         notices: What has to be known before all else.
         flows: Lines end where the text was wrapped, so they are joined.
+        nothing: What is said where there is no source.
     """
 
     title: str
@@ -141,6 +142,7 @@ class Section:
     moderate: float = 0.5
     notices: tuple[str, ...] = ()
     flows: bool = False
+    nothing: str = ""
 
     @property
     def selectable(self) -> int:

@@ -99,6 +99,7 @@ def run_contents(
             ]
         ),
         sources=_documents(near, count),
+        nothing=words["nothing"],
         fact_names=(words["samples"],),
         blocks=tuple(
             (_row(sample, value, kind, place, numbers, words),)

@@ -15,14 +15,13 @@ from simstore.errors import UnreadableSource
 from simstore.model import PassedOver, Rejection, SourceState
 from simstore.sources.looking import look_ahead, read_with, reader_label
 from simstore.sources.reader import ReadOptions, ReadRequest
-from simstore.sources.registry import archive_kind, is_known
+from simstore.sources.registry import TYPE_UNKNOWN, archive_kind, is_known
 from simstore.sources.source import Member, PlainSource, Record
 from simstore.sources.streams import SEPARATOR, skip, sought
 from simstore.sources.unpacking import DAMAGE, Expansion, decompressed, guarded
 
 # The library copies as much for each header.
 _TAR_BLOCKS = 1 << 14
-_TYPE_UNKNOWN = "its type is not known (--as says how to read it)"
 _ENCRYPTED = 0x1
 # What the two libraries raise where an archive is not as it should be.
 _BROKEN = (
@@ -202,7 +201,7 @@ def _member(
     elif ".." in parts or not parts[0] or parts[0].endswith(":"):
         refusal = "its name leads out of the archive"
     elif archive.options.format == "auto" and not is_known(path):
-        return PassedOver(name, 0, 0, 0, _TYPE_UNKNOWN)
+        return PassedOver(name, 0, 0, 0, TYPE_UNKNOWN)
     if refusal is not None:
         return Rejection(name, 0, 0, 0, refusal)
     return MemberSource(archive, path, size, byte_offset, opener)

@@ -76,7 +76,12 @@ class DocxReader:
     record_ends = ()
 
     def recognises(self, head: bytes) -> bool:
-        """Return whether the bytes begin as a package of a word processor does."""
+        """Return whether the bytes begin as a package of a word processor does.
+
+        Older documents, and those with a password, are recognised to be refused: they are no text.
+        """
+        if head.startswith(_COMPOUND_FILE):
+            return True
         first = head[:200]
         is_package = b"[Content_Types].xml" in first or b"_rels/.rels" in first
         return head.startswith(b"PK\x03\x04") and is_package and b"word/document.xml" in head

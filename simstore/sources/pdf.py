@@ -24,6 +24,8 @@ from simstore.sources.source import Record
 MOST_SECONDS = 60
 # Where a system knows no limit of processor time, and for a process that waits.
 _PATIENCE = 10
+# Readers of PDF look for it so far into a file.
+_HEADER, _HEADER_WITHIN = b"%PDF-", 1024
 _PIECE = 1 << 20
 
 
@@ -49,7 +51,7 @@ class PdfReader:
 
     def recognises(self, head: bytes) -> bool:
         """Return whether the bytes begin as every PDF file does."""
-        return head.startswith(b"%PDF-")
+        return head.startswith(_HEADER)
 
     def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
         """Yield the document.
@@ -63,6 +65,9 @@ class PdfReader:
             raise MissingExtra("reading .pdf files", "office")
         size = stream.seek(0, io.SEEK_END)
         stream.seek(0)
+        if _HEADER not in request.head[:_HEADER_WITHIN]:
+            yield refused(request, size, "it is not a PDF file")
+            return
         limit = request.options.max_document_bytes
         if bounded.is_bounded():
             found = pdf_text.found(stream, limit)

@@ -21,6 +21,8 @@ from simstore.sources.warc import WarcReader
 from simstore.sources.web import HtmlReader
 
 ENTRY_POINTS = "simstore.readers"
+# Why a file is passed over whose name says nothing of how it is read.
+TYPE_UNKNOWN = "its type is not known"
 _ARTICLES = ArticleReader()
 _TEXT = PlainReader()
 # Those that read files before those that read streams; an earlier one is asked first.

@@ -225,7 +225,7 @@ def test_search_finds_keys_passages_and_whole_documents(ask: httpx.Client) -> No
     assert found.url.path == "/search"
     assert found.url.params["q"] == sentence
     assert quote(f"{SITES[0]}/news-en-001", safe="") in found.text
-    assert "In shared passages" in visible(found)
+    assert "Text in document 100%" in visible(found)
     whole = ask.post("/search", data={"q": bridge})
     assert "100%" in visible(whole)
     # It has no address of its own.

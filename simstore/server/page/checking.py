@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import fields as fields_of
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
@@ -17,7 +19,7 @@ from simstore.server.access import GuardedRoute, requires
 from simstore.server.lanes import Step, while_wanted
 from simstore.server.page.asked import from_address, in_address, language_of
 from simstore.server.page.kept_reports import KeptReport
-from simstore.server.page.problems import ReportGone, Trouble
+from simstore.server.page.problems import ReportGone, Trouble, keep_form
 from simstore.server.page.rendering import answer
 from simstore.server.page.standing import standing_of
 from simstore.server.page.words import page_words
@@ -50,15 +52,66 @@ class Given:
     options: CheckOptions
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What the form is filled with: its defaults, or what was sent with it.
+
+    Attributes:
+        has_options: Some of it is an option, so the options are open.
+    """
+
+    text: str = ""
+    high: str = "0.8"
+    moderate: str = "0.5"
+    by: str = "sentences"
+    exclude: str = ""
+    exclude_quotations: str = ""
+    exclude_bibliography: str = ""
+    include_self: str = ""
+    simhash: str = ""
+    has_options: bool = False
+
+
+@router.get("/", dependencies=[requires("read")])
+async def home(request: Request) -> Response:
+    """Show where to paste a paper."""
+    return answer(request, "home.html", await _home(request, Typed()) | {"problem": None})
+
+
+async def _home(request: Request, typed: Typed, *, had_files: bool = False) -> dict[str, Any]:
+    """Return what the first page says, but for an error."""
+    service = service_of(request)
+    now = await standing_of(request).store(service)
+    return {
+        "store": now.figures,
+        "can_check": now.passages == "ready",
+        "reason": now.reason,
+        "simhash": now.passage_fingerprints,
+        "most_bytes": service.settings.body_bytes,
+        # Without one, all who reach the server are the same person to it.
+        "by_token": request.state.principal.token is not None,
+        "typed": typed,
+        "had_files": had_files,
+    }
+
+
 @router.post("/check", dependencies=[requires("read")])
 async def check(request: Request) -> Response:
-    """Check what was pasted or sent, and lead to its report."""
+    """Check what was pasted or sent, and lead to its report.
+
+    Where that fails the form is shown again with what was typed into it.
+    """
     service = service_of(request)
     most = service.settings.body_bytes
     async with request.form(
         max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=most
     ) as form:
-        given = await _given(form)
+        files = await _files(form)
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    if "key" not in fields:
+        typed = await _home(request, _typed(fields), had_files=bool(files))
+        keep_form(request, "home.html", typed)
+    given = _given(fields, files)
     pasted = page_words(language_of(request))["pasted"]
     with while_wanted() as step:
         report = await service.heavy.run(_check, service, given, pasted, step)
@@ -115,17 +168,29 @@ def _found(request: Request, name: str) -> KeptReport:
     return report
 
 
-async def _given(form: FormData) -> Given:
+async def _files(form: FormData) -> tuple[tuple[str, bytes], ...]:
     # A form without a chosen file sends one without a name.
-    files = [
-        (item.filename or "", await item.read())
-        for item in form.getlist("file")
-        if isinstance(item, UploadFile) and (item.filename or item.size)
-    ]
-    fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    return tuple(
+        [
+            (item.filename or "", await item.read())
+            for item in form.getlist("file")
+            if isinstance(item, UploadFile) and (item.filename or item.size)
+        ]
+    )
+
+
+def _given(fields: Mapping[str, str], files: tuple[tuple[str, bytes], ...]) -> Given:
     text = fields.get("text", "").replace("\r\n", "\n")
-    key = from_address(fields.get("key", ""))
-    return Given(text, key, tuple(files), _options(fields))
+    return Given(text, from_address(fields.get("key", "")), files, _options(fields))
+
+
+def _typed(fields: Mapping[str, str]) -> Typed:
+    """Return what the form was filled with."""
+    untouched = Typed()
+    names = [one.name for one in fields_of(Typed) if one.name in fields]
+    sent = {name: fields[name].replace("\r\n", "\n") for name in names if name != "has_options"}
+    others = [name for name in sent if name != "text" and sent[name] != getattr(untouched, name)]
+    return replace(untouched, **sent, has_options=bool(others))
 
 
 def _options(fields: Mapping[str, str]) -> CheckOptions:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from simstore.errors import DocumentNotFound, SimstoreError
-from simstore.model import CheckOptions, Document, Match, QueryOptions, Seen, StoredDocument, Story
+from simstore.model import (
+    CheckOptions,
+    Copy,
+    Document,
+    Match,
+    QueryOptions,
+    Seen,
+    StoredDocument,
+    Story,
+)
 from simstore.reports.check_html import paragraphs_of
 from simstore.reports.html_page import shown
 from simstore.reports.lines import key_text, to_json
 from simstore.reports.story import span
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.page.asked import asked_values, in_address, language_of
-from simstore.server.page.problems import Trouble
+from simstore.server.page.problems import Trouble, keep_form
 from simstore.server.page.rendering import answer
 from simstore.server.page.standing import StoreNow, standing_of
 from simstore.server.page.words import page_words
@@ -30,6 +40,8 @@ LONGEST_IN_ADDRESS = 1_500
 _LONGEST_KEY = 4_000
 _MOST_HITS = 20
 _EXCERPT = 240
+# Above the distance of any two fingerprints.
+_NO_DISTANCE = 1 << 10
 _MOST_RELATIVES = 50
 _MOST_TEXT = 20_000
 # Beyond, the check of papers is the place to look for passages.
@@ -43,15 +55,63 @@ class Hit:
     Attributes:
         title: Its title; None: it has none.
         excerpt: What it shares with the text, or how it begins; empty where no texts are kept.
-        share: How much of the text is in passages that it shares; None: it was not looked for.
-        match: The document beside the text as a whole; None: they are not alike as a whole.
+        evidence: How like the text it is.
     """
 
     key: str
     title: str | None
     excerpt: str
-    share: float | None
-    match: Match | None
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How like a text a document is: one figure for each question.
+
+    Attributes:
+        share: How much of the text is in the document, 0 to 1: in the passages that both have word
+            for word, or by the containment of the whole, which also sees shorter ones; the larger.
+            None: neither is known.
+        share_is_estimated: By sketches.
+        resemblance: Of both as a whole; None: they are not alike as a whole, or it is not known.
+        resemblance_is_estimated: By sketches.
+        distance: Of their fingerprints, bits; None: it is above the radius.
+    """
+
+    share: float | None = None
+    share_is_estimated: bool = False
+    resemblance: float | None = None
+    resemblance_is_estimated: bool = False
+    distance: int | None = None
+
+    @property
+    def rank(self) -> tuple[float, float, int]:
+        """Return what to order documents by: the one with most of the text is in front.
+
+        Of equal ones it is the one that has the least besides.
+        """
+        distance = _NO_DISTANCE if self.distance is None else self.distance
+        return -(self.share or 0), -(self.resemblance or 0), distance
+
+
+def evidence_of(match: Match | None, words_shared: float | None) -> Evidence:
+    """Return how like a text a document is.
+
+    Args:
+        match: The document beside the text as a whole; None: they are not alike as a whole.
+        words_shared: Share of the text that is in passages of both; None: it was not looked for.
+    """
+    if match is None:
+        return Evidence(words_shared)
+    by_sketch = match.basis == "sketch"
+    known = [share for share in (words_shared, match.containment) if share is not None]
+    return Evidence(
+        max(known, default=None),
+        by_sketch and (match.containment or 0) > (words_shared or 0),
+        match.resemblance,
+        by_sketch,
+        match.distance,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +120,18 @@ class Found:
 
     Attributes:
         by_key: What became of the key that was asked for; None where it was never seen.
-        hits: Documents that share passages with the text, or are like it, the likest in front.
+        hits: Documents that share passages with the text, or are like it; what has most of the
+            text is in front.
         more: Further ones, which are not shown.
-        notice: What has to be known.
+        unsearched: Name of what the page says where shared passages were not looked for; else
+            empty.
         nothing: Why nothing was found, in sentences.
     """
 
     by_key: Seen | None
     hits: tuple[Hit, ...]
     more: int
-    notice: str
+    unsearched: str
     nothing: tuple[str, ...]
 
 
@@ -96,13 +158,18 @@ async def _searched(request: Request, asked: str) -> Response:
     store = await standing_of(request).store(service)
     if store.passages == "fingerprints":
         raise Trouble("fingerprints")
-    found = None
+    told: dict[str, Any] = {
+        "q": asked,
+        "found": None,
+        "can_check": store.passages == "ready",
+        "problem": None,
+    }
     if asked.strip():
         words = page_words(language_of(request))
+        keep_form(request, "search.html", told)
         found = await service.heavy.run(_find, service, store, asked.strip(), words)
-    return answer(
-        request, "search.html", {"q": asked, "found": found, "can_check": store.passages == "ready"}
-    )
+        told = told | {"found": found}
+    return answer(request, "search.html", told)
 
 
 def _find(service: Service, now: StoreNow, asked: str, words: Mapping[str, str]) -> Found:
@@ -114,32 +181,42 @@ def _find(service: Service, now: StoreNow, asked: str, words: Mapping[str, str])
     matches = {match.key: match for match in sample.matches}
     shares: dict[str, float] = {}
     shared: dict[str, str] = {}
-    searched = now.passages == "ready" and len(asked) <= _LONGEST_SEARCHED
-    if searched:
+    unsearched = now.reason or ("search_too_long" if len(asked) > _LONGEST_SEARCHED else "")
+    if not unsearched:
         paper = store.check_text(asked, CheckOptions(include_self=True, moderate=0.3))
-        shares = {source.key: source.share for source in paper.sources}
+        shares = shared_words(asked, paper.copies)
         for copy in paper.copies:
             if len(copy.source_text or "") > len(shared.get(copy.source_key, "")):
                 shared[copy.source_key] = copy.source_text or ""
-
-    def likeness(key: str) -> float:
-        match = matches.get(key)
-        shares_of_it = (match.resemblance or 0, match.containment or 0) if match else (0.0,)
-        return max(shares.get(key, 0.0), *shares_of_it)
-
-    keys = sorted({**matches, **shares}, key=lambda key: -likeness(key))
+    known = {
+        key: evidence_of(matches.get(key), None if unsearched else shares.get(key, 0.0))
+        for key in {**matches, **shares}
+    }
+    keys = sorted(known, key=lambda key: known[key].rank)
     hits = []
     for key in keys[:_MOST_HITS]:
         title, begun = _told(service, key)
-        share = shares.get(key, 0.0) if searched else None
-        hits.append(Hit(key, title, _cut(shared.get(key) or begun), share, matches.get(key)))
+        hits.append(Hit(key, title, _cut(shared.get(key) or begun), known[key]))
     nothing = [words["found_nothing_key"]] if len(asked) <= _LONGEST_KEY else []
     nothing.append(words["too_short" if sample.too_short else "found_nothing_alike"])
-    if searched:
+    if not unsearched:
         least = (now.least_words, now.least_characters)
         nothing.append(words["found_nothing_passages"].format(*least))
-    notice = "" if now.passages == "ready" else words["search_no_passages"]
-    return Found(seen, tuple(hits), max(len(keys) - _MOST_HITS, 0), notice, tuple(nothing))
+    return Found(seen, tuple(hits), max(len(keys) - _MOST_HITS, 0), unsearched, tuple(nothing))
+
+
+def shared_words(text: str, copies: Sequence[Copy]) -> dict[str, float]:
+    """Return by source how much of a text it has word for word; white space does not count."""
+    size = len("".join(text.split())) or 1
+    covered: dict[str, bytearray] = {}
+    for copy in copies:
+        mask = covered.setdefault(copy.source_key, bytearray(len(text)))
+        for start, end, *_ in copy.blocks:
+            mask[start:end] = b"\1" * (end - start)
+    return {
+        key: sum(not letter.isspace() for letter in compress(text, mask)) / size
+        for key, mask in covered.items()
+    }
 
 
 def _told(service: Service, key: str) -> tuple[str | None, str]:
@@ -193,6 +270,8 @@ def _document(service: Service, key: str, *, whole: bool) -> dict[str, Any]:
     return {
         "story": story,
         "stored": stored,
+        # Kept clusters are made of all texts; what was skipped was looked for before.
+        "compared": story.cluster_id is not None or stored is None,
         "name": shown(title.strip()) if title and title.strip() else key_text(key),
         "visits": sum(one.visits for one in story.versions),
         "relatives": story.relatives[:_MOST_RELATIVES],

@@ -83,9 +83,11 @@ def _duplicates(figures: StoreFigures, words: Words) -> Plot:
     ]
     named = [one for one in named if any(one[2])]
     if not named:
-        return Plot("duplicates", title, empty=words["no_duplicates"])
+        told = "no_duplicates" if figures.cluster_sizes is not None else "no_same_texts"
+        return Plot("duplicates", title, empty=_so_far(figures, words, told))
     times = [_day(slot.start, figures.slot_seconds) for slot in figures.slots]
-    note = words["duplicates_without_clusters"] if figures.cluster_sizes is None else ""
+    known = "" if figures.cluster_sizes is not None else words["duplicates_without_clusters"]
+    note = known or _waiting(figures, words)
     return bars("duplicates", title, note, named, times, times, words["first_seen"],
                  _time_ticks(figures))  # fmt: skip
 
@@ -93,8 +95,7 @@ def _duplicates(figures: StoreFigures, words: Words) -> Plot:
 def _distances(figures: StoreFigures, words: Words) -> Plot:
     title = words["plot_distances"]
     if not figures.distances:
-        told = "no_clusters_kept" if figures.cluster_sizes is None else "no_clusters"
-        return Plot("distances", title, empty=words[told])
+        return Plot("distances", title, empty=_so_far(figures, words, "no_clusters"))
     held = figures.distances
     bits = range(max(*held, 3) + 1)
     counts = [held.get(bit, 0) for bit in bits]
@@ -107,14 +108,33 @@ def _distances(figures: StoreFigures, words: Words) -> Plot:
 def _sizes(figures: StoreFigures, words: Words) -> Plot:
     title = words["plot_sizes"]
     if not figures.cluster_sizes:
-        told = "no_clusters_kept" if figures.cluster_sizes is None else "no_clusters"
-        return Plot("sizes", title, empty=words[told])
+        return Plot("sizes", title, empty=_so_far(figures, words, "no_clusters"))
     labels, counts = _by_size(figures.cluster_sizes)
-    note = words["plot_sizes_note"]
-    if figures.waiting:
-        note = f"{note} {words['clusters_waiting'].format(f'{figures.waiting:,}')}"
+    note = f"{words['plot_sizes_note']} {_waiting(figures, words)}".rstrip()
     named = [(words["clusters"], "accent", counts)]
     return bars("sizes", title, note, named, labels, labels, words["documents"])
+
+
+def _so_far(figures: StoreFigures, words: Words, nothing: str) -> str:
+    """Return that nothing was found, so far as anybody has looked.
+
+    Args:
+        figures: The figures.
+        words: What the page says.
+        nothing: Name of what it says where clusters are kept; of texts that are the same,
+            ``no_same_texts``, it may be said without them.
+    """
+    if figures.cluster_sizes is not None:
+        return f"{words[nothing]} {_waiting(figures, words)}".rstrip()
+    same = words[nothing] if nothing == "no_same_texts" else ""
+    return f"{same} {words['no_clusters_kept']}".lstrip()
+
+
+def _waiting(figures: StoreFigures, words: Words) -> str:
+    """Return how many texts kept clusters do not take into account yet; empty for none."""
+    if not figures.waiting:
+        return ""
+    return str(words["clusters_waiting"]).format(f"{figures.waiting:,}")
 
 
 def _by_size(sizes: Mapping[int, int]) -> tuple[list[str], list[int]]:

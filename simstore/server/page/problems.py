@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -81,8 +82,21 @@ def problem_page(request: Request, error: SimstoreError) -> Response:
         headers["Retry-After"] = "1"
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = error.allowed
-    told = problem_words(error, page_words(language_of(request)))
-    return answer(request, "problem.html", told, status=error.http_status, headers=headers)
+    template, told = getattr(request.state, "filled_form", ("problem.html", {}))
+    problem = problem_words(error, page_words(language_of(request)))
+    told = {**told, "problem": problem}
+    return answer(request, template, told, status=error.http_status, headers=headers)
+
+
+def keep_form(request: Request, template: str, told: Mapping[str, Any]) -> None:
+    """From now on, tell of what goes wrong on the page of a form, with what was typed into it.
+
+    Args:
+        request: What the form sent.
+        template: File of the templates.
+        told: What the page says, by the template's names; the error will be ``problem``.
+    """
+    request.state.filled_form = (template, told)
 
 
 def problem_words(error: SimstoreError, words: Any) -> dict[str, Any]:

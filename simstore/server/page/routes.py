@@ -26,31 +26,6 @@ _RUNS = 50
 _REJECTS = 50
 _RUN_KINDS = ("added", "updated", "unchanged", "flagged", "skipped", "rejected", "removed")
 _WEEK_SECONDS = 604_800
-# Why papers cannot be checked, by what there is of a passage index.
-_REASONS = {
-    "none": "no_passages",
-    "no_text": "no_passages_text",
-    "unfinished": "passages_unfinished",
-    "fingerprints": "fingerprints",
-}
-
-
-@router.get("/", dependencies=[requires("read")])
-async def home(request: Request) -> Response:
-    """Show where to paste a paper."""
-    service = service_of(request)
-    now = await standing_of(request).store(service)
-    return answer(
-        request,
-        "home.html",
-        {
-            "store": now.figures,
-            "can_check": now.passages == "ready",
-            "reason": _REASONS.get(now.passages, ""),
-            "simhash": now.passage_fingerprints,
-            "most_bytes": service.settings.body_bytes,
-        },
-    )
 
 
 @router.get("/overview", dependencies=[requires("read")])

@@ -25,6 +25,15 @@ _PATIENCE_SECONDS = 3.0
 _RUNS = 24
 
 
+# What the page says where papers cannot be checked, by what there is of a passage index.
+_REASONS = {
+    "none": "no_passages",
+    "no_text": "no_passages_text",
+    "unfinished": "passages_unfinished",
+    "fingerprints": "fingerprints",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class StoreNow:
     """What there is to say of a store as a whole.
@@ -43,6 +52,11 @@ class StoreNow:
     passage_fingerprints: bool = False
     least_words: int = 0
     least_characters: int = 0
+
+    @property
+    def reason(self) -> str:
+        """Return the name of what the page says where there is no passage index to ask."""
+        return _REASONS.get(self.passages, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,6 +213,13 @@ def test_a_paper_without_copies_says_that_nothing_was_found() -> None:
     assert 'class="panel"' not in page
 
 
+def test_where_all_sources_are_excluded_the_page_says_that_and_nothing_else() -> None:
+    paper = checked("p", None, "All of this was written by nobody else.", {}, {})
+    page = report(replace(paper, totals=replace(paper.totals, share_with_excluded=0.6)))
+    assert ENGLISH["nothing_counted"] in page
+    assert ENGLISH["nothing"] not in page
+
+
 def test_an_empty_paper_has_a_report() -> None:
     assert "0%" in report(summed("empty", None, "", (), (), {}))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,33 @@ def test_a_request_that_timed_out_gives_its_place_up(
             reply = await client.request(method, path, json=body)
             assert reply.status_code == 200
             assert gate.count >= pieces
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize(("path", "field"), [("/check", "text"), ("/search", "q")])
+def test_a_form_that_timed_out_is_shown_again_with_what_was_typed(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch, path: str, field: str
+) -> None:
+    gate = Gate()
+    monkeypatch.setattr(copies, "exact_runs", gate.before(copies.exact_runs))
+    typed = f"{LIGHTHOUSE} " * 9
+
+    async def ask() -> None:
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(
+                transport=httpx.ASGITransport(app),
+                base_url=HERE,
+                headers={"Accept": "text/html", "Accept-Language": "en"},
+            ) as client,
+        ):
+            reply = await client.post(path, data={field: typed})
+            gate.open.set()
+            assert reply.status_code == 504
+            assert "The server gave up. Try a shorter text." in reply.text
+            assert typed.strip() in unescape(reply.text)
+            assert f'<textarea id="{field}"' in reply.text
 
     asyncio.run(ask())
 

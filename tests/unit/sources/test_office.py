@@ -280,6 +280,7 @@ def encrypted(password: str) -> bytes:
     [
         (made_pdf([[], []]), "no text layer: its pages are pictures"),
         (b"%PDF-1.7\n", "the file is damaged: "),
+        (b"My paper", "it is not a PDF file"),
         (b"%PDF-1.7\n" + bytes(range(256)) * 50, "the file is damaged: "),
         (encrypted("word"), "it is encrypted, and asks for a password"),
         (made_pdf([["x" * 90] * 30] * 10), "the text has more bytes than the limit of 20,000"),
@@ -361,6 +362,11 @@ def test_documents_are_told_by_content_and_by_name(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(data)
         assert text in one(read_file(path)).text
+    # What Word wrote before 2007 is no text.
+    old = tmp_path / "old.doc"
+    old.write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600))
+    (reason,) = reasons(read_file(old))
+    assert "an older Word document (.doc)" in reason
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_large_clusters_are_counted_in_growing_steps() -> None:
     assert told["17–32"] == "1"
     assert told["513–1,024"] == "1"
     assert sum(int(count) for count in told.values()) == sum(sizes.values())
-    assert "12 texts" in plot.note
+    assert "not been compared yet: 12." in plot.note
 
 
 def test_what_a_refresh_would_change_is_told() -> None:
@@ -115,6 +115,19 @@ def test_an_empty_store_has_reasons_in_the_place_of_plots() -> None:
     assert store_plots(figures(cluster_sizes={}, distances={}), WORDS)[3].empty == WORDS[
         "no_clusters"
     ]  # fmt: skip
+
+
+def test_nothing_is_said_of_duplicates_that_nobody_has_looked_for() -> None:
+    slots = (TimeSlot(0, 10, 0, 0, 0, 0),)
+    unknown = store_plots(figures(slots=slots, cluster_sizes=None, distances={}), WORDS)[1].empty
+    assert WORDS["no_duplicates"] not in unknown
+    assert "No two documents have the same text." in unknown
+    assert "simstore clusters" in unknown
+    kept = figures(slots=slots, cluster_sizes={}, distances={})
+    assert store_plots(kept, WORDS)[1].empty == WORDS["no_duplicates"]
+    behind = figures(slots=slots, cluster_sizes={}, distances={}, waiting=1_200)
+    for plot in store_plots(behind, WORDS)[1:4]:
+        assert "Texts that have not been compared yet: 1,200." in plot.empty
 
 
 def test_times_that_no_calendar_has_are_told_in_seconds() -> None:
