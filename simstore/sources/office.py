@@ -28,7 +28,7 @@ _STRICT = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 _PARTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
-_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\r?\n)*?\1[ \t]*(?:\r?\n|$)")
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|$)")
 
 
 class MarkdownReader:

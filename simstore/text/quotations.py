@@ -22,7 +22,8 @@ _QUOTED = re.compile(
     # Han characters stand beside them without a blank.
     + rf'|(?<!{_LETTER})"(?=\S)(?:(?!\n\s*\n)[^"]){{1,{_LONGEST}}}(?<=\S)"(?!{_LETTER})'
 )
-_BLANK = "[ \\t\\r\\u00a0\\u3000]*"
+# Possessive: blanks that stand beside each other in a pattern would be shared out in every way.
+_BLANK = "[ \\t\\r\\u00a0\\u3000]*+"
 _NUMBER = rf"[#*]*{_BLANK}(?:(?:[\dIVX]+|[一二三四五六七八九十]+)[.)、． \t]{_BLANK})?"
 _REFERENCES = re.compile(
     rf"^{_NUMBER}(?:references?|bibliography|works cited|literature cited|list of references|"

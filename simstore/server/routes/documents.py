@@ -25,6 +25,7 @@ from simstore.server.access import GuardedRoute, requires
 from simstore.server.bodies import check_coding, checked_json, parsed, read_body, reply, taken
 from simstore.server.documents import GivenDocument, documents_of
 from simstore.server.exchange import is_ndjson
+from simstore.server.lanes import while_wanted
 from simstore.server.listings import listing
 from simstore.server.named import idempotency_of, key_in_path
 from simstore.server.openapi import LARGEST, answers, json_body
@@ -203,9 +204,11 @@ async def document(
     service = service_of(request)
     name = key_in_path(request, key)
     if story:
-        return reply(
-            to_wire(await service.readers.run(service.store.story, name, original=original))
-        )
+        with while_wanted() as step:
+            told = await service.readers.run(
+                lambda: service.store.story(name, original=original, on_step=step)
+            )
+        return reply(to_wire(told))
     return reply(to_wire(await service.readers.run(service.store.show, name, with_text=with_text)))
 
 

@@ -32,6 +32,7 @@ LEFT_OUT = {
     "kept_clusters": {"after"},
     "rejections": {"after"},
     "remove": {"refresh", "on_refresh"},
+    "story": {"on_step"},
 }
 # A server keeps no query runs.
 OTHER_DEFAULTS = {("query_sources", "record")}
