@@ -176,8 +176,8 @@ def test_a_kept_expression_that_is_not_supported_any_more_is_refused_until_a_reb
     with raw(tmp_path) as connection:
         connection.execute("UPDATE clustering SET preferred = '(?=b)b'")
     with Store.open(tmp_path / "s.db") as store:
+        add(store, dated("c", C, 3))
         with pytest.raises(InvalidParameter, match=r"look-around.*`simstore clusters --rebuild"):
-            add(store, dated("c", C, 3))
             store.keep_clusters()
         store.keep_clusters(policy="prefer:b", rebuild=True)
         assert [one[0] for one in named(store).values()] == ["b"]
