@@ -18,6 +18,7 @@ from simstore.server.metrics import Metrics
 from simstore.server.read_batches import QueryBatcher
 from simstore.server.reader_process import AwayReader, Reader, ReaderProcess
 from simstore.server.settings import Settings
+from simstore.server.supervised import Supervised
 from simstore.server.vital_figures import figures_of
 from simstore.server.write_queue import WriteQueue
 from simstore.server.writer_process import WriterProcess
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 _READERS = 4
 _WAITING_READERS = 200
 _WAITING_HEAVY = 8
-# What threads get to end, when the time is up.
-_LEAST_SECONDS = 1.0
+# What all that runs gets to end, when the time is up.
+_LAST_SECONDS = 2.0
 
 
 class Service:
@@ -74,8 +75,13 @@ class Service:
             writer: A process that writes to it, which ends with the service; None: this one does.
             readers: Processes that answer queries, which end with it; none: this one does.
         """
-        self._writer = writer
-        self._reading = readers
+        self.writer = None
+        if writer is not None:
+            self.writer = Supervised(writer, lambda: WriterProcess(place, forks=False))
+        # Not forked: this process has threads by then.
+        self._reading = [
+            Supervised(one, lambda: ReaderProcess(place, forks=False)) for one in readers
+        ]
         # What is looked up by is in the memory of who answers queries, and of who writes.
         self._looks_up = not readers or writer is None
         self.place = place
@@ -108,12 +114,12 @@ class Service:
         if self._reading:
             for process in self._reading:
                 process.wait_until_ready()
-            self.reader = AwayReader(self.store, self._reading)
+            self.reader = AwayReader(self._reading)
         if self._looks_up:
             self.store.warm()
         self.writes = WriteQueue(
             self.store,
-            self._writer,
+            self.writer,
             self.reader.warm,
             most_documents=settings.queue_documents,
             most_bytes=settings.queue_bytes,
@@ -144,27 +150,34 @@ class Service:
             return self._has_ended
         self._is_open = False
         stopped = self._stopped_at or time.monotonic()
-        ends = stopped + self.settings.drain_seconds
+        ends = stopped + self.settings.notice_seconds + self.settings.drain_seconds
 
         def left() -> float:
-            return max(ends - time.monotonic(), _LEAST_SECONDS)
+            return max(ends + _LAST_SECONDS - time.monotonic(), 0.0)
 
-        self.writes.drain(left())
-        self.queries.close()
+        self.writes.drain(max(ends - time.monotonic(), 0.0))
         # Each, so that none of them takes anything on.
-        lanes = (self.readers, self.heavy, self.copies, self.filters)
-        ended = [lane.close(left()) for lane in lanes]
-        self._has_ended = all(ended)
+        parts = (self.queries, self.readers, self.heavy, self.copies, self.filters)
+        ended = [part.close(left()) for part in parts]
         for process in self._reading:
-            process.close()
+            process.close(left())
+        self._has_ended = all(ended)
         if self._has_ended:
             self.store.close()
         return self._has_ended
 
     @property
     def query_processes(self) -> int:
-        """Return how many processes answer queries; 0: this one does."""
-        return self.reader.left if isinstance(self.reader, AwayReader) else 0
+        """Return how many processes answer queries; 0: this one does, or none is up."""
+        return self.reader.up if isinstance(self.reader, AwayReader) else 0
+
+    @property
+    def restarts(self) -> dict[str, int]:
+        """Return how often processes were started again, by what they are called."""
+        return {
+            "writer": self.writer.restarts if self.writer is not None else 0,
+            "reader": sum(one.restarts for one in self._reading),
+        }
 
     def submit(self, asked: WriteRequest | RemoveRequest) -> asyncio.Future[WriteReply]:
         """Give a request to the writer; the result is there once it is durable.
@@ -184,6 +197,8 @@ class Service:
             return "the server stops"
         if self.writes.failure is not None:
             return "the writer has failed"
+        if self._reading and not self.query_processes:
+            return "no process answers queries"
         return None
 
 

@@ -168,6 +168,13 @@ class Looking(Opened):
             on_progress=on_progress,
         )
 
+    def known_count(self) -> int:
+        """Return how many keys a filter would hold."""
+        from simstore.storage import known
+
+        with self._opened.database.read() as connection:
+            return known.count(connection)
+
     def known_mark(self) -> str:
         """Return what a filter is out of date by: while it is the same, so is the filter.
 

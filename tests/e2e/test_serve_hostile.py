@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import httpx
@@ -10,7 +11,7 @@ from served import PATIENCE_SECONDS, serve
 
 from simstore import Store
 
-from .service.asked import TEXT, refused
+from .service.asked import NDJSON, TEXT, lines, refused
 
 KEYS = ("a" * 4_000, "b" * 4_000)
 
@@ -55,3 +56,32 @@ def test_patterns_that_backtrack_without_end_are_answered(place: Path) -> None:
         asked = {"text": text, "options": {"exclude_bibliography": True}}
         assert ask.post("/v1/check", json=asked).status_code == 200
         assert served.stop() == 0
+
+
+@pytest.mark.parametrize("levels", [64, 480, 600, 950, 100_000])
+def test_metadata_that_are_nested_too_deeply_are_refused_and_writing_goes_on(
+    tmp_path: Path, levels: int
+) -> None:
+    deep = "[" * levels + "]" * levels
+    given = f'{{"key": "deep", "text": "{TEXT}", "metadata": {{"n": {deep}}}}}'
+    just = given.replace(deep, "[" * 63 + "]" * 63)
+    with (
+        serve(tmp_path / "s.db") as served,
+        httpx.Client(base_url=served.url, timeout=PATIENCE_SECONDS) as ask,
+    ):
+        refused(ask.post("/v1/documents", content=given), 422, "MalformedRequest")
+        first, second, last = lines(
+            ask.post("/v1/documents", content=f"{given}\n{just}\n", headers=NDJSON)
+        )
+        assert first["error"]["title"] == "MalformedRequest"
+        assert second["outcome"] == "added"
+        assert last["counts"]["rejected"] == 1
+        assert ask.get("/v1/documents/deep").json()["metadata"] == json.loads(just)["metadata"]
+        long = {"key": "long", "text": TEXT, "metadata": {"n": "x" * (1 << 20)}}
+        refused(ask.post("/v1/documents", json=long), 422, "MalformedRequest")
+        for body in (deep, f'{{"text": {deep}}}', f'{{"papers": {deep}}}', f'{{"keys": {deep}}}'):
+            for path in ("/v1/query", "/v1/check", "/v1/seen", "/v1/compare", "/v1/remove"):
+                refused(ask.post(path, content=body), 422, "MalformedRequest")
+        assert ask.get("/readyz").status_code == 200
+        assert served.stop() == 0
+        assert not any("Traceback" in line for line in served.lines)
