@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -140,8 +141,11 @@ class Service:
         self._stopped_at = time.monotonic()
         self.stopping.set()
 
-    def close(self) -> bool:
+    def close(self, *others: Callable[[float], bool]) -> bool:
         """Write what waits, and close the store; nothing where that is done.
+
+        Args:
+            others: Close what else works on it, in so many seconds, and say whether it has ended.
 
         Returns:
             Whether nothing runs any more; a thread may, which cannot be stopped.
@@ -158,7 +162,7 @@ class Service:
         self.writes.drain(max(ends - time.monotonic(), 0.0))
         # Each, so that none of them takes anything on.
         parts = (self.queries, self.readers, self.heavy, self.copies, self.filters)
-        ended = [part.close(left()) for part in parts]
+        ended = [close(left()) for close in (*(part.close for part in parts), *others)]
         for process in self._reading:
             process.close(left())
         self._has_ended = all(ended)
@@ -180,7 +184,11 @@ class Service:
         }
 
     def submit(self, asked: WriteRequest | RemoveRequest) -> asyncio.Future[WriteReply]:
-        """Give a request to the writer; the result is there once it is durable.
+        """Give a request to the writer, as :meth:`take`; to be awaited in the event loop."""
+        return asyncio.wrap_future(self.take(asked))
+
+    def take(self, asked: WriteRequest | RemoveRequest) -> Future[WriteReply]:
+        """Give a request to the writer, in any thread; the result is there once it is durable.
 
         Raises:
             Stopping: The server is to stop.
@@ -189,7 +197,7 @@ class Service:
         """
         if self.stopping.is_set():
             raise Stopping
-        return asyncio.wrap_future(self.writes.submit(asked))
+        return self.writes.submit(asked)
 
     def unready(self) -> str | None:
         """Return why requests should go elsewhere; None where they are welcome."""
