@@ -31,6 +31,8 @@ The tree, with the exit code of the command line and the HTTP status of a servic
     │   ├── UnreadableSource
     │   ├── MalformedRequest
     │   ├── TooLarge                   5  413
+    │   ├── ProtocolError              5  400
+    │   ├── HeadTooLarge               5  431
     │   └── UnsupportedMedia           5  415
     ├── StorageError                   6  500
     │   ├── DatabaseBusy               6  503
@@ -84,11 +86,13 @@ from simstore.errors.printing import printable, shown_place
 from simstore.errors.service import (
     BadReply,
     Forbidden,
+    HeadTooLarge,
     IdempotencyConflict,
     MalformedRequest,
     MethodNotAllowed,
     NotServed,
     Overloaded,
+    ProtocolError,
     RateLimited,
     RouteNotFound,
     ServerUnreachable,
@@ -135,6 +139,7 @@ __all__ = [
     "FilterFull",
     "Forbidden",
     "ForkedStore",
+    "HeadTooLarge",
     "IdempotencyConflict",
     "InvalidParameter",
     "JobFailed",
@@ -148,6 +153,7 @@ __all__ = [
     "NotServed",
     "OutputExists",
     "Overloaded",
+    "ProtocolError",
     "RateLimited",
     "ReadOnlyStore",
     "ReindexInProgress",

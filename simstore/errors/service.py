@@ -92,6 +92,26 @@ class TooLarge(BadInput):
         super().__init__(f"{what}: at most {limit:,} at once; send it in parts")
 
 
+class ProtocolError(BadInput):
+    """What came is no request of HTTP that a server takes."""
+
+    http_status = 400
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the request is refused: {printable(reason)}")
+
+
+class HeadTooLarge(BadInput):
+    """The first line of a request and its fields are longer than a server takes."""
+
+    http_status = 431
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"the head of the request is longer than {limit:,} bytes; send less in it")
+
+
 class UnsupportedMedia(BadInput):
     """The body of a request is of a kind that a server does not read here."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import printable
 from simstore.reports.lines import key_bytes, key_text, rounded, to_json
+from simstore.text.patterns import Expression
 
 if TYPE_CHECKING:
     from simstore.model import Cluster, ClusterMember, ClusterMerge, KeptCluster, LeastShares
@@ -50,9 +51,14 @@ class Rule:
         if self.policy == "longest":
             return "longest"
         expression = self.policy.removeprefix("prefer:")
-        if expression != self.policy and re.search(expression, key):
+        if expression != self.policy and _expression(expression).is_in(key):
             return f"first seen of the keys that match {expression}"
         return "first seen"
+
+
+@lru_cache(1)
+def _expression(expression: str) -> Expression:
+    return Expression(expression, f"policy {printable(expression)!r}")
 
 
 def numbered(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simstore.errors import InvalidParameter, printable
+from simstore.text.patterns import Expression
 
 POLICIES = ("first", "longest", "prefer")
 _PREFER = "prefer:"
@@ -33,7 +33,7 @@ class CanonicalOrder:
         """
         if policy.startswith(_PREFER) and len(policy) > len(_PREFER):
             order = cls("prefer", policy.removeprefix(_PREFER))
-            order.pattern()
+            order.expression()
             return order
         if policy in POLICIES[:2]:
             return cls(policy)
@@ -45,17 +45,21 @@ class CanonicalOrder:
         """Return it as it is given."""
         return self.name if self.preferred is None else f"{_PREFER}{self.preferred}"
 
-    def pattern(self) -> re.Pattern[str]:
-        """Return the compiled expression of ``prefer``; with the others one that nothing matches.
+    def expression(self) -> Expression | None:
+        """Return the compiled expression of ``prefer``; None with the others.
 
         Raises:
-            InvalidParameter: It is no regular expression.
+            InvalidParameter: It is no regular expression, or one that is not supported, as those
+                kept by earlier versions may be.
         """
+        if self.preferred is None:
+            return None
         try:
-            return re.compile(r"(?!)" if self.preferred is None else self.preferred)
-        except re.error as error:
+            return Expression(self.preferred, f"policy {printable(str(self))!r}")
+        except InvalidParameter as error:
             raise InvalidParameter(
-                f"policy {printable(str(self))!r}: no regular expression ({error})"
+                f"{error}; where clusters are kept by it, choose another: "
+                "`simstore clusters --rebuild --policy POLICY`"
             ) from None
 
     def majors(self, keys: Sequence[str], byte_counts: Sequence[int]) -> list[int]:
@@ -67,7 +71,6 @@ class CanonicalOrder:
         """
         if self.name == "longest":
             return [-count for count in byte_counts]
-        if self.name == "prefer":
-            search = self.pattern().search
-            return [0 if search(key) else 1 for key in keys]
+        if (expression := self.expression()) is not None:
+            return [0 if expression.is_in(key) else 1 for key in keys]
         return [0] * len(keys)

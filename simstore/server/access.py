@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 
 from simstore.errors import Forbidden, InvalidParameter, RateLimited, Unauthorized
 from simstore.model import Scope, Token
+from simstore.server.lanes import Lane
 from simstore.server.limits import RateLimit, network_of
 from simstore.server.origins import foreign, is_forwarded, is_loopback, names_loopback
 from simstore.server.parameters import check_parameters
@@ -77,6 +77,12 @@ class Gate:
         self._failures = RateLimit(_FAILURES_A_SECOND, _FAILURES)
         self._sessions = Sessions()
         self._reading = asyncio.Lock()
+        # Whoever waits may give up, which a thread of the framework would not let them.
+        self._lane = Lane("tokens", 1, 1)
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Wait for the tokens to be read; as :meth:`.lanes.Lane.close`."""
+        return self._lane.close(timeout)
 
     async def check(self, request: Request, scope: Scope) -> Principal:
         """Return who sends a request, if they may do what needs a scope; counted once a request.
@@ -197,7 +203,7 @@ class Gate:
         if not self._book.is_fresh():
             async with self._reading:
                 if not self._book.is_fresh():
-                    await run_in_threadpool(self._book.read)
+                    await self._lane.run(self._book.read)
 
 
 @cache

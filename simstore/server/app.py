@@ -56,7 +56,8 @@ def create_app(
         try:
             yield
         finally:
-            service.close()
+            # What reads tokens and hangs shall not hold the process.
+            service.close(app.state.gate.close)
 
     app = FastAPI(
         title="simstore",

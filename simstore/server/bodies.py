@@ -9,10 +9,15 @@ from starlette.responses import Response
 
 from simstore.errors import InvalidParameter, MalformedRequest, UnsupportedMedia
 from simstore.reports.wire import decoded, encoded, from_wire
+from simstore.server.lanes import Lane
 
 T = TypeVar("T")
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
+
+
+# From so many bytes on a body is read in a thread.
+LARGE_BYTES = 512 << 10
 
 
 async def checked_json(request: Request) -> bytes:
@@ -64,15 +69,27 @@ def taken(kind: type[T], value: Any, place: str = "body") -> T:
         raise MalformedRequest(place, str(error)) from None
 
 
-async def read_body(request: Request, kind: type[T]) -> T:
+async def read_body(request: Request, kind: type[T], lane: Lane) -> T:
     """Return the JSON body of a request as a value of a type.
+
+    Args:
+        request: The request.
+        kind: The type.
+        lane: Where a large body is read, so that others need not wait for it.
 
     Raises:
         UnsupportedMedia: It is said to be something else.
         MalformedRequest: It is no JSON, or stands for no such value.
         TooLarge: It is too large.
     """
-    return taken(kind, parsed(await checked_json(request)))
+    return await value_of(await checked_json(request), kind, lane)
+
+
+async def value_of(data: bytes, kind: type[T], lane: Lane) -> T:
+    """Return the value of a type that a JSON body stands for; as :func:`read_body`."""
+    if len(data) > LARGE_BYTES:
+        return await lane.run(lambda: taken(kind, parsed(data)))
+    return taken(kind, parsed(data))
 
 
 def content_type(request: Request) -> str:

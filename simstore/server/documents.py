@@ -10,6 +10,7 @@ from simstore.errors import InvalidParameter, MalformedRequest, TooLarge
 from simstore.model import Document
 from simstore.reports.wire import from_wire
 from simstore.sources.dates import seconds
+from simstore.sources.json_values import check_metadata
 
 _TIMES = ("seen_at", "published_at", "seen_since")
 
@@ -62,8 +63,12 @@ def document_of_given(given: GivenDocument, place: str) -> Document:
     """Return the document that a request gives.
 
     Raises:
-        MalformedRequest: A time is none.
+        MalformedRequest: A time is none, or the metadata are too much.
     """
+    try:
+        check_metadata(given.metadata)
+    except ValueError as error:
+        raise MalformedRequest(f"{place}.metadata", str(error)) from None
     times = []
     for name in _TIMES:
         time = getattr(given, name)

@@ -8,7 +8,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from simstore.errors import Overloaded, Stopping, TimedOut, TooLarge, TooSlow, printable
 from simstore.server.errors import reply_to
@@ -159,6 +159,9 @@ class Surroundings:
             try:
                 _check_length(scope, settings.body_bytes)
                 await exchange.run(self._app, scope)
+            except ClientDisconnect:
+                # In the middle of the body: nobody is there to be told.
+                exchange.status = _GONE
             except Exception as error:
                 await _tell(error, scope, exchange)
             except asyncio.CancelledError:

@@ -8,11 +8,15 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from simstore.errors import InvalidParameter
 from simstore.server.aged import may_be_old
 from simstore.server.lanes import Lane
 from simstore.store import Store
 
 _MOST_KEPT = 4
+# Room that may be asked for: so many times what is known, or so much of any store (3 MB).
+_TIMES_KNOWN = 4
+FREE_CAPACITY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,14 @@ class Filters:
 
     def _make(self, asked: FilterAsked, tag: str) -> ServedFilter:
         begun = time.monotonic()
+        if asked.capacity is not None:
+            most = max(_TIMES_KNOWN * self._store.known_count(), FREE_CAPACITY)
+            if asked.capacity > most:
+                raise InvalidParameter(
+                    f"capacity {asked.capacity:,}: this server gives room for {most:,} at most, "
+                    f"{_TIMES_KNOWN} times what it knows, or {FREE_CAPACITY:,}; `simstore export "
+                    "--filter --capacity` makes any where the store lies"
+                )
         made = self._store.known_filter(
             false_positive_rate=asked.false_positive_rate, of=asked.of, capacity=asked.capacity
         )

@@ -8,11 +8,12 @@ is there.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from simstore.errors import InvalidParameter, Overloaded, Stopping
+from simstore.errors import InvalidParameter, Overloaded, Stopping, Unavailable
 from simstore.model import Document, QueryOptions, SampleResult
 from simstore.server.reader_process import Reader
 
@@ -71,13 +72,22 @@ class QueryBatcher:
             self._changed.notify()
         return asked.future
 
-    def close(self) -> None:
-        """Answer what waits, and end."""
+    def close(self, seconds: float | None = None) -> bool:
+        """Answer what waits, and end.
+
+        Args:
+            seconds: How long it may take; None: as long as it takes.
+
+        Returns:
+            Whether all was answered.
+        """
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
+        ends = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
-            thread.join()
+            thread.join(None if ends is None else max(ends - time.monotonic(), 0.0))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _answer_on(self) -> None:
         while True:
@@ -108,6 +118,11 @@ class QueryBatcher:
             return
         try:
             found = self._reader.query_many([one.sample for one in batch], batch[0].options)
+        except Unavailable as error:
+            # One of them may be what the process died of: nobody is asked it again.
+            for one in batch:
+                one.future.set_exception(error)
+            return
         except Exception as error:
             if len(batch) == 1:
                 batch[0].future.set_exception(error)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import queue
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +11,12 @@ from typing import Any, Protocol
 from simstore.errors import Unavailable
 from simstore.model import Document, QueryOptions, QueryRun, SampleResult
 from simstore.server.store_process import Place, StoreProcess
+from simstore.server.supervised import Worker
 from simstore.store import Store
 
 _LINES = ("query", "run", "warm")
-
-_log = logging.getLogger(__name__)
+# Seconds between two looks whether one that died is back.
+_LOOK_SECONDS = 0.5
 
 
 class Reader(Protocol):
@@ -59,31 +58,27 @@ class ReaderProcess(StoreProcess):
 class AwayReader:
     """A reader whose work is done by processes; any thread may ask.
 
-    Where all have died, the store is asked here: the answers are the same, and come later.
+    What a process was asked when it died is asked of no other, and of this one least: it may be
+    what killed it.
 
     Args:
-        store: The store, as the server has opened it; it stays the caller's.
         processes: At least one, each of which has opened the store.
     """
 
-    def __init__(self, store: Store, processes: Sequence[ReaderProcess]) -> None:
-        self._store = store
+    def __init__(self, processes: Sequence[Worker]) -> None:
         self._processes = processes
-        # None: there are no more.
-        self._free: dict[str, queue.SimpleQueue[ReaderProcess | None]] = {}
-        self._left = dict.fromkeys(("query", "run"), len(processes))
-        for line in self._left:
-            self._free[line] = queue.SimpleQueue()
-            for process in processes:
-                self._free[line].put(process)
-        self._lock = threading.Lock()
+        self._free = {line: list(processes) for line in ("query", "run")}
+        self._changed = threading.Condition()
 
     def query_many(
         self, samples: Sequence[Document], options: QueryOptions | None = None
     ) -> list[SampleResult]:
-        """Return the matches of each sample, in the order of the samples."""
-        given = tuple(samples), options
-        found: list[SampleResult] = self._asked("query", given, self._store.query_many)
+        """Return the matches of each sample, in the order of the samples.
+
+        Raises:
+            Unavailable: The process that was asked has died, or there is none now.
+        """
+        found: list[SampleResult] = self._asked("query", (tuple(samples), options))
         return found
 
     def query_run(
@@ -93,49 +88,46 @@ class AwayReader:
 
         For many samples, or long ones: few samples that are asked for meanwhile by
         :meth:`query_many` do not wait for them.
+
+        Raises:
+            Unavailable: The process that was asked has died, or there is none now.
         """
-        found: QueryRun = self._asked("run", (tuple(samples), options), self._store.query_run)
+        found: QueryRun = self._asked("run", (tuple(samples), options))
         return found
 
     def warm(self) -> None:
         """Let each process read anew what its queries go by; one thread at a time."""
         for process in self._processes:
-            # One that has died: who asks it something next says so.
+            # One that has died reads it when it is started again.
             with suppress(Unavailable):
                 process.ask("warm", None)
 
     @property
-    def left(self) -> int:
-        """Return how many have not been found dead."""
-        return min(self._left.values())
+    def up(self) -> int:
+        """Return how many can be asked."""
+        return sum(process.is_up for process in self._processes)
 
-    def _asked(self, line: str, given: tuple[Any, ...], here: Callable[..., Any]) -> Any:
-        """Ask a process that is free; where there are no more, this one."""
+    def _asked(self, line: str, given: tuple[Any, ...]) -> Any:
+        """Ask a process that is free."""
+        process = self._taken(line)
+        try:
+            return process.ask(line, given)
+        finally:
+            with self._changed:
+                self._free[line].append(process)
+                self._changed.notify_all()
+
+    def _taken(self, line: str) -> Worker:
+        """Take a process that is free and can be asked; wait for one, while there is any."""
         free = self._free[line]
-        while (process := free.get()) is not None:
-            try:
-                told = process.ask(line, given)
-            except Unavailable as error:
-                if not process.has_ended:
-                    free.put(process)
-                    raise
-                self._lose(line, error)
-                continue
-            except BaseException:
-                free.put(process)
-                raise
-            free.put(process)
-            return told
-        free.put(None)
-        return here(*given)
-
-    def _lose(self, line: str, error: Unavailable) -> None:
-        with self._lock:
-            self._left[line] -= 1
-            left = self._left[line]
-        if not left:
-            self._free[line].put(None)
-        _log.error("%s; %d answer queries, start the server anew for more", error, left)
+        with self._changed:
+            while True:
+                for place, process in enumerate(free):
+                    if process.is_up:
+                        return free.pop(place)
+                if not self.up:
+                    raise self._processes[0].away()
+                self._changed.wait(_LOOK_SECONDS)
 
 
 def _reading(place: Place, stack: ExitStack) -> Mapping[str, Callable[[Any], Any]]:

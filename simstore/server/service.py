@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from simstore.server.metrics import Metrics
 from simstore.server.read_batches import QueryBatcher
 from simstore.server.reader_process import AwayReader, Reader, ReaderProcess
 from simstore.server.settings import Settings
+from simstore.server.supervised import Supervised
 from simstore.server.vital_figures import figures_of
 from simstore.server.write_queue import WriteQueue
 from simstore.server.writer_process import WriterProcess
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 _READERS = 4
 _WAITING_READERS = 200
 _WAITING_HEAVY = 8
-# What threads get to end, when the time is up.
-_LEAST_SECONDS = 1.0
+# What all that runs gets to end, when the time is up.
+_LAST_SECONDS = 2.0
 
 
 class Service:
@@ -74,8 +76,13 @@ class Service:
             writer: A process that writes to it, which ends with the service; None: this one does.
             readers: Processes that answer queries, which end with it; none: this one does.
         """
-        self._writer = writer
-        self._reading = readers
+        self.writer = None
+        if writer is not None:
+            self.writer = Supervised(writer, lambda: WriterProcess(place, forks=False))
+        # Not forked: this process has threads by then.
+        self._reading = [
+            Supervised(one, lambda: ReaderProcess(place, forks=False)) for one in readers
+        ]
         # What is looked up by is in the memory of who answers queries, and of who writes.
         self._looks_up = not readers or writer is None
         self.place = place
@@ -108,12 +115,12 @@ class Service:
         if self._reading:
             for process in self._reading:
                 process.wait_until_ready()
-            self.reader = AwayReader(self.store, self._reading)
+            self.reader = AwayReader(self._reading)
         if self._looks_up:
             self.store.warm()
         self.writes = WriteQueue(
             self.store,
-            self._writer,
+            self.writer,
             self.reader.warm,
             most_documents=settings.queue_documents,
             most_bytes=settings.queue_bytes,
@@ -134,8 +141,11 @@ class Service:
         self._stopped_at = time.monotonic()
         self.stopping.set()
 
-    def close(self) -> bool:
+    def close(self, *others: Callable[[float], bool]) -> bool:
         """Write what waits, and close the store; nothing where that is done.
+
+        Args:
+            others: Close what else works on it, in so many seconds, and say whether it has ended.
 
         Returns:
             Whether nothing runs any more; a thread may, which cannot be stopped.
@@ -144,30 +154,41 @@ class Service:
             return self._has_ended
         self._is_open = False
         stopped = self._stopped_at or time.monotonic()
-        ends = stopped + self.settings.drain_seconds
+        ends = stopped + self.settings.notice_seconds + self.settings.drain_seconds
 
         def left() -> float:
-            return max(ends - time.monotonic(), _LEAST_SECONDS)
+            return max(ends + _LAST_SECONDS - time.monotonic(), 0.0)
 
-        self.writes.drain(left())
-        self.queries.close()
+        self.writes.drain(max(ends - time.monotonic(), 0.0))
         # Each, so that none of them takes anything on.
-        lanes = (self.readers, self.heavy, self.copies, self.filters)
-        ended = [lane.close(left()) for lane in lanes]
-        self._has_ended = all(ended)
+        parts = (self.queries, self.readers, self.heavy, self.copies, self.filters)
+        ended = [close(left()) for close in (*(part.close for part in parts), *others)]
         for process in self._reading:
-            process.close()
+            process.close(left())
+        self._has_ended = all(ended)
         if self._has_ended:
             self.store.close()
         return self._has_ended
 
     @property
     def query_processes(self) -> int:
-        """Return how many processes answer queries; 0: this one does."""
-        return self.reader.left if isinstance(self.reader, AwayReader) else 0
+        """Return how many processes answer queries; 0: this one does, or none is up."""
+        return self.reader.up if isinstance(self.reader, AwayReader) else 0
+
+    @property
+    def restarts(self) -> dict[str, int]:
+        """Return how often processes were started again, by what they are called."""
+        return {
+            "writer": self.writer.restarts if self.writer is not None else 0,
+            "reader": sum(one.restarts for one in self._reading),
+        }
 
     def submit(self, asked: WriteRequest | RemoveRequest) -> asyncio.Future[WriteReply]:
-        """Give a request to the writer; the result is there once it is durable.
+        """Give a request to the writer, as :meth:`take`; to be awaited in the event loop."""
+        return asyncio.wrap_future(self.take(asked))
+
+    def take(self, asked: WriteRequest | RemoveRequest) -> Future[WriteReply]:
+        """Give a request to the writer, in any thread; the result is there once it is durable.
 
         Raises:
             Stopping: The server is to stop.
@@ -176,7 +197,7 @@ class Service:
         """
         if self.stopping.is_set():
             raise Stopping
-        return asyncio.wrap_future(self.writes.submit(asked))
+        return self.writes.submit(asked)
 
     def unready(self) -> str | None:
         """Return why requests should go elsewhere; None where they are welcome."""
@@ -184,6 +205,8 @@ class Service:
             return "the server stops"
         if self.writes.failure is not None:
             return "the writer has failed"
+        if self._reading and not self.query_processes:
+            return "no process answers queries"
         return None
 
 

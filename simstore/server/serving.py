@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import gc
 import logging
 import os
@@ -14,11 +15,11 @@ from math import ceil
 from types import FrameType
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from simstore.errors import InvalidParameter, printable, shown_place
 from simstore.server.access import check_listening
 from simstore.server.app import create_app
+from simstore.server.protocol import patient_protocol
 from simstore.server.reader_process import ReaderProcess
 from simstore.server.service import Service
 from simstore.server.settings import Settings
@@ -30,9 +31,8 @@ _SWITCH_SECONDS = 0.0005
 # Objects that came and did not go, after which young ones are looked at; and how often old ones.
 _COLLECTED_AFTER = (20_000, 20, 20)
 
-# Bytes of a request's head, beyond what comes with its last part.
-_LONGEST_HEAD = 64 << 10
-
+# After the time that a server has to stop, it is cut off.
+_CUT_SECONDS = 10.0
 log = logging.getLogger("simstore")
 
 
@@ -87,6 +87,7 @@ def serve(place: str | os.PathLike[str], settings: Settings) -> None:
         ended = service.close()
         for process in (*beside, *readers):
             process.close()
+    faulthandler.cancel_dump_traceback_later()
     log.info("stopped; what was acknowledged is stored")
     if not ended:
         # A thread still looks something up that nobody waits for; it would hold the process.
@@ -148,79 +149,17 @@ class _Server(uvicorn.Server):
                 log.warning("ended at once; what was acknowledged is stored")
             os._exit(128 + sig)
         self._service.stop()
+        settings = self._service.settings
+        # By a thread that needs no interpreter, whatever this one does then; it says what that was.
+        cut = settings.notice_seconds + settings.drain_seconds + _CUT_SECONDS
+        faulthandler.dump_traceback_later(cut, exit=True)
         name = signal.Signals(sig).name
         loop = asyncio.get_running_loop()
         loop.call_soon_threadsafe(log.info, "%s: no new requests; what was taken is written", name)
-        notice = self._service.settings.notice_seconds
-        if notice:
-            loop.call_soon_threadsafe(loop.call_later, notice, self._stop)
+        if settings.notice_seconds:
+            loop.call_soon_threadsafe(loop.call_later, settings.notice_seconds, self._stop)
         else:
             self._stop()
 
     def _stop(self) -> None:
         self.should_exit = True
-
-
-def patient_protocol(header_seconds: float) -> type[HttpToolsProtocol]:
-    """Return the protocol of a connection whose patience has an end.
-
-    A connection is cut where the head of a request, or what is left of a body after its reply,
-    does not come in time, or where a head is too long.
-
-    Args:
-        header_seconds: How long each may take.
-    """
-
-    class PatientProtocol(HttpToolsProtocol):
-        _timer: asyncio.TimerHandle | None = None
-        _has_all = True
-        _in_head = False
-        _head_bytes = 0
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            self._wait()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._come()
-            super().connection_lost(exc)
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if not self._in_head:
-                return
-            self._head_bytes += len(data)
-            if self._head_bytes > _LONGEST_HEAD:
-                self.transport.abort()
-
-        def on_message_begin(self) -> None:
-            self._wait()
-            self._has_all, self._in_head, self._head_bytes = False, True, 0
-            super().on_message_begin()
-
-        def on_headers_complete(self) -> None:
-            self._come()
-            self._in_head = False
-            super().on_headers_complete()
-            self.scope["state"]["simstore.abort"] = self.transport.abort
-
-        def on_message_complete(self) -> None:
-            self._come()
-            self._has_all = True
-            super().on_message_complete()
-
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            if not self._has_all and not self.transport.is_closing():
-                self._wait()
-
-        def _wait(self) -> None:
-            self._come()
-            self._timer = self.loop.call_later(header_seconds, self.transport.abort)
-
-        def _come(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-    return PatientProtocol

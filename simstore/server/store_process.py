@@ -7,6 +7,7 @@ at once.
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -57,8 +58,9 @@ class StoreProcess:
     ) -> None:
         context: Any = multiprocessing.get_context("fork" if forks else "spawn")
         pairs = {name: context.Pipe() for name in lines}
-        self._title = title
+        self.title = title
         self._has_ended = False
+        self._reaping = threading.Lock()
         self._lines = {name: near for name, (near, _) in pairs.items()}
         theirs = {name: far for name, (_, far) in pairs.items()}
         # Nothing is ever sent: it ends with this process.
@@ -68,7 +70,7 @@ class StoreProcess:
         ours = [end for one in (self, *elder) for end in (*one._lines.values(), one._life)]
         self._process = context.Process(
             target=_work,
-            args=(place, duties, theirs, ours if forks else [], title, nice),
+            args=(place, duties, theirs, ours if forks else [], title, nice, _tuning()),
             name=f"simstore-{title}",
         )
         self._process.start()
@@ -82,9 +84,32 @@ class StoreProcess:
         return number
 
     @property
+    def sentinel(self) -> int:
+        """What becomes readable when it ends."""
+        number: int = self._process.sentinel
+        return number
+
+    @property
     def has_ended(self) -> bool:
         """Return whether it was found dead."""
         return self._has_ended
+
+    @property
+    def is_up(self) -> bool:
+        """Return whether it can be asked, as far as is known."""
+        return not self._has_ended
+
+    def ended(self) -> int | None:
+        """Return its exit code, once it has ended or is about to; minus the signal that did it."""
+        self._has_ended = True
+        with self._reaping:
+            self._process.join(_LAST_SECONDS)
+            code: int | None = self._process.exitcode
+        return code
+
+    def away(self) -> Unavailable:
+        """Return what is told of one that has died."""
+        return Unavailable(f"the {self.title}'s process has ended ({self.ended()})")
 
     def wait_until_ready(self) -> None:
         """Wait until it has opened the store.
@@ -103,34 +128,39 @@ class StoreProcess:
         try:
             self._lines[line].send((given,))
         except OSError:
-            raise self._gone() from None
+            raise self.away() from None
         return self._answer(line)
 
-    def close(self) -> None:
-        """Let it end what it was asked last, and wait for it; after some seconds, end it."""
+    def close(self, seconds: float | None = None) -> None:
+        """Let it end what it was asked last, and wait for it; after some seconds, end it.
+
+        Args:
+            seconds: How long it may take; None: five.
+        """
         for line in self._lines.values():
             with suppress(OSError):
                 line.send(None)
-        self._process.join(_LAST_SECONDS)
+        with self._reaping:
+            self._process.join(_LAST_SECONDS if seconds is None else seconds)
+            # It ends by itself when its lines are closed, unless it cannot.
+            self._process.kill()
+            self._process.join()
         for line in (*self._lines.values(), self._life):
             line.close()
-        # It ends by itself now, unless it cannot.
-        self._process.kill()
-        self._process.join()
 
     def _answer(self, line: str) -> Any:
         try:
             is_done, told = self._lines[line].recv()
         except (EOFError, OSError):
-            raise self._gone() from None
+            raise self.away() from None
         if is_done:
             return told
         raise told
 
-    def _gone(self) -> Unavailable:
-        self._has_ended = True
-        self._process.join(_LAST_SECONDS)
-        return Unavailable(f"the {self._title}'s process has ended ({self._process.exitcode})")
+
+def _tuning() -> tuple[float, tuple[int, int, int]]:
+    """Return how this process shares its interpreter's lock and collects garbage."""
+    return sys.getswitchinterval(), gc.get_threshold()
 
 
 def _work(
@@ -140,8 +170,11 @@ def _work(
     others: Sequence[Connection],
     title: str,
     nice: int,
+    tuning: tuple[float, tuple[int, int, int]],
 ) -> None:
     """Do what is asked until the server has gone."""
+    sys.setswitchinterval(tuning[0])
+    gc.set_threshold(*tuning[1])
     # Ctrl-C and a service manager tell the whole group; the server says when to end.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

@@ -21,7 +21,7 @@ from simstore.errors import (
 )
 from simstore.model import Document, OnDuplicate, Outcome, WriteReply, WriteRequest
 from simstore.reports.wire import encoded, to_wire
-from simstore.server.bodies import NDJSON, parsed
+from simstore.server.bodies import LARGE_BYTES, NDJSON, parsed
 from simstore.server.documents import document_of
 from simstore.server.errors import ours, problem
 from simstore.server.exchange import Exchange, exchange_of
@@ -146,7 +146,7 @@ class DocumentStream(Response):
                 for line in lines:
                     number += 1
                     if not skipping and line.strip():
-                        yield number, _document(line, number, limit)
+                        yield number, await self._document(line, number)
                     skipping = False
                 yield number, None
             if len(rest) > limit:
@@ -154,7 +154,14 @@ class DocumentStream(Response):
                     yield number + 1, TooLarge(_LINE_BYTES, limit)
                 rest, skipping = bytearray(), True
         if rest.strip() and not skipping:
-            yield number + 1, _document(bytes(rest), number + 1, limit)
+            yield number + 1, await self._document(bytes(rest), number + 1)
+
+    async def _document(self, line: bytes, number: int) -> Document | SimstoreError:
+        """Return the document of a line, or what is wrong; a long one is read in a thread."""
+        limit = self._service.settings.body_bytes
+        if len(line) > LARGE_BYTES:
+            return await self._service.readers.go_on(_document, line, number, limit)
+        return _document(line, number, limit)
 
     async def _write(self, documents: list[Document], numbers: list[int]) -> None:
         """Give documents to the writer, and forget them; wait where it has enough to do."""

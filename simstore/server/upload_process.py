@@ -19,6 +19,7 @@ from simstore.reports.wire import decoded, encoded, to_wire
 from simstore.sources import bounded
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
+from simstore.sources.source import MAX_DOCUMENT_BYTES
 
 _MOST_REJECTIONS = 100
 
@@ -54,7 +55,9 @@ def main() -> None:
 
 
 def _told(asked: Mapping[str, Any]) -> dict[str, Any]:
-    options = ReadOptions(**asked["options"])
+    # A document may be as long as all of them may be together.
+    longest = max(asked["text_bytes"], MAX_DOCUMENT_BYTES)
+    options = ReadOptions(**{"max_document_bytes": longest, **asked["options"]})
     documents: list[dict[str, Any]] = []
     rejections: list[dict[str, Any]] = []
     room = asked["text_bytes"]

@@ -50,7 +50,7 @@ class UploadLimits:
         processor_seconds: Processor time.
         seconds: Time by the clock, from the start of the process.
         memory_bytes: Address space of the process, the interpreter's own 0.3 GB among it.
-        text_bytes: Bytes of all texts that come out.
+        text_bytes: Bytes of all texts that come out, and of the longest record.
         documents: Documents that come out.
         written_bytes: Size of a file that a library writes in between.
     """

@@ -94,8 +94,14 @@ def queue_lines(service: Service) -> Iterator[str]:
     )
     yield from _gauge(
         "simstore_query_processes",
-        "Processes that answer queries; 0: the one that listens does.",
+        "Processes that answer queries; 0 where none is up, or the one that listens does.",
         service.query_processes,
+    )
+    yield from family(
+        "simstore_process_restarts_total",
+        "counter",
+        "Processes that had died and were started again.",
+        (({"process": name}, count) for name, count in service.restarts.items()),
     )
     for name, told, value in (
         ("groups", "Transactions of the writer.", done.groups),

@@ -20,10 +20,12 @@ from simstore.errors import (
     SimstoreError,
     Stopping,
     StorageError,
+    Unavailable,
 )
 from simstore.model import WriteReply, WriteRequest
+from simstore.server.supervised import Worker
 from simstore.server.waiting import QueueCounters, Request, Waiting, died
-from simstore.server.writer_process import AwayWriter, GroupWriter, WriterProcess
+from simstore.server.writer_process import AwayWriter, GroupWriter
 from simstore.services.arriving.write_groups import Reply
 from simstore.store import Store
 
@@ -40,6 +42,8 @@ _TIDY_SHARE = 10.0
 # Of the time between two looks: what is written in more is much, and takes more than it needs to
 # where a tail is packed beside it.
 _BUSY_SHARE = 0.5
+# Seconds that what ends gets at least.
+_LAST_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +53,8 @@ class WriteQueue:
 
     Args:
         store: Where to; it stays the caller's.
-        process: Writes in place of this process; it is ended with the queue. None: none does.
+        process: Writes in place of this process; it is ended with the queue. Where it dies, what
+            waits is refused, and what comes until it is back. None: none does.
         warm: Reads anew what queries go by, after a tail was packed; None: the store does.
         most_documents: Documents that may wait or be under way.
         most_bytes: Characters of them.
@@ -62,7 +67,7 @@ class WriteQueue:
     def __init__(
         self,
         store: Store,
-        process: WriterProcess | None = None,
+        process: Worker | None = None,
         warm: Callable[[], None] | None = None,
         *,
         most_documents: int = 20_000,
@@ -79,6 +84,7 @@ class WriteQueue:
         self._stack = ExitStack()
         # None: a store of fingerprints alone, which takes no documents and says so each time.
         self._writer: GroupWriter | None = None
+        self._process: Worker | None = None
         try:
             near = self._stack.enter_context(store.writer())
         except InvalidParameter as error:
@@ -88,9 +94,14 @@ class WriteQueue:
         else:
             self._writer = near
             if process is not None:
-                self._stack.callback(process.close)
-                process.wait_until_ready()
+                try:
+                    process.wait_until_ready()
+                except BaseException:
+                    process.close()
+                    self._stack.close()
+                    raise
                 self._writer = AwayWriter(near, process)
+                self._process = process
         self._changed = threading.Condition()
         self._waiting: deque[Waiting] = deque()
         self._pending: dict[int, Waiting] = {}
@@ -121,6 +132,8 @@ class WriteQueue:
     @property
     def failure(self) -> BaseException | None:
         """Why nothing is written now: what the last commit or the writer died of; None: it is."""
+        if self._process is not None and not self._process.is_up:
+            return self._process.away()
         return self._failure
 
     def submit(self, request: Request) -> Future[WriteReply]:
@@ -129,7 +142,7 @@ class WriteQueue:
         Raises:
             Overloaded: Too much waits; nothing was taken.
             Stopping: The queue is drained.
-            Unavailable: The writer has died.
+            Unavailable: The writer has died, and may come back.
             InvalidParameter: The request holds what cannot be stored, or the store is one of
                 fingerprints alone.
             NotFound: Duplicates are asked for, and the store keeps nothing to verify them by.
@@ -179,8 +192,12 @@ class WriteQueue:
             self._waiting.clear()
             self._changed.notify_all()
         self._settle(left, [Stopping() for _ in left])
+        if self._process is not None:
+            # It ends what it was asked last, where there is time; else it ends at once.
+            ends = max(deadline - time.monotonic(), _LAST_SECONDS) if is_written else 0.0
+            self._process.close(ends)
         for thread in self._threads if self._writer else ():
-            thread.join(max(deadline - time.monotonic(), 1.0))
+            thread.join(max(deadline - time.monotonic(), _LAST_SECONDS))
         if not any(thread.is_alive() for thread in self._threads):
             self._stack.close()
         return is_written
@@ -190,6 +207,8 @@ class WriteQueue:
             raise Stopping
         if self._is_dead:
             raise died(self._failure or SystemExit())
+        if self._process is not None and not self._process.is_up:
+            raise self._process.away()
 
     def _retry_after(self) -> float:
         done = self.counters
@@ -228,6 +247,14 @@ class WriteQueue:
                 _log.error("%d requests were not written: %s", len(members), error)
                 self._failure = error
                 replies = [error] * len(members)
+            except Unavailable as error:
+                # Its process has died. Who waits is told, too, and may go elsewhere.
+                members += self._all_waiting()
+                replies = [error] * len(members)
+            except Exception as error:
+                # Nothing that is asked may end the writing of others.
+                _log.exception("%d requests were not written", len(members))
+                replies = [error] * len(members)
             self.counters.groups += 1
             self.counters.seconds += time.perf_counter() - began
             self._settle(members, replies)
@@ -240,6 +267,13 @@ class WriteQueue:
             members.append(self._waiting.popleft())
             documents += members[-1].documents
         return members
+
+    def _all_waiting(self) -> list[Waiting]:
+        """Take all requests that wait."""
+        with self._changed:
+            left = list(self._waiting)
+            self._waiting.clear()
+        return left
 
     def _tidy_on(self, writer: GroupWriter) -> None:
         """Tidy the store up where something was written since, and after a pause."""
@@ -261,6 +295,9 @@ class WriteQueue:
             except SimstoreError as error:
                 # What is asked of the store next says so too, where it lasts.
                 _log.error("the store was not tidied up: %s", error)
+            except Exception:
+                # It is tried again; writing goes on meanwhile.
+                _log.exception("the store was not tidied up")
             seen = groups
             pause = max(_TIDY_SECONDS, _TIDY_SHARE * (time.monotonic() - began))
 

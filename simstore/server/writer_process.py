@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from typing import Any, Protocol
 
 from simstore.server.store_process import Place, StoreProcess
+from simstore.server.supervised import Worker
 from simstore.services.arriving.write_groups import Reply, Request
 from simstore.services.arriving.writer import Writer
 from simstore.store import Store
@@ -56,7 +57,7 @@ class AwayWriter:
         process: The process, which has opened the store.
     """
 
-    def __init__(self, near: Writer, process: WriterProcess) -> None:
+    def __init__(self, near: Writer, process: Worker) -> None:
         self._near = near
         self._process = process
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from simstore.model import Document
 from simstore.sources.dates import seconds
-from simstore.sources.json_values import json_value
+from simstore.sources.json_values import metadata_of
 from simstore.text.decoding import well_formed
 
 # The field that says that a record is one of an export, and the version of its form.
@@ -76,8 +76,7 @@ def _metadata(record: dict[str, Any]) -> dict[str, Any]:
             raise ValueError("the field metadata is no JSON") from None
     if not isinstance(held, dict):
         raise ValueError("the field metadata is no object")
-    metadata: dict[str, Any] = json_value(held)
-    return metadata
+    return metadata_of(held)
 
 
 def _bytes_or_text(record: dict[str, Any], name: str) -> str | None:

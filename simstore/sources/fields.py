@@ -13,7 +13,7 @@ from uuid import UUID
 from simstore.model import Document
 from simstore.sources.dates import seconds
 from simstore.sources.exported import is_exported, read_exported
-from simstore.sources.json_values import json_value
+from simstore.sources.json_values import DEEPEST, metadata_of
 from simstore.text.decoding import storable, well_formed
 
 KEY_FIELDS = ("key", "id", "url", "doc_id")
@@ -125,7 +125,7 @@ class RecordFields:
                 _take_history(record, self._history_fields) if self._history_fields else _UNKNOWN
             )
             title, collection = _take_line(record, "title"), _take_line(record, "collection")
-            metadata = json_value(record) if record else record
+            metadata = metadata_of(record) if record else record
         except ValueError as error:
             return str(error)
         return Document(
@@ -148,26 +148,33 @@ def of_table(cells: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return a row of a table as a record of JSON values.
 
     Times become ISO 8601, decimals and UUIDs strings; what is no number is None. Fields of bytes
-    (pictures, sounds) are left out.
+    (pictures, sounds) are left out. What is nested deeper than metadata may be is cut below
+    that, where it is too deep still: :class:`RecordFields` refuses the record.
     """
+    return _of_fields(cells, 1)
+
+
+def _of_fields(cells: Iterable[tuple[str, Any]], depth: int) -> dict[str, Any]:
     return {
-        name: value if type(value) is str else _of_cell(value)
+        name: value if type(value) is str else _of_cell(value, depth)
         for name, value in cells
         if not isinstance(value, bytes)
     }
 
 
-def _of_cell(value: Any) -> Any:
+def _of_cell(value: Any, depth: int) -> Any:
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
+    if isinstance(value, Mapping | list | tuple) and depth >= DEEPEST:
+        return []
     if isinstance(value, Mapping):
-        return of_table((str(name), item) for name, item in value.items())
+        return _of_fields(((str(name), item) for name, item in value.items()), depth + 1)
     if isinstance(value, list | tuple):
-        return [_of_cell(item) for item in value if not isinstance(item, bytes)]
+        return [_of_cell(item, depth + 1) for item in value if not isinstance(item, bytes)]
     if isinstance(value, datetime.timedelta):
         return value.total_seconds()
     if isinstance(value, Decimal | UUID):

@@ -1,14 +1,19 @@
-"""JSON values that can be stored."""
+"""JSON values that can be stored, and how much of them a document's metadata may be."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
 from simstore.text.decoding import well_formed
 
-_DEEPEST = 100
-TOO_DEEP = "not usable: nested too deeply"
+DEEPEST = 64
+MOST_BYTES = 1 << 20
+TOO_DEEP = f"not usable: nested deeper than {DEEPEST} levels"
+# Bytes of a character at most, as JSON, and of what stands around a value.
+_OF_CHARACTER, _AROUND = 6, 16
 
 
 def json_value(value: Any, depth: int = 0) -> Any:
@@ -22,7 +27,7 @@ def json_value(value: Any, depth: int = 0) -> Any:
         return value if value.isascii() else well_formed(value)
     if value is None or isinstance(value, int):
         return value
-    if depth > _DEEPEST:
+    if isinstance(value, dict | list) and depth >= DEEPEST:
         raise ValueError(TOO_DEEP)
     if isinstance(value, dict):
         return {well_formed(name): json_value(item, depth + 1) for name, item in value.items()}
@@ -31,3 +36,63 @@ def json_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and not isfinite(value):
         raise ValueError(f"not JSON: {value}")
     return value
+
+
+def metadata_of(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record as the metadata of a document.
+
+    Raises:
+        ValueError: They are more than metadata may be, or no JSON values.
+    """
+    made: dict[str, Any] = json_value(record)
+    check_metadata(made)
+    return made
+
+
+def check_metadata(metadata: Mapping[str, Any]) -> None:
+    """Raise where metadata are more than a store keeps of a document, whoever gives them.
+
+    They may be nested 64 levels deep, themselves the first, and 1 MiB long as JSON in UTF-8.
+
+    Raises:
+        ValueError: They are more, or no JSON values.
+    """
+    if _is_surely_short(metadata):
+        return
+    level: list[Any] = [metadata]
+    for _ in range(DEEPEST):
+        level = [
+            item
+            for value in level
+            for item in (value.values() if isinstance(value, Mapping) else value)
+            if isinstance(item, Mapping | list | tuple)
+        ]
+        if not level:
+            break
+    else:
+        raise ValueError(TOO_DEEP)
+    try:
+        text = json.dumps(dict(metadata), ensure_ascii=False, separators=(",", ":"))
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    if size > MOST_BYTES:
+        raise ValueError(
+            f"the metadata have {size:,} bytes as JSON, more than the limit of {MOST_BYTES:,}"
+        )
+
+
+def _is_surely_short(metadata: Mapping[str, Any]) -> bool:
+    """Return whether metadata hold no other values, and cannot be too long; most are such."""
+    size = 0
+    for name, value in metadata.items():
+        if type(value) is str:
+            size += len(value)
+        elif not (value is None or type(value) in (bool, float) or _is_small(value)):
+            return False
+        size += len(name) + _AROUND if type(name) is str else MOST_BYTES
+    return _OF_CHARACTER * size <= MOST_BYTES
+
+
+def _is_small(value: Any) -> bool:
+    return type(value) is int and value.bit_length() <= 64

@@ -6,7 +6,8 @@ import io
 from collections.abc import Iterator
 from contextlib import nullcontext
 
-from simstore.model import PassedOver
+from simstore.model import Document, PassedOver, Rejection
+from simstore.sources.json_values import check_metadata
 from simstore.sources.reader import Reader, ReadOptions, ReadRequest
 from simstore.sources.registry import choose_reader
 from simstore.sources.source import Record
@@ -76,9 +77,23 @@ def read_with(reader: Reader, stream: io.BufferedReader, request: ReadRequest) -
     with sought(stream, request.name) if reader.needs_file else nullcontext(stream) as opened:
         for record in reader.read(opened, request):
             found = True
-            yield record
+            yield _in_bounds(record, request.name)
     if not found and not request.position:
         yield PassedOver(request.name, 0, 0, 0, "no document in it", is_source=True)
+
+
+def _in_bounds(record: Record, name: str) -> Record:
+    """Return a record; where it is a document of too much metadata, its rejection."""
+    if not isinstance(record, Document):
+        return record
+    try:
+        check_metadata(record.metadata)
+    except ValueError as error:
+        return Rejection(
+            name, record.position or 0, record.byte_offset or 0, record.end_offset or 0,
+            str(error),
+        )  # fmt: skip
+    return record
 
 
 def reader_label(reader: str, options: ReadOptions) -> str:

@@ -28,7 +28,7 @@ _DAMAGE = (
     zipfile.BadZipFile, ValueError, SyntaxError, RuntimeError, OSError, EOFError, zlib.error,
 )  # fmt: skip
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
-_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\r?\n)*?\1[ \t]*(?:\r?\n|$)")
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|$)")
 
 
 class MarkdownReader:

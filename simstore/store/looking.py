@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from simstore.errors import InvalidParameter, check_numbers
@@ -31,13 +31,20 @@ class Looking(Opened):
 
         return show.show_document(self._opened, key, with_text=with_text)
 
-    def story(self, key: str, *, original: str = "first-seen") -> Story:
+    def story(
+        self,
+        key: str,
+        *,
+        original: str = "first-seen",
+        on_step: Callable[[], None] | None = None,
+    ) -> Story:
         """Return when a key was seen, what is like it, and which of them is the original.
 
         Args:
             key: The key of a document, or one that was skipped as a duplicate.
             original: ``first-seen``: the one that was surely there first; ``linked``: the one that
                 most of the others link to; ``prefer:REGEX``: one with such a key.
+            on_step: Called between pieces of work; what it raises ends them.
 
         Raises:
             DocumentNotFound: The key was never seen.
@@ -45,7 +52,7 @@ class Looking(Opened):
         """
         from simstore.services.telling.story import tell_story
 
-        return tell_story(self._opened, key, original=original)
+        return tell_story(self._opened, key, original=original, on_step=on_step)
 
     def seen(self, key: str) -> Seen | None:
         """Return what became of a key; None where it was never seen, or was forgotten."""
@@ -160,6 +167,13 @@ class Looking(Opened):
             capacity=capacity,
             on_progress=on_progress,
         )
+
+    def known_count(self) -> int:
+        """Return how many keys a filter would hold."""
+        from simstore.storage import known
+
+        with self._opened.database.read() as connection:
+            return known.count(connection)
 
     def known_mark(self) -> str:
         """Return what a filter is out of date by: while it is the same, so is the filter.

@@ -28,7 +28,8 @@ _QUOTABLE = re.compile(
     rf"(?:(?!\n\s*\n).){{0,{_LONGEST - 2}}}(?<=\S))",
     re.DOTALL,
 )
-_BLANK = "[ \\t\\r\\u00a0\\u3000]*"
+# Possessive: blanks that stand beside each other in a pattern would be shared out in every way.
+_BLANK = "[ \\t\\r\\u00a0\\u3000]*+"
 _NUMBER = rf"[#*]*{_BLANK}(?:(?:[\dIVX]+|[一二三四五六七八九十]+)[.)、． \t]{_BLANK})?"
 _REFERENCES = re.compile(
     rf"^{_NUMBER}(?:references?|bibliography|works cited|literature cited|list of references|"

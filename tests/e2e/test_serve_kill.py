@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +20,9 @@ import pytest
 from served import children, serve
 
 from simstore.store import Store
+
+from .processes import until
+from .service.asked import refused
 
 WORDS = [f"word{number}" for number in range(400)]
 SENDERS = 6
@@ -125,11 +129,11 @@ def test_what_was_acknowledged_is_stored_after_a_kill(tmp_path: Path, mode: str)
         assert counted["added"] + counted["flagged"] == len(stored)
 
 
-def test_a_killed_writer_is_told_of_and_what_it_acknowledged_is_stored(tmp_path: Path) -> None:
+def test_killed_processes_come_back_and_what_they_acknowledged_is_stored(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     answered = threading.Semaphore(0)
     all_sent = [Sent() for _ in range(SENDERS)]
-    with serve(path) as server:
+    with serve(path) as server, httpx.Client(base_url=server.url, timeout=60) as ask:
         threads = [
             threading.Thread(target=send, args=(server.port, number, "flag", sent, answered))
             for number, sent in enumerate(all_sent)
@@ -147,25 +151,80 @@ def test_a_killed_writer_is_told_of_and_what_it_acknowledged_is_stored(tmp_path:
         for thread in threads:
             thread.join(60)
             assert not thread.is_alive()
-        with httpx.Client(base_url=server.url, timeout=60) as ask:
-            refused = ask.post("/v1/documents", json={"key": "late", "text": "a lamp"})
-            assert refused.status_code == 503
-            assert "start the server anew" in refused.json()["detail"]
-            assert ask.get("/readyz").status_code == 503
-            # What is stored can still be asked for, if only here.
-            key, text = next(iter(all_sent[0].texts.items()))
-            (found,) = ask.post("/v1/query", json={"text": text}).json()["samples"]
-            assert key in {one["key"] for one in found["matches"]}
-            os.kill(reader, signal.SIGKILL)
-            (again,) = ask.post("/v1/query", json={"text": text}).json()["samples"]
-            assert again["matches"] == found["matches"]
-            assert "simstore_query_processes 0\n" in ask.get("/metrics").text
-        assert any("0 answer queries" in line for line in server.lines)
+        key, text = next(iter(all_sent[0].texts.items()))
+        until(lambda: ask.get("/readyz").status_code == 200, "the writer to be back")
+        assert added(ask, "late") == "added"
+        (found,) = ask.post("/v1/query", json={"text": text}).json()["samples"]
+        assert key in {one["key"] for one in found["matches"]}
+        os.kill(reader, signal.SIGKILL)
+        until(lambda: ask.get("/readyz").status_code == 503, "it to say that nobody answers")
+        asked = refused(ask.post("/v1/query", json={"text": text}), 503, "Unavailable")
+        assert asked["retry_after"] > 0
+        # Who writes is not held up.
+        assert added(ask, "later") == "added"
+        until(lambda: ask.get("/readyz").status_code == 200, "the reader to be back")
+        (again,) = ask.post("/v1/query", json={"text": text}).json()["samples"]
+        assert again["matches"] == found["matches"]
+        told = ask.get("/metrics").text
+        for process in ("reader", "writer"):
+            assert f'simstore_process_restarts_total{{process="{process}"}} 1\n' in told
+            assert any(f"the {process}'s process has ended (-9)" in one for one in server.lines)
         assert server.stop() == 0
+        assert not any("Traceback" in one for one in server.lines)
     with Store.open(path) as store:
         assert store.fsck() == []
         stored = {one.key for one in store.documents()}
-        assert stored >= {key for sent in all_sent for key in sent.told}
+        assert stored >= {key for sent in all_sent for key in sent.told} | {"late", "later"}
+
+
+def test_a_request_that_its_process_dies_of_is_told_and_asked_of_no_other(tmp_path: Path) -> None:
+    with (
+        serve(tmp_path / "s.db", "--request-seconds", "60") as server,
+        httpx.Client(base_url=server.url, timeout=60) as ask,
+        ThreadPoolExecutor(2) as others,
+    ):
+        assert added(ask, "a") == "added"
+        reader, writer = sorted(
+            children(server.process.pid), key=partial(os.getpriority, os.PRIO_PROCESS)
+        )
+        for process in (reader, writer):
+            os.kill(process, signal.SIGSTOP)
+        asked = others.submit(ask.post, "/v1/query", json={"text": "a lamp"})
+        sent = others.submit(ask.post, "/v1/documents", json={"key": "b", "text": "a lamp"})
+        until(lambda: in_flight(ask) == 3, "both to wait")
+        for process in (reader, writer):
+            os.kill(process, signal.SIGKILL)
+        for one in (asked, sent):
+            reply = one.result(60)
+            assert "may be done or not" in refused(reply, 503, "Unavailable")["detail"]
+            assert int(reply.headers["retry-after"]) >= 1
+        until(lambda: ask.get("/readyz").status_code == 200, "both to be back")
+        assert added(ask, "c") == "added"
+        # What is started again ends with the server, however that ends.
+        started = children(server.process.pid)
+        server.process.kill()
+        server.process.wait(60)
+        until(lambda: not any(map(lives, started)), "all of them to end")
+
+
+def added(ask: httpx.Client, key: str) -> str:
+    reply = ask.post("/v1/documents", json={"key": key, "text": f"{key} and a lamp"})
+    assert reply.status_code == 200, reply.text
+    outcome: str = reply.json()["documents"][0]["outcome"]
+    return outcome
+
+
+def in_flight(ask: httpx.Client) -> float:
+    told = ask.get("/metrics").text
+    return float(told.split("\nsimstore_http_requests_in_flight ")[-1].split()[0])
+
+
+def lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
 
 
 def is_as_told(key: str, outcome: str, stored: dict[str, Any], duplicates: dict[str, str]) -> bool:

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -19,7 +19,7 @@ from simstore import Store
 
 from .processes import until
 from .service.asked import TEXT, refused
-from .test_serve_limits import connection, locked, received
+from .test_serve_limits import connection, locked, received, told
 from .test_wrong_use import assert_refused
 
 
@@ -141,6 +141,11 @@ def test_the_second_signal_ends_it_at_once(tmp_path: Path, number: signal.Signal
     assert stored(tmp_path / "s.db") == set()
 
 
+def end(process: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+
+
 def depth(served: Served) -> int:
     with httpx.Client(base_url=served.url) as ask:
         told = ask.get("/metrics").text
@@ -156,6 +161,38 @@ def test_the_end_does_not_wait_for_ever(tmp_path: Path) -> None:
         served.process.wait(PATIENCE_SECONDS)
         sender.join(PATIENCE_SECONDS)
         assert sender.acknowledged == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/v1/query", {"text": TEXT}), ("/v1/documents", {"key": "a", "text": TEXT})],
+)
+def test_the_end_does_not_wait_for_a_process_that_hangs(
+    tmp_path: Path, path: str, body: dict[str, str]
+) -> None:
+    with serve(tmp_path / "s.db", "--drain-seconds", "1") as served, ExitStack() as ending:
+        hung = children(served.process.pid)
+        for process in hung:
+            os.kill(process, signal.SIGSTOP)
+            # Where the test fails, it is ended too.
+            ending.callback(end, process)
+
+        def ask() -> None:
+            with (
+                suppress(httpx.TransportError),
+                httpx.Client(base_url=served.url, timeout=PATIENCE_SECONDS) as client,
+            ):
+                replies.append(client.post(path, json=body))
+
+        replies: list[httpx.Response] = []
+        sender = threading.Thread(target=ask, daemon=True)
+        sender.start()
+        with httpx.Client(base_url=served.url) as client:
+            until(lambda: told(client, "simstore_http_requests_in_flight") == 2, "it to be taken")
+        assert served.stop() == 0
+        sender.join(PATIENCE_SECONDS)
+        refused(replies[0], 503, "Stopping")
+        assert not any("Traceback" in line for line in served.lines)
 
 
 def test_the_end_does_not_wait_for_what_nobody_waits_for(tmp_path: Path) -> None:

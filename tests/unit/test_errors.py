@@ -38,6 +38,8 @@ TREE = {
     "UnreadableSource": (5, 422, ValueError),
     "MalformedRequest": (5, 422, ValueError),
     "TooLarge": (5, 413, ValueError),
+    "ProtocolError": (5, 400, ValueError),
+    "HeadTooLarge": (5, 431, ValueError),
     "UnsupportedMedia": (5, 415, ValueError),
     "StorageError": (6, 500, Exception),
     "DatabaseBusy": (6, 503, Exception),

@@ -24,7 +24,7 @@ from simstore.server.page.rendering import answer
 from simstore.server.page.standing import standing_of
 from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
-from simstore.server.uploads import read_upload
+from simstore.server.uploads import UploadLimits, read_upload
 
 router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
 
@@ -237,12 +237,13 @@ def _check(service: Service, given: Given, pasted: str, step: Step) -> KeptRepor
     left_out: list[tuple[str, str]] = []
     failure: SimstoreError | None = None
     papers: list[CheckedPaper] = []
+    limits = UploadLimits(text_bytes=service.settings.body_bytes)
     if len(given.files) > MOST_PAPERS:
         raise Trouble("many", str(MOST_PAPERS))
     for name, data in given.files:
         step()
         try:
-            upload = read_upload(name, data)
+            upload = read_upload(name, data, limits=limits)
             documents = [one for one in upload.documents if one.text.strip()]
             if not documents:
                 raise UnreadableSource(name, "there is no text in it")

@@ -31,7 +31,7 @@ from simstore.server.documents import GivenDocument, document_of_given
 from simstore.server.lanes import while_wanted
 from simstore.server.openapi import answers, json_body
 from simstore.server.service import Service, service_of
-from simstore.server.uploads import read_upload
+from simstore.server.uploads import UploadLimits, read_upload
 from simstore.services.comparing.compared import CompareOptions
 
 router = APIRouter(route_class=GuardedRoute, tags=["search"])
@@ -125,9 +125,9 @@ async def check(request: Request, lang: Language = "en") -> Response:
         )
     if accepts(request, _HTML):
         headers = {"Content-Security-Policy": content_policy()}
-        page = await service.heavy.run(_report, found, lang)
+        page = await service.heavy.go_on(_report, found, lang)
         return Response(page, headers=headers, media_type=_HTML)
-    return reply(to_wire(CheckReply(tuple(found))))
+    return await service.heavy.go_on(lambda: reply(to_wire(CheckReply(tuple(found)))))
 
 
 @router.post(
@@ -140,7 +140,7 @@ async def check(request: Request, lang: Language = "en") -> Response:
 async def compare(request: Request) -> Response:
     """Compare two texts by every algorithm; texts that are given are not stored."""
     service = service_of(request)
-    asked = await read_body(request, CompareBody)
+    asked = await read_body(request, CompareBody, service.readers)
     if len(asked.options.bits) > _MOST_LENGTHS:
         raise TooLarge("lengths of fingerprints", _MOST_LENGTHS)
     if (asked.options.filter_counters or 0) > _MOST_COUNTERS:
@@ -152,11 +152,11 @@ async def compare(request: Request) -> Response:
                 first, second, asked.options, on_progress=lambda _done, _all: step()
             )
         )
-    return reply(to_wire(found))
+    return await service.heavy.go_on(lambda: reply(to_wire(found)))
 
 
 async def _of_json(request: Request, service: Service) -> tuple[list[Document], CheckOptions]:
-    asked = await read_body(request, CheckBody)
+    asked = await read_body(request, CheckBody, service.readers)
     if sum(one is not None for one in (asked.text, asked.stored, asked.papers)) != 1:
         raise MalformedRequest("body", "give one of text, stored and papers")
     if asked.text is not None:
@@ -171,7 +171,8 @@ async def _of_json(request: Request, service: Service) -> tuple[list[Document], 
 
 async def _of_form(request: Request, service: Service) -> tuple[list[Document], CheckOptions]:
     check_coding(request)
-    async with request.form(max_files=1, max_fields=len(_FIELDS)) as form:
+    most = service.settings.body_bytes
+    async with request.form(max_files=1, max_fields=len(_FIELDS), max_part_size=most) as form:
         strange = sorted(set(form) - _FIELDS)
         if strange:
             raise MalformedRequest(f"body.{strange[0][:40]}", "there is no such field")
@@ -182,7 +183,8 @@ async def _of_form(request: Request, service: Service) -> tuple[list[Document], 
             if "text" in form:
                 raise MalformedRequest("body", "give either a file or a text")
             name, data = file.filename or "file", await file.read()
-            read = await service.heavy.run(read_upload, name, data)
+            limits = UploadLimits(text_bytes=service.settings.body_bytes)
+            read = await service.heavy.run(read_upload, name, data, limits=limits)
             return list(read.documents), options
         if file is not None or "text" not in form:
             raise MalformedRequest("body.file", "a file is needed, or a text")

@@ -156,12 +156,16 @@ async def cluster_merges(request: Request, limit: Limit = None, after: After = N
 async def cluster(request: Request, cluster_id: int) -> Response:
     """Return a cluster by its number."""
     service = service_of(request)
-    found = None
-    if abs(cluster_id) <= LARGEST:
-        found = await service.readers.run(service.store.cluster_members, cluster_id)
-    if found is None:
-        raise NotFound(f"no cluster is called {str(cluster_id)[:30]}; /v1/clusters lists them")
-    return reply(to_wire(found))
+
+    def answered() -> Response:
+        found = None
+        if abs(cluster_id) <= LARGEST:
+            found = service.store.cluster_members(cluster_id)
+        if found is None:
+            raise NotFound(f"no cluster is called {str(cluster_id)[:30]}; /v1/clusters lists them")
+        return reply(to_wire(found))
+
+    return await service.readers.run(answered)
 
 
 @router.get(

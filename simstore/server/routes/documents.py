@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -22,9 +24,18 @@ from simstore.model import (
 )
 from simstore.reports.wire import to_wire
 from simstore.server.access import GuardedRoute, requires
-from simstore.server.bodies import check_coding, checked_json, parsed, read_body, reply, taken
+from simstore.server.bodies import (
+    LARGE_BYTES,
+    check_coding,
+    checked_json,
+    parsed,
+    read_body,
+    reply,
+    value_of,
+)
 from simstore.server.documents import GivenDocument, documents_of
 from simstore.server.exchange import is_ndjson
+from simstore.server.lanes import while_wanted
 from simstore.server.listings import listing
 from simstore.server.named import idempotency_of, key_in_path
 from simstore.server.openapi import LARGEST, answers, json_body
@@ -32,8 +43,6 @@ from simstore.server.service import Service, service_of
 from simstore.server.streams import OUTCOMES, DocumentStream
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
-# From so many bytes on a body is read in a thread, so that others need not wait for it.
-_LARGE_BYTES = 512 << 10
 
 Resemblance = Annotated[float, Query(ge=0, le=1, allow_inf_nan=False)]
 Named = Annotated[
@@ -146,14 +155,15 @@ async def add_documents(
             )
         return DocumentStream(request, service, on_duplicate, min_resemblance)
     body = await checked_json(request)
-    if len(body) > _LARGE_BYTES:
-        documents = await service.readers.run(_documents, body, service)
-    else:
-        documents = _documents(body, service)
-    asked = WriteRequest(
-        documents, on_duplicate, min_resemblance, idempotency_of(request, idempotency_key, body)
-    )
-    done = await service.submit(asked)
+    name = idempotency_of(request, idempotency_key, body)
+
+    def submitted() -> Future[WriteReply]:
+        documents = documents_of(parsed(body), service.settings.batch_documents)
+        return service.take(WriteRequest(documents, on_duplicate, min_resemblance, name))
+
+    # Reading and checking a large body holds up nobody.
+    large = len(body) > LARGE_BYTES
+    done = await asyncio.wrap_future(await service.readers.run(submitted) if large else submitted())
     return reply(_told(service, done))
 
 
@@ -203,10 +213,13 @@ async def document(
     service = service_of(request)
     name = key_in_path(request, key)
     if story:
-        return reply(
-            to_wire(await service.readers.run(service.store.story, name, original=original))
-        )
-    return reply(to_wire(await service.readers.run(service.store.show, name, with_text=with_text)))
+        with while_wanted() as step:
+            return await service.readers.run(
+                lambda: reply(to_wire(service.store.story(name, original=original, on_step=step)))
+            )
+    return await service.readers.run(
+        lambda: reply(to_wire(service.store.show(name, with_text=with_text)))
+    )
 
 
 @router.delete(
@@ -233,7 +246,7 @@ async def remove_documents(request: Request, idempotency_key: Named = None) -> R
     """Remove documents by their keys; the reply means that it is durable."""
     service = service_of(request)
     body = await checked_json(request)
-    asked = taken(RemoveBody, parsed(body))
+    asked = await value_of(body, RemoveBody, service.readers)
     _check_count(asked.keys, service)
     name = idempotency_of(request, idempotency_key, body)
     return await _remove(service, RemoveRequest(asked.keys, asked.missing_ok, name))
@@ -252,21 +265,19 @@ async def seen(request: Request) -> Response:
     Of a ``digest``: of each key under which the text was seen, the first seen in front.
     """
     service = service_of(request)
-    asked = await read_body(request, SeenBody)
+    asked = await read_body(request, SeenBody, service_of(request).readers)
     if (asked.keys is None) == (asked.digest is None):
         raise MalformedRequest("body", "give either keys or digest")
     if asked.keys is None:
         digest = digest_of(asked.digest or "")
-        return reply(
-            {"seen": to_wire(await service.readers.run(service.store.seen_content, digest))}
+        return await service.readers.run(
+            lambda: reply({"seen": to_wire(service.store.seen_content(digest))})
         )
-    _check_count(asked.keys, service)
-    found = await service.readers.run(service.store.seen_many, asked.keys)
-    return reply({"seen": to_wire(found)})
-
-
-def _documents(body: bytes, service: Service) -> Any:
-    return documents_of(parsed(body), service.settings.batch_documents)
+    keys = asked.keys
+    _check_count(keys, service)
+    return await service.readers.run(
+        lambda: reply({"seen": to_wire(service.store.seen_many(keys))})
+    )
 
 
 def digest_of(text: str) -> bytes:

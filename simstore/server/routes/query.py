@@ -18,6 +18,8 @@ from simstore.server.service import service_of
 router = APIRouter(route_class=GuardedRoute, tags=["search"])
 # Characters of a text that takes long enough for others to notice, if it were theirs to wait.
 _LONG = 200_000
+# Matches of which a reply is as long.
+_MANY = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ _OPTIONS = tuple(name for name in QueryBody.__dataclass_fields__ if name not in 
 )
 async def query(request: Request) -> Response:
     """Return the documents near each sample, by distance, then order of ingest."""
-    asked = await read_body(request, QueryBody)
+    asked = await read_body(request, QueryBody, service_of(request).readers)
     service = service_of(request)
     if (asked.text is None) == (asked.samples is None):
         raise MalformedRequest("body", "give either text or samples")
@@ -89,18 +91,23 @@ async def query(request: Request) -> Response:
     if asked.text is not None and len(asked.text) > _LONG:
         service.metrics.samples += 1
         sample = Document("", asked.text)
-        run = await service.heavy.run(service.reader.query_run, [sample], options)
-        return reply({"samples": to_wire(run.samples)})
+        return await service.heavy.run(
+            lambda: reply({"samples": to_wire(service.reader.query_run([sample], options).samples)})
+        )
     if asked.text is not None:
         service.metrics.samples += 1
-        found = service.queries.submit(Document("", asked.text), options)
-        return reply({"samples": [to_wire(await asyncio.wrap_future(found))]})
+        found = await asyncio.wrap_future(service.queries.submit(Document("", asked.text), options))
+        if len(found.matches) > _MANY:
+            return await service.readers.go_on(lambda: reply({"samples": [to_wire(found)]}))
+        return reply({"samples": [to_wire(found)]})
     samples = asked.samples or ()
     if len(samples) > service.settings.batch_documents:
         raise TooLarge("samples of a request", service.settings.batch_documents)
     service.metrics.samples += len(samples)
-    run = await service.readers.run(
-        service.reader.query_run, [Document(one.key, one.text) for one in samples], options
-    )
-    told = QueryReply(run.samples, run.radius, run.bits, run.scheme, run.stale)
-    return reply(to_wire(told))
+
+    def answered() -> Response:
+        documents = [Document(one.key, one.text) for one in samples]
+        run = service.reader.query_run(documents, options)
+        return reply(to_wire(QueryReply(run.samples, run.radius, run.bits, run.scheme, run.stale)))
+
+    return await service.readers.run(answered)

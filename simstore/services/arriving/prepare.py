@@ -19,6 +19,7 @@ from simstore.fingerprint.scheme import Scheme
 from simstore.model import Document
 from simstore.services.counting import pack_change
 from simstore.services.opened import State
+from simstore.sources.json_values import check_metadata
 from simstore.storage import codecs
 from simstore.text.decoding import encode, storable
 from simstore.text.scanning import Scanned
@@ -146,7 +147,7 @@ def as_kept(document: Document) -> Document:
     """Return the document with title, collection and metadata as they come back from the store.
 
     Raises:
-        InvalidParameter: The metadata are no JSON values.
+        InvalidParameter: The metadata are no JSON values, or too much.
     """
     lines: dict[str, Any] = {
         name: kept
@@ -158,9 +159,10 @@ def as_kept(document: Document) -> Document:
     if not document.metadata:
         return document
     try:
+        check_metadata(document.metadata)
         fields = json.loads(json.dumps(dict(document.metadata), allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError) as error:
         raise InvalidParameter(
-            f"the metadata of {printable(document.key)!r} are no JSON values ({error})"
+            f"the metadata of {printable(document.key)!r} cannot be stored ({error})"
         ) from None
     return replace(document, metadata=fields)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from fnmatch import translate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +22,7 @@ from simstore.services.passages.near_copies import aligned_passages, named_passa
 from simstore.services.passages.passage_lookup import NearPassages
 from simstore.text.decoding import encode
 from simstore.text.passages import Span
+from simstore.text.patterns import Globs
 
 # Measured on 2,000 windows of the labelled texts: docs/passages.md.
 _OF_FINGERPRINTS = (
@@ -66,9 +65,7 @@ class PaperChecker:
         self._on_step = on_step
         self._index = index
         self._options = options
-        self._patterns = [
-            re.compile(encode(translate(pattern)), re.DOTALL) for pattern in options.exclude
-        ]
+        self._excluded = Globs(options.exclude)
         self._roles: dict[int, tuple[bytes, bool]] = {}
 
     def check(self, paper: Document) -> CheckedPaper:
@@ -133,8 +130,8 @@ class PaperChecker:
         unknown = [n for n in distinct.tolist() if n not in self._roles]
         for number, key in self._index.keys(unknown).items():
             key = bytes(key)
-            is_excluded = any(pattern.match(key) for pattern in self._patterns)
-            self._roles[number] = key, is_excluded
+            self._on_step()
+            self._roles[number] = key, self._excluded.fit(key)
         own = None if self._options.include_self or not own_key else encode(own_key)
         chosen = np.zeros(len(distinct), bool)
         for place, number in enumerate(distinct.tolist()):

@@ -8,7 +8,6 @@ ingest.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from simstore.errors import InvalidParameter, printable
 from simstore.reports.story import BASES, span
 from simstore.reports.times import time_text
 from simstore.text.decoding import encode
+from simstore.text.patterns import Expression
 
 RULES = ("first-seen", "linked", "prefer:REGEX")
 _PREFER = "prefer:"
@@ -52,16 +52,19 @@ class Claimant:
 Choice = tuple[Claimant, str]
 
 
-def parse_rule(rule: str) -> Callable[[Sequence[Claimant]], Choice]:
+def parse_rule(
+    rule: str, on_step: Callable[[], None] = lambda: None
+) -> Callable[[Sequence[Claimant]], Choice]:
     """Return the function that chooses the original of documents, and says why.
 
     Args:
         rule: ``first-seen``; ``linked``: the one that most of the others link to; or
             ``prefer:REGEX``: one whose key the regular expression is found in.
+        on_step: Called before each key; what it raises ends the choice.
 
     Raises:
-        InvalidParameter: There is no such rule, the expression is not one, or holds half a
-            character.
+        InvalidParameter: There is no such rule, the expression is not one or is not supported, or
+            holds half a character.
     """
     encode(rule)
     if rule == "first-seen":
@@ -69,13 +72,8 @@ def parse_rule(rule: str) -> Callable[[Sequence[Claimant]], Choice]:
     if rule == "linked":
         return _linked
     if rule.startswith(_PREFER) and len(rule) > len(_PREFER):
-        try:
-            pattern = re.compile(rule.removeprefix(_PREFER))
-        except re.error as error:
-            raise InvalidParameter(
-                f"original {printable(rule)!r}: no regular expression ({error})"
-            ) from None
-        return lambda claimants: _preferred(claimants, pattern)
+        wanted = Expression(rule.removeprefix(_PREFER), f"original {printable(rule)!r}")
+        return lambda claimants: _preferred(claimants, wanted, on_step)
     raise InvalidParameter(f"original {printable(rule)!r}: choose {', '.join(RULES)}")
 
 
@@ -109,8 +107,14 @@ def _linked(claimants: Sequence[Claimant]) -> Choice:
     return chosen, f"no link decides; {reason}"
 
 
-def _preferred(claimants: Sequence[Claimant], pattern: re.Pattern[str]) -> Choice:
-    chosen = [one for one in claimants if pattern.search(one.key)]
+def _preferred(
+    claimants: Sequence[Claimant], wanted: Expression, on_step: Callable[[], None]
+) -> Choice:
+    chosen = []
+    for one in claimants:
+        on_step()
+        if wanted.is_in(one.key):
+            chosen.append(one)
     if not chosen:
         found, reason = _first_seen(claimants)
         return found, f"no key is preferred; {reason}"

@@ -48,7 +48,13 @@ class _Family:
     cluster_id: int | None
 
 
-def tell_story(opened: OpenStore, key: str, *, original: str = "first-seen") -> Story:
+def tell_story(
+    opened: OpenStore,
+    key: str,
+    *,
+    original: str = "first-seen",
+    on_step: Callable[[], None] | None = None,
+) -> Story:
     """Return the story of a key.
 
     Args:
@@ -56,12 +62,13 @@ def tell_story(opened: OpenStore, key: str, *, original: str = "first-seen") -> 
         key: The key of a document, or one that was skipped as a duplicate.
         original: Which is the original: ``first-seen``, ``linked`` or ``prefer:REGEX``; see
             :mod:`simstore.services.telling.originals`.
+        on_step: Called between pieces of work; what it raises ends them.
 
     Raises:
         DocumentNotFound: The key was never seen.
         InvalidParameter: There is no such rule.
     """
-    choose = parse_rule(original)
+    choose = parse_rule(original, on_step or (lambda: None))
     cluster = None
     try:
         place = kept_reading.cluster_of(opened, key)

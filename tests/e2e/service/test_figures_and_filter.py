@@ -73,10 +73,17 @@ def test_the_filter_knows_the_keys_and_has_a_tag(ask: httpx.Client, tmp_path: Pa
         ("of=smell", 422), ("of=keys&of=keys&of=keys", 422), ("false_positive_rate=0", 422),
         ("false_positive_rate=nan", 422), ("capacity=0", 422), ("of=keys&of=keys", 400),
         ("capacity=1", 400), ("capacity=10000000000", 422), ("false_positive_rate=1e-300", 400),
-        ("false_positive_rate=5e-324", 400),
+        ("false_positive_rate=5e-324", 400), ("capacity=1000001", 400), ("capacity=50000000", 400),
     ],
 )  # fmt: skip
 def test_wrong_filters_are_refused(ask: httpx.Client, asked: str, status: int) -> None:
     add(ask, ("a", TEXT), ("b", OTHER))
     title = "InvalidParameter" if status == 400 else "MalformedRequest"
     refused(ask.get(f"/v1/filter?{asked}"), status, title)
+
+
+def test_room_for_more_than_is_known_is_given_within_bounds(ask: httpx.Client) -> None:
+    add(ask, ("a", TEXT), ("b", OTHER))
+    reply = ask.get("/v1/filter?capacity=1000000")
+    assert reply.status_code == 200
+    assert len(reply.content) < 10_000_000

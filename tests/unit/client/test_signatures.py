@@ -16,7 +16,8 @@ NOT_SERVED = {
     "clear_rejections", "clusters", "compact", "create", "drop_clusters", "drop_passages",
     "duplicate", "evaluate", "exact_pairs", "expire", "export", "figures", "fsck",
     "import_deduped", "ingest_query", "keep_clusters",
-    "known_mark", "open", "pack", "passage_status", "path", "query_run", "query_runs", "reader",
+    "known_count", "known_mark", "open", "pack", "passage_status", "path", "query_run",
+    "query_runs", "reader",
     "refresh", "reindex", "remove_fingerprints", "report", "retry_rejections", "set_policy",
     "unpack", "vitals", "vocabulary", "vocabulary_status", "warm", "writer",
     "add_token", "tokens", "revoke_token", "token_book",
@@ -32,6 +33,7 @@ LEFT_OUT = {
     "kept_clusters": {"after"},
     "rejections": {"after"},
     "remove": {"refresh", "on_refresh"},
+    "story": {"on_step"},
 }
 # A server keeps no query runs.
 OTHER_DEFAULTS = {("query_sources", "record")}

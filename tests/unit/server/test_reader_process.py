@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from simstore.errors import InvalidParameter, StoreNotFound
+from simstore.errors import InvalidParameter, StoreNotFound, Unavailable
 from simstore.model import Document, QueryOptions
 from simstore.server.read_batches import QueryBatcher
 from simstore.server.reader_process import AwayReader, ReaderProcess
@@ -37,10 +37,10 @@ def processes(store: Store) -> Iterator[list[ReaderProcess]]:
         one.close()
 
 
-def test_they_answer_as_the_store_does_and_one_death_after_the_other_is_survived(
-    store: Store, processes: list[ReaderProcess], caplog: pytest.LogCaptureFixture
+def test_they_answer_as_the_store_does_while_one_is_left(
+    store: Store, processes: list[ReaderProcess]
 ) -> None:
-    reader = AwayReader(store, processes)
+    reader = AwayReader(processes)
     samples = [Document(f"sample {n}", text + " tonight") for n, text in enumerate(TEXTS)]
     options = QueryOptions(radius=12)
     expected = store.query_run(samples, options)
@@ -66,22 +66,26 @@ def test_they_answer_as_the_store_does_and_one_death_after_the_other_is_survived
     store.compact()
     reader.warm()
     assert answers()
-    for number, one in enumerate(processes):
+    for left, one in enumerate(reversed(processes)):
         assert one.pid is not None
         os.kill(one.pid, signal.SIGKILL)
-        with caplog.at_level(logging.ERROR):
-            # More than there are processes: each of them is met.
+        # Who asks it first is told; what it died of is asked of no other.
+        for line in (reader.query_many, reader.query_run):
+            with suppress(Unavailable):
+                for _ in processes:
+                    line(samples, options)
+        assert (one.has_ended, reader.up) == (True, 1 - left)
+        if reader.up:
             assert all(answers() for _ in range(3))
-        assert f"{1 - number} answer queries" in caplog.text
-        assert one.has_ended
     reader.warm()
-    assert answers()
+    with pytest.raises(Unavailable, match="the reader's process has ended"):
+        reader.query_many(samples, options)
 
 
 def test_a_batcher_asks_as_many_at_once_as_there_are(
     store: Store, processes: list[ReaderProcess]
 ) -> None:
-    batcher = QueryBatcher(AwayReader(store, processes), threads=2)
+    batcher = QueryBatcher(AwayReader(processes), threads=2)
     options = QueryOptions()
     futures = [batcher.submit(Document(f"{n}", text), options) for n, text in enumerate(TEXTS)]
     half = batcher.submit(Document("", "\ud800"), options)

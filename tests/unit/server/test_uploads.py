@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 import zipfile
@@ -321,3 +322,14 @@ def test_no_process_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(UnreadableSource, match="no process to read it"):
         read_upload("a.txt", b"x")
     assert uploads.UploadLimits().memory_bytes == 2 << 30
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.md", "article_1"])
+def test_a_document_may_be_as_long_as_all_that_is_taken(name: str) -> None:
+    text = "words of a long paper\n" * 400_000
+    assert len(text) > 8 << 20
+    record = json.dumps({"key": "k", "text": text}) if name.endswith("jsonl") else text
+    (found,) = read_upload(name, record.encode()).documents
+    assert len(found.text) >= len(text) - 1
+    with pytest.raises((TooLarge, UnreadableSource), match="8,500,000"):
+        read_upload(name, record.encode(), limits=UploadLimits(text_bytes=8_500_000))

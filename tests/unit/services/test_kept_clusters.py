@@ -166,6 +166,23 @@ def test_another_rule_is_refused_and_a_rebuild_takes_it(store: Store) -> None:
     assert named(store) == {1: ["c"], 3: ["a"], 4: ["b"]}
 
 
+def test_a_kept_expression_that_is_not_supported_any_more_is_refused_until_a_rebuild(
+    tmp_path: Path,
+) -> None:
+    with create(tmp_path) as store:
+        add(store, dated("a", A, 1), dated("b", B, 2))
+        store.keep_clusters(policy="prefer:b")
+        assert named(store) == {1: ["b", "a"]}
+    with raw(tmp_path) as connection:
+        connection.execute("UPDATE clustering SET preferred = '(?=b)b'")
+    with Store.open(tmp_path / "s.db") as store:
+        add(store, dated("c", C, 3))
+        with pytest.raises(InvalidParameter, match=r"look-around.*`simstore clusters --rebuild"):
+            store.keep_clusters()
+        store.keep_clusters(policy="prefer:b", rebuild=True)
+        assert [one[0] for one in named(store).values()] == ["b"]
+
+
 @pytest.mark.parametrize(
     "options",
     [

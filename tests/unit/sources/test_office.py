@@ -352,6 +352,11 @@ def test_markdown_is_text_without_its_front_matter() -> None:
     assert documents(read_stream(MarkdownReader(), open_ended))[0][1] == open_ended.decode()
 
 
+def test_front_matter_without_end_is_text_however_long_it_is() -> None:
+    text = "---\r\n" + "a: b\r\n" * 1_000
+    assert documents(read_stream(MarkdownReader(), text.encode())) == [("name", text)]
+
+
 def test_documents_are_told_by_content_and_by_name(tmp_path: Path) -> None:
     for name, data, text in (
         ("paper", made_docx(), "first paragraph"),

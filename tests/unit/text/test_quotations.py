@@ -97,6 +97,12 @@ def test_many_empty_lines_are_read_once():
     assert bibliography("\n" * 200_000 + "References\n[1]") == (200_000, 200_014)
 
 
+def test_blanks_behind_a_heading_are_read_once():
+    text = "references" + " " * 20_000
+    assert bibliography(text + "of a text") is None
+    assert bibliography(text + "\n[1] A book") == (0, len(text) + 11)
+
+
 def test_a_text_without_a_bibliography():
     assert bibliography("The references are good.\nNo heading.") is None
     assert bibliography("") is None
