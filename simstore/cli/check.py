@@ -12,12 +12,17 @@ import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import check_output, print_facts, print_table, progress
-from simstore.cli.reading import reading_options, take_read_options, tell_passed_over
+from simstore.cli.reading import (
+    reading_options,
+    take_read_options,
+    tell_decodings,
+    tell_passed_over,
+)
 from simstore.errors import printable
 from simstore.outputs import is_standard_output, write_file
 
 if TYPE_CHECKING:
-    from simstore.model import CheckedPaper, Rejection
+    from simstore.model import CheckedPaper, Decoding, Rejection
     from simstore.reports.html_words import Language
     from simstore.store import Store
 
@@ -138,13 +143,13 @@ def check(
         _refuse_papers(Path(output), papers)
         check_output(output, replace=force)
     rejections: list[Rejection] = []
-    told_of: list[str] = []
+    told_of: list[tuple[str, Decoding | None]] = []
     with open_store(read_only=True, served=True) as store, progress("check", in_bytes=True) as show:
         found = store.check_sources(
             papers, asked, read=read, on_progress=show, on_pass_over=tell_passed_over
         )
         _warn_of_absent(store, asked.exclude)
-        blocks = _rendered(_counted(_kept(found, rejections), told_of), chosen, lang)
+        blocks = _rendered(_kept(found, rejections, told_of), chosen, lang)
         if output is not None and to_file:
             data = b"".join(blocks)
             if told_of:
@@ -155,7 +160,7 @@ def check(
                     "%s: not written, as there is no paper to tell of", printable(str(output))
                 )
         elif chosen == "table":
-            told = list(_kept(found, rejections))
+            told = list(_kept(found, rejections, told_of))
         else:
             for block in blocks:
                 sys.stdout.buffer.write(block)
@@ -165,6 +170,7 @@ def check(
             if number:
                 click.echo()
             _print(paper)
+    tell_decodings(told_of)
     for rejection in rejections:
         log.warning(
             "rejected: %s, record %d: %s",
@@ -203,12 +209,6 @@ def _warn_of_absent(store: Store, keys: Iterable[str]) -> None:
             log.warning("--exclude %s: no document has this key", printable(key) or "''")
 
 
-def _counted(papers: Iterable[CheckedPaper], told_of: list[str]) -> Iterator[CheckedPaper]:
-    for paper in papers:
-        told_of.append(paper.key)
-        yield paper
-
-
 def _format(output_format: str, output: str | None) -> str:
     """Return the format that is asked for, or the one that the output's name says."""
     source = click.get_current_context().get_parameter_source("output_format")
@@ -226,13 +226,16 @@ def _format(output_format: str, output: str | None) -> str:
 
 
 def _kept(
-    found: Iterable[CheckedPaper | Rejection], rejections: list[Rejection]
+    found: Iterable[CheckedPaper | Rejection],
+    rejections: list[Rejection],
+    told_of: list[tuple[str, Decoding | None]],
 ) -> Iterator[CheckedPaper]:
-    """Yield the papers; put aside what could not be read."""
+    """Yield the papers and note how they were decoded; put aside what could not be read."""
     from simstore.model import CheckedPaper
 
     for one in found:
         if isinstance(one, CheckedPaper):
+            told_of.append((one.key, one.decoding))
             yield one
         else:
             rejections.append(one)

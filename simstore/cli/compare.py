@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,11 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import Update, print_table, progress
+from simstore.cli.reading import (
+    encoding_for,
+    encoding_option,
+    tell_decodings,
+)
 from simstore.cli.scheme_options import HASHES
 from simstore.errors import (
     DocumentNotFound,
@@ -30,6 +36,7 @@ from simstore.errors import (
 if TYPE_CHECKING:
     from simstore.model import Comparison, Document
     from simstore.services.comparing.compared import CompareOptions
+    from simstore.sources.reader import ReadOptions
     from simstore.text.normalization import Normalization
 
 _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
@@ -154,15 +161,21 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
     metavar="BYTES",
     help="Refuse longer texts.",
 )
+@encoding_option
 @common_options
 def compare(first: str, second: str, output_format: str, **options: Any) -> None:
     """Compare two texts by every algorithm, side by side, each with its time."""
+    from simstore.sources.encodings import checked_encoding
+    from simstore.sources.reader import ReadOptions
+
     if first == second == _STANDARD_INPUT:
         raise InvalidParameter("standard input (-) can be read only once")
     chosen = _chosen(options)
-    given = [_given(name, options) for name in (first, second)]
+    encoding = checked_encoding(options["encoding"])
+    read = ReadOptions(options["as_format"], False, options["max_document_bytes"])
+    asked = _Asked(_given(first), _given(second), (first, second), replace(read, encoding=encoding))
     with progress("compare") as show:
-        comparison = _compared(given[0], given[1], (first, second), chosen, show)
+        comparison = _compared(asked, chosen, show)
     _write(comparison, output_format)
 
 
@@ -207,54 +220,81 @@ def _normalization(options: dict[str, Any]) -> Normalization | None:
     )
 
 
-def _given(name: str, options: dict[str, Any]) -> Document | str:
-    """Return the document of a file or of standard input, or the key that a name is."""
-    from simstore.services.comparing.compare import read_document
-    from simstore.sources.reader import ReadOptions
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A text in a file, or in standard input.
 
+    Attributes:
+        path: Where it is.
+    """
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be compared.
+
+    Attributes:
+        first: A file, or a key of the store.
+        second: Another one.
+        names: What they were called on the command line.
+        read: How to read files.
+    """
+
+    first: _File | str
+    second: _File | str
+    names: tuple[str, str]
+    read: ReadOptions
+
+
+def _given(name: str) -> _File | str:
+    """Return the file that a name is, or the key."""
     if name.startswith(_KEY):
         return name.removeprefix(_KEY)
     is_path = name.startswith(_FILE) or name == _STANDARD_INPUT or os.path.lexists(name)
     if not is_path:
         return name
-    read = ReadOptions(options["as_format"], False, options["max_document_bytes"])
     path = name.removeprefix(_FILE)
     # With the prefix, a file of that name is meant.
-    return read_document(os.path.join(".", path) if path == "-" != name else path, read)
+    return _File(os.path.join(".", path) if path == "-" != name else path)
 
 
-def _compared(
-    first: Document | str,
-    second: Document | str,
-    names: tuple[str, str],
-    options: CompareOptions,
-    show: Update,
-) -> Comparison:
+def _read(one: _File, read: ReadOptions) -> Document:
+    """Return the document of a file; tell where it was decoded as something uncertain."""
+    from simstore.services.comparing.compare import read_document
+
+    document = read_document(one.path, read)
+    tell_decodings([(document.key, document.decoding)])
+    return document
+
+
+def _compared(asked: _Asked, options: CompareOptions, show: Update) -> Comparison:
     from simstore.services.comparing.compare import compare_texts
 
+    first, second = asked.first, asked.second
     if isinstance(first, str) or isinstance(second, str) or store_is_named(by_option=True):
-        return _compare_in_store(first, second, names, options, show)
+        return _compare_in_store(asked, options, show)
     if store_is_named():
         # A variable may name a store that is still to be made.
         with suppress(StoreNotFound):
-            return _compare_in_store(first, second, names, options, show)
-    return compare_texts(
-        first.text, second.text, options, names=(first.key, second.key), on_progress=show
-    )
+            return _compare_in_store(asked, options, show)
+    a, b = _read(first, asked.read), _read(second, asked.read)
+    return compare_texts(a.text, b.text, options, names=(a.key, b.key), on_progress=show)
 
 
-def _compare_in_store(
-    first: Document | str,
-    second: Document | str,
-    names: tuple[str, str],
-    options: CompareOptions,
-    show: Update,
-) -> Comparison:
+def _compare_in_store(asked: _Asked, options: CompareOptions, show: Update) -> Comparison:
+    names = asked.names
     try:
         with open_store(read_only=True, served=True) as store:
+            read = replace(asked.read, encoding=encoding_for(store, asked.read.encoding))
+            first, second = (
+                one if isinstance(one, str) else _read(one, read)
+                for one in (asked.first, asked.second)
+            )
             return store.compare(first, second, options, on_progress=show)
     except StoreNotFound:
-        for name, given in zip(names, (first, second), strict=True):
+        for name, given in zip(names, (asked.first, asked.second), strict=True):
             if name == given:
                 raise NotFound(
                     f"{printable(name)}: no such file, and no store at "

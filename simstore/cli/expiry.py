@@ -12,6 +12,7 @@ import click
 from simstore.cli.keys import all_keys, keys_option, tell_orphans, tell_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, progress, time_text
+from simstore.cli.reading import encoding_for, encoding_option, tell_decodings
 from simstore.errors import InvalidParameter, UnreadableSource, printable
 from simstore.reports.lines import key_bytes, key_text, to_json
 
@@ -145,6 +146,7 @@ def _seconds(option: str, text: str) -> int:
     metavar="FILE",
     help="Look for the very text of a file, or of standard input (-).",
 )
+@encoding_option
 @click.option("--digest", metavar="HEX", help="Look for a text by its BLAKE2b-128 digest.")
 @click.option(
     "--filter",
@@ -158,6 +160,7 @@ def seen(
     keys: tuple[str, ...],
     keys_from: str | None,
     text_file: str | None,
+    encoding: str,
     digest: str | None,
     filter_file: str | None,
     output_format: str,
@@ -169,14 +172,21 @@ def seen(
     if keys == ("-",):
         keys, keys_from = (), "-"
     wanted = [] if by_content else all_keys(keys, keys_from)
-    content = _content(text_file, digest) if by_content else b""
+    content: str | bytes = b"" if digest is None else _digest(digest)
+    from simstore.sources.encodings import checked_encoding
+
+    encoding = checked_encoding(encoding)
     if filter_file is not None:
         from simstore.cli.known import tell_known
 
+        if text_file is not None:
+            content = _text(text_file, encoding)
         tell_known(filter_file, wanted, content if by_content else None, output_format)
         return
     with open_store(read_only=True, served=True) as store:
         rows: list[tuple[str, Seen | None]]
+        if text_file is not None:
+            content = _text(text_file, encoding_for(store, encoding))
         if by_content:
             rows = [(one.key, one) for one in store.seen_content(content)]
         else:
@@ -186,22 +196,24 @@ def seen(
         raise SystemExit(3 if by_content or wanted else 0)
 
 
-def _content(text_file: str | None, digest: str | None) -> str | bytes:
-    """Return the text of a file, or a digest."""
-    if text_file is not None:
-        return _text(text_file)
+def _digest(given: str) -> bytes:
+    """Return the digest that hexadecimal digits say.
+
+    Raises:
+        InvalidParameter: They say none.
+    """
     try:
-        found = bytes.fromhex(digest or "")
+        found = bytes.fromhex(given)
     except ValueError:
         found = b""
     if len(found) * 2 != _DIGEST_DIGITS:
         raise InvalidParameter(
-            f"--digest {printable(digest or '')!r}: write {_DIGEST_DIGITS} hexadecimal digits"
+            f"--digest {printable(given)!r}: write {_DIGEST_DIGITS} hexadecimal digits"
         )
     return found
 
 
-def _text(name: str) -> str:
+def _text(name: str, encoding: str) -> str:
     """Return the text of a file, as ingest reads it."""
     from simstore.model import Document
     from simstore.sources.files import open_sources
@@ -209,12 +221,15 @@ def _text(name: str) -> str:
 
     if os.path.isdir(name):
         raise InvalidParameter(f"--text {printable(name)!r} is a folder: name one file")
-    sources, _ = open_sources([name], ReadOptions("text", max_document_bytes=None))
+    sources, _ = open_sources(
+        [name], ReadOptions("text", max_document_bytes=None, encoding=encoding)
+    )
     if len(sources) != 1:
         raise InvalidParameter(f"--text {printable(name)!r}: name one file")
     (record,) = sources[0].records()
     if not isinstance(record, Document):
         raise UnreadableSource(printable(name), record.reason)
+    tell_decodings([(record.key, record.decoding)])
     return record.text
 
 

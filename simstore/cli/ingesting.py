@@ -14,12 +14,19 @@ from simstore.cli.bars import bar_of, ingest_columns, shows_bars, start
 from simstore.cli.keys import tell_orphans, tell_unflagged
 from simstore.cli.options import log
 from simstore.cli.output import progress
-from simstore.cli.reading import PASSED_OVER, tell_passed_over, with_remedy
+from simstore.cli.reading import DECODED, PASSED_OVER, tell_passed_over, with_remedy
 from simstore.cli.served import server_url
 from simstore.errors import printable
 
 if TYPE_CHECKING:
-    from simstore.model import Duplicate, IngestProgress, IngestSummary, PassedOver, Rejection
+    from simstore.model import (
+        Decoding,
+        Duplicate,
+        IngestProgress,
+        IngestSummary,
+        PassedOver,
+        Rejection,
+    )
     from simstore.services.arriving.ingest import Observer
 
 _SHOWN = 10
@@ -59,6 +66,9 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: Stopping
         else:
             log.debug(PASSED_OVER, printable(part.source), with_remedy(part.reason))
 
+    def on_decoding(key: str, decoding: Decoding) -> None:
+        log.debug(DECODED, printable(key), decoding)
+
     def on_duplicate(key: str, original: str) -> None:
         log.debug("%s: exact duplicate of %s", printable(key), printable(original))
 
@@ -88,6 +98,7 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: Stopping
             on_found,
             on_pass_over,
             stopping.reading,
+            on_decoding,
         )
         summary = run(observer)
     rejects.tell_rest(log.warning)
@@ -171,10 +182,14 @@ def report(summary: IngestSummary, stopping: Stopping) -> None:
     flagged = f"{summary.flagged:,} flagged, " if summary.flagged else ""
     skipped = f"{summary.skipped:,} skipped, " if summary.skipped else ""
     passed_over = f", {summary.passed_over:,} passed over" if summary.passed_over else ""
+    detected = "".join(
+        f", {count:,} decoded as {encoding.upper()} by detection"
+        for encoding, count in sorted(summary.detected.items())
+    )
     click.echo(
         f"{summary.added:,} added, {summary.updated:,} updated, {summary.unchanged:,} unchanged, "
         f"{flagged}{skipped}{summary.duplicates:,} exact duplicates, {summary.rejected:,} rejected"
-        f"{passed_over}"
+        f"{passed_over}{detected}"
     )
     tell_orphans(summary.orphaned)
     tell_unflagged(summary.unflagged)

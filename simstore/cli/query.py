@@ -10,7 +10,12 @@ import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import print_table, progress
-from simstore.cli.reading import reading_options, take_read_options, tell_passed_over
+from simstore.cli.reading import (
+    reading_options,
+    take_read_options,
+    tell_decodings,
+    tell_passed_over,
+)
 from simstore.cli.served import server_url
 from simstore.errors import InvalidParameter, printable
 
@@ -197,6 +202,7 @@ def query(
         )
     if run.not_recorded:
         log.warning("the run is not recorded: %s", run.not_recorded)
+    tell_decodings((sample.key, sample.decoding) for sample in run.samples)
     _write(run, output_format, likeness=options.asks_likeness)
     if explain:
         _explain(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,11 +11,15 @@ from simstore.cli.options import log
 from simstore.errors import printable
 
 if TYPE_CHECKING:
-    from simstore.model import PassedOver
+    from simstore.client import Client
+    from simstore.model import Decoding, PassedOver
     from simstore.sources.reader import ReadOptions
+    from simstore.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PASSED_OVER = "%s: passed over, %s"
+DECODED = "%s: %s"
+_SHOWN = 10
 
 
 def tell_passed_over(part: PassedOver) -> None:
@@ -29,6 +33,32 @@ def with_remedy(reason: str) -> str:
     from simstore.sources.registry import TYPE_UNKNOWN
 
     return f"{reason} (--as says how to read it)" if reason == TYPE_UNKNOWN else reason
+
+
+def tell_decodings(texts: Iterable[tuple[str, Decoding | None]]) -> None:
+    """Warn of texts that were decoded as something uncertain, or not wholly; the first by name.
+
+    Args:
+        texts: Keys, and how the texts were decoded.
+    """
+    doubtful = [(key, decoding) for key, decoding in texts if decoding is not None]
+    for number, (key, decoding) in enumerate(doubtful):
+        tell = log.warning if number < _SHOWN else log.debug
+        tell(DECODED, printable(key), decoding)
+    if len(doubtful) > _SHOWN:
+        log.warning("... and %d more were decoded so; -v names them", len(doubtful) - _SHOWN)
+
+
+encoding_option = click.option(
+    "--encoding",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    help="Of texts and web pages: auto (what is not UTF-8 and declares no encoding is read in the "
+    "one that is detected, which is told, or rejected; a store of the scheme simtool keeps bytes), "
+    "keep (bytes of texts that are not UTF-8 stay as they are), or what all are in: gb18030, big5, "
+    "shift_jis, koi8-r.",
+)
 
 
 def reading_options(command: Command) -> Command:
@@ -67,15 +97,7 @@ def reading_options(command: Command) -> Command:
                 help="Of web pages, the main text, without navigation, footers and the like; or "
                 "all that is visible.",
             ),
-            click.option(
-                "--encoding",
-                metavar="NAME",
-                default="keep",
-                show_default=True,
-                help="Of plain texts and web pages: keep (texts are UTF-8, other bytes are kept as "
-                "they are), auto (recognise it), or what all are in: gb18030, big5, shift_jis, "
-                "koi8-r.",
-            ),
+            encoding_option,
             click.option(
                 "--max-document-bytes",
                 type=click.IntRange(min=1),
@@ -105,7 +127,7 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
     Raises:
         UsageError: Two of them contradict each other.
     """
-    from simstore.sources.encodings import checked_codec
+    from simstore.sources.encodings import checked_encoding
     from simstore.sources.fields import HistoryFields
     from simstore.sources.reader import ReadOptions
 
@@ -116,9 +138,6 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
     if per_line and as_format not in ("auto", "lines"):
         raise click.UsageError(f"--per-line reads plain text: it goes without --as {as_format}")
     history = (given.pop(f"{name}_field", None) for name in ("seen", "published", "links"))
-    encoding = given.pop("encoding")
-    if encoding not in ("keep", "auto"):
-        encoding = checked_codec(encoding)
     return ReadOptions(
         "lines" if per_line else as_format,
         max_document_bytes=given.pop("max_document_bytes"),
@@ -127,8 +146,21 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
         history_fields=HistoryFields(*history),
         max_expansion=given.pop("max_expansion"),
         extract=given.pop("extract"),
-        encoding=encoding,
+        encoding=checked_encoding(given.pop("encoding")),
     )
+
+
+def encoding_for(store: Store | Client, encoding: str) -> str:
+    """Return in which encoding one text is to be read that is compared with those of a store.
+
+    Args:
+        store: The store, whose scheme may see bytes.
+        encoding: As :func:`~simstore.sources.encodings.checked_encoding` returns it.
+    """
+    from simstore.sources.reader import sees_bytes
+
+    keeps = encoding == "auto" and sees_bytes(str(store.scheme().get("scheme", "")))
+    return "keep" if keeps else encoding
 
 
 def history_options(command: Command) -> Command:

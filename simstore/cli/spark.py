@@ -137,6 +137,11 @@ def _setting(text: str) -> tuple[str, str]:
 
 def _report(found: DedupSummary, output: str) -> None:
     passed_over = f", {found.passed_over_count:,} passed over" if found.passed_over_count else ""
+    if found.detected_count:
+        log.warning(
+            "%d documents are in encodings that were detected; their metadata tell them",
+            found.detected_count,
+        )
     click.echo(
         f"{found.read_count:,} read, {found.rejected_count:,} rejected{passed_over}; "
         f"{found.candidate_count:,} pairs compared"

@@ -22,7 +22,7 @@ from simstore.services.arriving.accept import Addable
 from simstore.services.arriving.given_records import documents_of
 from simstore.services.arriving.source_batches import batches_of_sources
 from simstore.sources.files import open_sources
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.sources.source import read_so_far
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ class Arriving(Connection):
         options = given or ReadOptions()
         if options.texts_are_articles:
             return options
-        simtool = str(self.scheme().get("scheme", "")).partition("/")[0] == "simtool"
-        return replace(options, texts_are_articles=True) if simtool else options
+        is_articles = sees_bytes(str(self.scheme().get("scheme", "")))
+        return replace(options, texts_are_articles=True) if is_articles else options
 
 
 def _kept(records: Iterable[Document | Rejection], rejected: list[Rejection]) -> Iterator[Document]:

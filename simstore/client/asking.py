@@ -206,13 +206,19 @@ class Asking(Arriving):
             value = self._post("/v1/query", {"samples": samples, **asked})
         except TooLarge as error:
             return [run for half in halves(part, error) for run in self._query_part(half, asked)]
-        return [self._as(QueryRun, {"run_id": None, **value})]
+        run = self._as(QueryRun, {"run_id": None, **value})
+        if any(one.decoding is not None for one in part):
+            # What a sample was read from is known here only.
+            results = zip(run.samples, part, strict=True)
+            read = tuple(replace(found, decoding=one.decoding) for found, one in results)
+            run = replace(run, samples=read)
+        return [run]
 
     def _checked(self, paper: Document, options: CheckOptions) -> CheckedPaper:
         given = {"papers": [to_wire_sample(paper)], "options": to_wire(options)}
         papers = self._member(self._post("/v1/check", given), "papers")
         (found,) = self._as(list[CheckedPaper], papers)
-        return found
+        return replace(found, decoding=paper.decoding)
 
 
 def to_wire_sample(sample: Document) -> dict[str, Any]:

@@ -103,6 +103,7 @@ class Sent:
         self._asked = {"on_duplicate": on_duplicate, "min_resemblance": min_resemblance}
         self._observer = observer
         self.counts: Counter[str] = Counter()
+        self._detected: Counter[str] = Counter()
 
     def send(self, documents: Sequence[Document]) -> None:
         """Send documents in one request; in two, where the server says that they are too many."""
@@ -110,8 +111,18 @@ class Sent:
             return
         for one in documents:
             self.counts["byte_count"] += len(encode(one.text))
-            self.counts["undecodable"] += "replaced_bytes" in one.metadata
+            self._note_decoding(one)
         self._send(documents)
+
+    def _note_decoding(self, document: Document) -> None:
+        decoding = document.decoding
+        if decoding is None:
+            return
+        self.counts["undecodable"] += decoding.replaced_bytes > 0
+        if decoding.is_detected:
+            self._detected[decoding.encoding] += 1
+        if self._observer is not None:
+            self._observer.on_decoding(document.key, decoding)
 
     def _send(self, documents: Sequence[Document]) -> None:
         connection = self._connection
@@ -176,4 +187,4 @@ class Sent:
         """Return what was done."""
         known = {field.name for field in fields(IngestSummary)}
         counts: dict[str, Any] = {name: self.counts[name] for name in self.counts if name in known}
-        return IngestSummary(**counts)
+        return IngestSummary(**counts, detected=dict(self._detected))

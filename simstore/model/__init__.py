@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from simstore.model.access import SCOPES, Scope, Token
 from simstore.model.arriving import (
+    Decoding,
     Document,
     Duplicate,
     DuplicateState,
@@ -93,6 +94,7 @@ __all__ = [
     "Comparison",
     "Copy",
     "CopySummary",
+    "Decoding",
     "Document",
     "DocumentOutcome",
     "Duplicate",

@@ -14,6 +14,32 @@ Policy = Literal["live", "frozen"]
 
 # Of a record, not of what stands in it: two sights of one text differ in them.
 PLACE_FIELDS = frozenset(("warc_record_id", "warc_offset"))
+# Of a text whose bytes were not simply UTF-8: what they were in, whether that was detected or told,
+# and how many could not be read.
+ENCODING, DETECTED, REPLACED = "encoding", "encoding_detected", "replaced_bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How the bytes of a text were decoded, where that may be wrong or has lost some.
+
+    Attributes:
+        encoding: Name of Python's codec.
+        is_detected: Nothing told the encoding: it was recognised by the bytes.
+        replaced_bytes: Bytes that could not be read; each run of them is a U+FFFD.
+    """
+
+    encoding: str
+    is_detected: bool
+    replaced_bytes: int
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        name = self.encoding.upper()
+        lost = f"{self.replaced_bytes:,} bytes could not be read"
+        if not self.is_detected:
+            return f"decoded as {name}, {lost}"
+        return f"decoded as {name} by detection" + (f", {lost}" if self.replaced_bytes else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +73,16 @@ class Document:
     published_at: int | None = None
     links: tuple[str, ...] = ()
     seen_since: int | None = None
+
+    @property
+    def decoding(self) -> Decoding | None:
+        """How its bytes were decoded, as its metadata tell; None: nothing of it is doubtful."""
+        detected, replaced = self.metadata.get(DETECTED), self.metadata.get(REPLACED)
+        is_detected = detected is True
+        count = replaced if isinstance(replaced, int) and replaced > 0 else 0
+        if not is_detected and not count:
+            return None
+        return Decoding(str(self.metadata.get(ENCODING, "utf-8")), is_detected, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +183,8 @@ class IngestSummary:
     ``duplicates`` counts documents that were added, updated or flagged and whose content is stored
     under another key too. ``orphaned`` counts the keys that were skipped because of documents
     which this run removed or changed, ``passed_over`` the parts of sources that shall be none,
-    ``undecodable`` the documents with bytes that could not be read in their encoding,
+    ``undecodable`` the documents with bytes that could not be read in their encoding, ``detected``
+    those whose encoding was detected, by its name,
     ``unflagged`` the documents that were flagged because of such which changed, and are originals
     now.
     """
@@ -167,6 +204,7 @@ class IngestSummary:
     passed_over: int = 0
     undecodable: int = 0
     unflagged: int = 0
+    detected: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def document_count(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from simstore.model.arriving import Rejection
+from simstore.model.arriving import Decoding, Rejection
 
 PlanName = Literal[
     "auto",
@@ -145,6 +145,7 @@ class SampleResult:
     Attributes:
         fingerprint: Zero-padded hexadecimal; empty without fingerprints.
         too_short: The sample has too few features to be judged by its likeness.
+        decoding: How its bytes were decoded, where that may be wrong or has lost some.
     """
 
     key: str
@@ -152,6 +153,7 @@ class SampleResult:
     matches: tuple[Match, ...]
     explanation: SampleExplanation | None = None
     too_short: bool = False
+    decoding: Decoding | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from simstore.model.arriving import Decoding
+
 Evidence = Literal["text", "anchors", "simhash"]
 PassageKind = Literal["high", "moderate", "none"]
 ExcludedAs = Literal["quotation", "bibliography"]
@@ -178,6 +180,7 @@ class CheckedPaper:
             and only places are known.
         high: Least similarity of a highly similar passage, as it was asked for.
         moderate: Least similarity of a moderately similar passage, as it was asked for.
+        decoding: How its bytes were decoded, where that may be wrong or has lost some.
     """
 
     key: str
@@ -192,3 +195,4 @@ class CheckedPaper:
     verified_by: Literal["text", "positions"]
     high: float = 0.8
     moderate: float = 0.5
+    decoding: Decoding | None = None

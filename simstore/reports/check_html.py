@@ -138,7 +138,12 @@ def _excludes(paper: CheckedPaper) -> bool:
 
 
 def _notices(paper: CheckedPaper, words: dict[str, str]) -> tuple[str, ...]:
+    decoding = paper.decoding
+    name = "" if decoding is None else decoding.encoding.upper()
+    lost = 0 if decoding is None else decoding.replaced_bytes
     return (
+        *((words["detected"].format(name),) if decoding and decoding.is_detected else ()),
+        *((words["unreadable_bytes"].format(f"{lost:,}", name),) if lost else ()),
         *((words["exclusions"],) if _excludes(paper) else ()),
         *((words["positions"],) if paper.verified_by == "positions" else ()),
     )

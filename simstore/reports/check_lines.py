@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr  # it reads nothing  # nosec B406
 
 from simstore.errors import printable
 from simstore.model import CheckedPaper, CheckedPassage, Copy
-from simstore.reports.lines import key_bytes, key_text, rounded, to_json
+from simstore.reports.lines import decoding_fields, key_bytes, key_text, rounded, to_json
 
 _SHOWN = 60
 _XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -41,6 +41,7 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
             "verified_by": paper.verified_by,
             "method": paper.method,
             "guarantee": paper.guarantee,
+            **decoding_fields(paper.decoding),
             "sources": [
                 {
                     "key": key_text(source.key),

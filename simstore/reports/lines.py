@@ -8,13 +8,14 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import printable
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
-    from simstore.model import SampleResult
+    from simstore.model import Decoding, SampleResult
 
 _CONTROLS = re.compile("[\x7f-\x9f]")
 CSV_COLUMNS = (
@@ -35,6 +36,7 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
             **key_bytes("sample", sample.key),
             "fingerprint": sample.fingerprint or None,
             "too_short": sample.too_short,
+            **decoding_fields(sample.decoding),
             "matches": [
                 {
                     "key": key_text(match.key),
@@ -87,6 +89,11 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
         buffer.seek(0)
         buffer.truncate()
     yield buffer.getvalue().encode()
+
+
+def decoding_fields(decoding: Decoding | None) -> dict[str, Any]:
+    """Return how a text was decoded as fields of a record; none, where nothing is doubtful."""
+    return {} if decoding is None else {"decoding": asdict(decoding)}
 
 
 def to_json(value: Any, **options: Any) -> str:

@@ -33,6 +33,8 @@ from simstore.model import Document, Rejection
 from simstore.reports.wire import decoded, encoded, from_wire
 from simstore.server import upload_process
 from simstore.sources import bounded
+from simstore.sources.reader import sees_bytes
+from simstore.store import Store
 
 _LONGEST_NAME = 180
 _NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\[\]]')
@@ -119,6 +121,28 @@ def read_upload(
         )
         answer = _answer(Path(folder), shown, asked, bounds)
     return _upload(shown, answer, bounds)
+
+
+def read_paper(
+    store: Store,
+    name: str,
+    data: bytes,
+    encoding: str = "auto",
+    *,
+    limits: UploadLimits | None = None,
+) -> Upload:
+    """Return the documents in a file that is to be checked against a store; as :func:`read_upload`.
+
+    Args:
+        store: The store; texts are bytes to some schemes.
+        name: What its sender calls it.
+        data: Its bytes.
+        encoding: ``auto``, ``keep``, or the encoding of texts and pages.
+        limits: What it may take.
+    """
+    if encoding == "auto" and sees_bytes(str(store.scheme().get("scheme", ""))):
+        encoding = "keep"
+    return read_upload(name, data, options={"encoding": encoding}, limits=limits)
 
 
 def safe_name(name: str) -> str:

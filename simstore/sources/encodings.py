@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simstore.errors import InvalidParameter
+from simstore.model.arriving import DETECTED, ENCODING, REPLACED
 from simstore.text.decoding import UTF8_BOM, well_formed
 
 UTF8 = "utf-8"
@@ -96,8 +97,6 @@ _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _META = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([a-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _XML = re.compile(rb"\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([a-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _COUNTED = "simstore.counted"
-# Field of a document's metadata: its encoding was recognised.
-DETECTED = "encoding_detected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +118,11 @@ class Decoded:
     @property
     def metadata(self) -> dict[str, Any]:
         """What is kept with a document: nothing where all of it was UTF-8."""
-        told: dict[str, Any] = {} if self.encoding == UTF8 else {"encoding": self.encoding}
+        told: dict[str, Any] = {} if self.encoding == UTF8 else {ENCODING: self.encoding}
         if self.is_detected:
             told[DETECTED] = True
         if self.replaced:
-            told["replaced_bytes"] = self.replaced
+            told[REPLACED] = self.replaced
         return told
 
 
@@ -195,6 +194,15 @@ def checked_codec(name: str) -> str:
     if found is None:
         raise InvalidParameter(f"no encoding is called {name!r}: gb18030, big5, shift_jis, koi8-r")
     return found
+
+
+def checked_encoding(name: str) -> str:
+    """Return how texts are to be read, as a person says it: ``auto``, ``keep``, or an encoding.
+
+    Raises:
+        InvalidParameter: No encoding is called so.
+    """
+    return name if name in ("auto", "keep") else checked_codec(name)
 
 
 def declared_encoding(head: bytes) -> str | None:

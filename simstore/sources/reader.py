@@ -85,6 +85,15 @@ class ReadRequest:
     head: bytes = b""
 
 
+def sees_bytes(scheme: str) -> bool:
+    """Return whether a scheme fingerprints bytes of texts, whatever encoding they are in.
+
+    Args:
+        scheme: Its name or label; that of the course tool is ``simtool``.
+    """
+    return scheme.partition("/")[0] == "simtool"
+
+
 class Reader(Protocol):
     """Reads one format. It holds nothing of a source: one object reads any number of them.
 

@@ -45,6 +45,7 @@ class DedupSummary:
         dropped_count: Documents that are not the canonical one of their cluster.
         rejected_count: Records of the new inputs that cannot be used.
         passed_over_count: Parts of them that are no documents.
+        detected_count: Documents of them whose encoding was detected.
         keys: How keys were made of fingerprints; None without them.
         rounds: Rounds in which components were found by the cluster; 0: on the driver.
     """
@@ -58,6 +59,7 @@ class DedupSummary:
     dropped_count: int
     rejected_count: int
     passed_over_count: int
+    detected_count: int
     keys: str | None
     rounds: int
 
@@ -199,6 +201,7 @@ class _Job:
             dropped_count=clustered.where("role = 'member'").count(),
             rejected_count=rejected.count(),
             passed_over_count=read.where("text_digest is null and rejected is null").count(),
+            detected_count=read.where("is_detected").count(),
             keys=keys,
             rounds=rounds,
         )

@@ -41,7 +41,8 @@ DOCUMENT_COLUMNS = (
 READ_COLUMNS = (
     f"{DOCUMENT_COLUMNS}, key_bytes binary, text_digest binary, byte_count bigint, "
     "major bigint, w0 bigint, w1 bigint, feature_count bigint, shingle_count bigint, "
-    "sketch binary, rejected string, position bigint, byte_offset bigint, head binary"
+    "sketch binary, is_detected boolean, rejected string, position bigint, byte_offset bigint, "
+    "head binary"
 )
 # What a DataFrame of a caller is not likely to call a column.
 PLACE = "simstore_place"
@@ -178,6 +179,7 @@ class Reading:
                 "key_bytes": encode(document.key),
                 "text_digest": digest,
                 "byte_count": len(data),
+                "is_detected": document.decoding is not None and document.decoding.is_detected,
                 "major": majors[row],
                 "feature_count": int(made.feature_counts[row]),
                 "shingle_count": int(made.shingle_counts[row]),

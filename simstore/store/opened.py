@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simstore.fingerprint.given import GivenScheme, no_recipe
 from simstore.services.opened import OpenStore
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.storage import generations
 from simstore.storage.engine import Database
 
@@ -38,6 +38,5 @@ class Opened:
         options = given or ReadOptions()
         with self._opened.database.read() as connection:
             found = generations.scheme_with_status(connection, "standing")
-        if found is not None and found[1].name == "simtool":
-            return replace(options, texts_are_articles=True)
-        return options
+        is_articles = found is not None and sees_bytes(found[1].name)
+        return replace(options, texts_are_articles=True) if is_articles else options

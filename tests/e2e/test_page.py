@@ -152,6 +152,15 @@ def test_options_of_the_form_are_heeded(ask: httpx.Client) -> None:
     assert "similarity of at least 100%" in visible(strict)
 
 
+def test_file_whose_encoding_is_detected_says_so_and_one_in_none_is_told(ask: httpx.Client) -> None:
+    text = "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心，并应以兄弟关系的精神相对待。"
+    answer = check(ask, "", ("gbk.txt", text.encode("gbk")), ("odd.txt", b"\xff\xff"))
+    said = visible(answer)
+    assert text in said
+    assert "it was read as GB18030, which was detected" in said
+    assert "odd.txt was left out: odd.txt: not UTF-8 at byte 0" in said
+
+
 def test_several_files_are_one_report_and_what_cannot_be_read_is_told(ask: httpx.Client) -> None:
     text = articles()["science-en-002"].encode()
     made = check(

@@ -266,6 +266,9 @@ def test_odd_file_names_are_shown_escaped(shell: Shell) -> None:
 
 def test_texts_of_any_bytes_come_back_byte_for_byte(shell: Shell) -> None:
     body = bytes(range(256)).replace(b"\f", b"") * 3
-    shell("ingest", "--as", "articles", "-", stdin=b"key\n" + body)
+    data = b"key\n" + body
+    # No encoding makes a text of them all.
+    assert "not UTF-8" in shell("ingest", "--as", "articles", "-", stdin=data, code=5).errors
+    shell("ingest", "--as", "articles", "--encoding", "keep", "-", stdin=data)
     assert shell("show", "key", "--text").out == body
     assert shell("fsck").text == "sound\n"

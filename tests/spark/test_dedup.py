@@ -195,8 +195,11 @@ def test_a_source_that_goes_away_is_told_in_one_line(spark: SparkSession, tmp_pa
 def test_records_that_cannot_be_used_are_told(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
     path.write_text('{"key": "a", "text": "one two three"}\nno json\n{"key": "b"}\n')
-    summary = dedup(spark, [str(path)], str(tmp_path / "out"), DedupOptions())
-    assert (summary.read_count, summary.rejected_count) == (1, 2)
+    foreign = tmp_path / "gbk.txt"
+    foreign.write_bytes("人人生而自由，在尊严和权利上一律平等。".encode("gbk"))
+    names = [str(path), str(foreign)]
+    summary = dedup(spark, names, str(tmp_path / "out"), DedupOptions())
+    assert (summary.read_count, summary.rejected_count, summary.detected_count) == (2, 2, 1)
     rows: Any = read_output(spark, str(tmp_path / "out")).table("rejects")
     told = {row["position"]: row["rejected"] for row in rows.toArrow().to_pylist()}
     assert "not JSON" in told[1]

@@ -24,7 +24,7 @@ from simstore.server.page.rendering import answer
 from simstore.server.page.standing import standing_of
 from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
-from simstore.server.uploads import UploadLimits, read_upload
+from simstore.server.uploads import UploadLimits, read_paper
 
 router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
 
@@ -243,7 +243,7 @@ def _check(service: Service, given: Given, pasted: str, step: Step) -> KeptRepor
     for name, data in given.files:
         step()
         try:
-            upload = read_upload(name, data, limits=limits)
+            upload = read_paper(service.store, name, data, limits=limits)
             documents = [one for one in upload.documents if one.text.strip()]
             if not documents:
                 raise UnreadableSource(name, "there is no text in it")

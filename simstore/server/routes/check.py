@@ -31,15 +31,16 @@ from simstore.server.documents import GivenDocument, document_of_given
 from simstore.server.lanes import while_wanted
 from simstore.server.openapi import answers, json_body
 from simstore.server.service import Service, service_of
-from simstore.server.uploads import UploadLimits, read_upload
+from simstore.server.uploads import UploadLimits, read_paper
 from simstore.services.comparing.compared import CompareOptions
+from simstore.sources.encodings import checked_encoding
 
 router = APIRouter(route_class=GuardedRoute, tags=["search"])
 _FORM = "multipart/form-data"
 _HTML = "text/html"
 # More would take the memory and the time of others.
 _MOST_COUNTERS, _MOST_LENGTHS = 1 << 24, 16
-_FIELDS = frozenset(("file", "text", "key", "options"))
+_FIELDS = frozenset(("file", "text", "key", "options", "encoding"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,10 @@ _FORM_SCHEMA: Mapping[str, Any] = {
         "file": {"type": "string", "format": "binary", "description": "A file, of any kind"},
         "text": {"type": "string"},
         "key": {"type": "string"},
+        "encoding": {
+            "type": "string",
+            "description": "That of a file that is a text or a page: its name, auto or keep",
+        },
         "options": {"type": "string", "description": "How to check, as JSON"},
     },
 }
@@ -178,13 +183,16 @@ async def _of_form(request: Request, service: Service) -> tuple[list[Document], 
             raise MalformedRequest(f"body.{strange[0][:40]}", "there is no such field")
         options = taken(CheckOptions, parsed(_text(form, "options") or b"{}", "body.options"))
         key = _text(form, "key").decode("utf-8", "surrogateescape")
+        encoding = checked_encoding(_text(form, "encoding").decode(errors="replace") or "auto")
         file = form.get("file")
         if isinstance(file, UploadFile):
             if "text" in form:
                 raise MalformedRequest("body", "give either a file or a text")
             name, data = file.filename or "file", await file.read()
             limits = UploadLimits(text_bytes=service.settings.body_bytes)
-            read = await service.heavy.run(read_upload, name, data, limits=limits)
+            read = await service.heavy.run(
+                read_paper, service.store, name, data, encoding, limits=limits
+            )
             return list(read.documents), options
         if file is not None or "text" not in form:
             raise MalformedRequest("body.file", "a file is needed, or a text")

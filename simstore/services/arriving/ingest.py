@@ -180,6 +180,7 @@ def _run(
         run.counts["passed_over"],
         run.counts["undecodable"],
         len(run.unflagged),
+        dict(run.detected),
     )
     if interrupted:
         return summary

@@ -10,6 +10,7 @@ from simstore.errors import (
     InvalidParameter,
 )
 from simstore.model import (
+    Decoding,
     Duplicate,
     IngestProgress,
     OnDuplicate,
@@ -82,6 +83,8 @@ class Observer:
         on_pass_over: Called for each part of a source that is no document and shall be none.
         reading: Context in which sources are read and prepared; what it raises ends the run at
             what is committed.
+        on_decoding: Called with the key of each document whose encoding was detected, or of whose
+            bytes some could not be read.
     """
 
     on_progress: Callable[[IngestProgress], None] = lambda _progress: None
@@ -92,3 +95,4 @@ class Observer:
     on_found: Callable[[Duplicate], None] = lambda _duplicate: None
     on_pass_over: Callable[[PassedOver], None] = lambda _part: None
     reading: Callable[[], AbstractContextManager[None]] = nullcontext
+    on_decoding: Callable[[str, Decoding], None] = lambda _key, _decoding: None

@@ -41,6 +41,7 @@ class Run:
 
     Attributes:
         run_id: None until its first commit.
+        detected: Documents by the encoding that was detected.
         state: What stood at its last commit.
         orphans: Keys that were skipped because of documents which it removed or changed.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
@@ -51,6 +52,7 @@ class Run:
     names: Sequence[str]
     run_id: int | None = None
     counts: Counter[str] = field(default_factory=Counter)
+    detected: Counter[str] = field(default_factory=Counter)
     source_ids: dict[str, int | None] = field(default_factory=dict)
     states: dict[str, SourceState] = field(default_factory=dict)
     from_start: dict[str, bool] = field(default_factory=dict)
@@ -112,7 +114,7 @@ def _commit(
     ends_run: bool,
 ) -> None:
     """Write batches alone, or beside writers that claim nothing of the same."""
-    counts = Counter(run.counts)
+    counts, detected = Counter(run.counts), Counter(run.detected)
     source_ids = dict(run.source_ids)
     orphans, unflagged = set(run.orphans), set(run.unflagged)
     seen_at = now()
@@ -167,9 +169,9 @@ def _commit(
             counts["duplicates"] += len(outcome.duplicates)
             counts["rejected"] += len(batch.rejections)
             counts["passed_over"] += len(batch.passed_over)
-            counts["undecodable"] += sum(
-                "replaced_bytes" in one.metadata for one in batch.documents
-            )
+            decodings = [one.decoding for one in batch.documents if one.decoding is not None]
+            counts["undecodable"] += sum(one.replaced_bytes > 0 for one in decodings)
+            detected.update(one.encoding for one in decodings if one.is_detected)
             counts["byte_count"] += sum(prepared.sizes)
         if claimed is None:
             deltas.merge_many(connection, state.scheme_id, len(works))
@@ -180,6 +182,7 @@ def _commit(
             finished_at=now() if ends_run else None,
         )
     run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, state
+    run.detected = detected
     run.orphans, run.unflagged = orphans, unflagged
     run.unmerged += 0 if claimed is None else len(works)
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
@@ -227,6 +230,9 @@ def _tell(
         observer.on_duplicate(key, original.decode("utf-8", "surrogateescape"))
     for duplicate in outcome.found.values():
         observer.on_found(duplicate)
+    for document in batch.documents:
+        if document.decoding is not None:
+            observer.on_decoding(document.key, document.decoding)
     for rejection in batch.rejections:
         observer.on_reject(rejection)
     for part in batch.passed_over:

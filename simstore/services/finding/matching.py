@@ -140,6 +140,7 @@ class Matcher:
             tuple(verified),
             explanation,
             sample.feature_count < self._least,
+            sample.document.decoding,
         )
 
     def _found(self, sample: ReadSample, known: KnownDocuments) -> list[Match]:

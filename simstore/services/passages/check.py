@@ -107,6 +107,7 @@ class PaperChecker:
             "text" if index.text_kept else "positions",
             options.high,
             options.moderate,
+            paper.decoding,
         )
 
     def _near(self, text: str) -> tuple[NearPassages | None, list[Span]]:

@@ -94,6 +94,27 @@ def test_a_file_is_checked(ask: httpx.Client) -> None:
     assert (found["high"], [source["key"] for source in found["sources"]]) == (0.9, ["a"])
 
 
+def test_a_file_whose_encoding_is_detected_says_so_and_one_in_none_is_refused(
+    ask: httpx.Client,
+) -> None:
+    text = "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心，并应以兄弟关系的精神相对待。"
+    add(ask, ("a", text))
+    files = {"file": ("paper.txt", text.encode("gbk"))}
+    (found,) = ask.post("/v1/check", files=files).json()["papers"]
+    assert (found["text"], found["totals"]["share"]) == (text, 1.0)
+    decoding = {"encoding": "gb18030", "is_detected": True, "replaced_bytes": 0}
+    assert found["decoding"] == decoding
+    report = ask.post("/v1/check", files=files, headers={"Accept": "text/html"}).text
+    assert "read as GB18030, which was detected" in report
+    odd = {"file": ("odd.txt", b"\xff\xff")}
+    told = refused(ask.post("/v1/check", files=odd), 422, "UnreadableSource")
+    assert "not UTF-8 at byte 0" in told["detail"]
+    (found,) = ask.post("/v1/check", files=odd, data={"encoding": "koi8-r"}).json()["papers"]
+    assert (found["text"], found["decoding"]) == ("ЪЪ", None)
+    wrong = ask.post("/v1/check", files=odd, data={"encoding": "klingon"})
+    refused(wrong, 400, "InvalidParameter")
+
+
 def test_a_report_is_a_page_that_may_run_its_own_script_alone(ask: httpx.Client) -> None:
     add(ask, ("a", TEXT))
     headers = {"Accept": "text/html"}

@@ -16,7 +16,9 @@ from reportlab.pdfgen.canvas import Canvas
 
 from simstore.errors import InvalidParameter, SimstoreError, TooLarge, UnreadableSource
 from simstore.server import uploads
-from simstore.server.uploads import Upload, UploadLimits, read_upload, safe_name
+from simstore.server.uploads import Upload, UploadLimits, read_paper, read_upload, safe_name
+from simstore.services.upkeep.choose import SchemeChoice
+from simstore.store import Store
 
 TEXT = "The ferry leaves at noon, 船在正午离港。"
 
@@ -85,10 +87,21 @@ def test_bytes_that_are_not_utf_8_and_what_was_rejected_come_back() -> None:
     found = read_upload("a.jsonl", b'{"key":"k","text":"t"}\nnothing\n{"key":"l","text":"u"}\n')
     assert texts(found) == [("k", "t"), ("l", "u")]
     assert [one.position for one in found.rejections] == [1]
-    found = read_upload("a.txt", b"caf\xe9 and \xff\x00")
+    found = read_upload("a.txt", b"caf\xe9 and \xff\x00", options={"encoding": "keep"})
     assert found.documents[0].text == "caf\udce9 and \udcff\x00"
+    with pytest.raises(UnreadableSource, match="not UTF-8 at byte 3"):
+        read_upload("a.txt", b"caf\xe9 and \xff\x00")
     found = read_upload("a.txt", "café".encode("latin-1") * 9, options={"encoding": "latin-1"})
     assert found.documents[0].text.startswith("cafécafé")
+
+
+def test_paper_for_a_store_of_the_course_is_bytes(tmp_path: Path) -> None:
+    data = "人人生而自由，在尊严和权利上一律平等。".encode("gbk")
+    for scheme, encoding in (("simtool", "utf-8"), ("web", "gbk")):
+        with Store.create(tmp_path / f"{scheme}.db", scheme=SchemeChoice(scheme)) as store:
+            (found,) = read_paper(store, "a.txt", data).documents
+            assert found.text == data.decode(encoding, "surrogateescape")
+            assert (found.decoding is None) == (scheme == "simtool")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import texts
 import xxhash
 
-from simstore.errors import BadInput, DocumentNotFound, InvalidParameter, NotFound
+from simstore.errors import BadInput, DocumentNotFound, InvalidParameter, MalformedRecord, NotFound
 from simstore.model import Comparison, Document
 from simstore.services.comparing.compare import compare_texts, read_document
 from simstore.services.comparing.compared import CompareOptions
@@ -635,8 +635,10 @@ def test_store_without_texts_says_so(tmp_path: Path) -> None:
 
 def test_file_is_taken_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "article.txt"
-    path.write_bytes(b"\xef\xbb\xbfone\r\ntext \xff\n\ftwo\nmore\n\f")
-    found = read_document(str(path), ReadOptions("text"))
+    path.write_bytes(b"one\r\ntext \xff\n\ftwo\nmore\n\f")
+    with pytest.raises(MalformedRecord, match=r"not UTF-8 at byte 10, .* --encoding"):
+        read_document(str(path), ReadOptions("text"))
+    found = read_document(str(path), ReadOptions("text", encoding="keep"))
     assert found.key == str(path)
     assert found.text == "one\r\ntext \udcff\n\ftwo\nmore\n\f"
 

@@ -1,0 +1,84 @@
+"""The command line tells what it decoded by detection, and how to read what it rejected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from forked import Nursery
+
+from .shells import Shell
+
+TEXT = "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心，并应以兄弟关系的精神相对待。"
+TOLD = "a.txt: decoded as GB18030 by detection"
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    made = Shell(nursery, tmp_path)
+    (tmp_path / "a.txt").write_bytes(TEXT.encode("gbk"))
+    (tmp_path / "utf8.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "odd.txt").write_bytes(b"\xff\xff")
+    return made
+
+
+def test_ingest_counts_what_was_detected_and_names_it_on_request(shell: Shell) -> None:
+    done = shell("ingest", "a.txt")
+    assert done.text == (
+        "1 added, 0 updated, 0 unchanged, 0 exact duplicates, 0 rejected, "
+        "1 decoded as GB18030 by detection\n"
+    )
+    assert TOLD not in done.errors
+    assert TOLD in shell("ingest", "-v", "a.txt").errors
+    told = shell("show", "a.txt").text
+    assert "encoding_detected" in told
+    assert "gb18030" in told
+
+
+def test_what_is_rejected_is_told_with_the_remedy_which_helps(shell: Shell) -> None:
+    done = shell("ingest", "odd.txt", code=5)
+    assert "not UTF-8 at byte 0" in done.errors
+    assert "--encoding gb18030" in done.errors
+    assert "1 added" in shell("rejects", "retry", "--encoding", "koi8-r").text
+    assert shell("show", "odd.txt", "--text").text == "ЪЪ"
+    assert "1 updated" in shell("ingest", "--encoding", "keep", "odd.txt").text
+
+
+def test_query_and_check_tell_on_standard_error_and_in_the_report(shell: Shell) -> None:
+    shell("ingest", "--passages", "utf8.txt")
+    done = shell("query", "--format", "jsonl", "a.txt")
+    assert TOLD in done.errors
+    decoding = {"encoding": "gb18030", "is_detected": True, "replaced_bytes": 0}
+    (sample,) = shell.json_lines("query", "--format", "jsonl", "a.txt")
+    assert sample["decoding"] == decoding
+    done = shell("check", "a.txt")
+    assert TOLD in done.errors
+    (paper,) = shell.json_lines("check", "--format", "jsonl", "a.txt")
+    assert paper["decoding"] == decoding
+    shell("check", "-o", "report.html", "a.txt")
+    assert "read as GB18030, which was detected" in (shell.folder / "report.html").read_text()
+    for command in ("query", "check"):
+        assert "decoded" not in shell(command, "utf8.txt").errors
+        assert "not UTF-8" in shell(command, "odd.txt", code=5).errors
+
+
+def test_compare_and_seen_read_files_as_ingest_does(shell: Shell) -> None:
+    done = shell("compare", "a.txt", "utf8.txt", "--format", "jsonl")
+    assert TOLD in done.errors
+    assert "not UTF-8" in shell("compare", "odd.txt", "utf8.txt", code=5).errors
+    assert "decoded" not in shell("compare", "--encoding", "keep", "odd.txt", "utf8.txt").errors
+    shell("ingest", "utf8.txt")
+    done = shell("seen", "--text", "a.txt", "--format", "keys")
+    assert (done.text, TOLD in done.errors) == ("utf8.txt\n", True)
+    assert shell("seen", "--text", "a.txt", "--encoding", "keep", code=3).errors == ""
+
+
+def test_against_a_store_of_the_course_texts_are_bytes(shell: Shell) -> None:
+    (shell.folder / "pages.txt").write_bytes(b"one\n" + TEXT.encode("gbk") + b"\f")
+    shell("init", "--scheme", "simtool", "-N", "5", "-M", "32")
+    assert "detection" not in shell("ingest", "pages.txt").text
+    assert shell("show", "one", "--text").out == TEXT.encode("gbk")
+    assert shell("seen", "--text", "a.txt", "--format", "keys").text == "one\n"
+    (comparison, *_) = shell.lines("compare", "key:one", "a.txt", "--format", "jsonl")
+    assert shell("compare", "key:one", "a.txt").errors == ""
+    assert comparison
