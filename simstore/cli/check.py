@@ -63,10 +63,10 @@ if TYPE_CHECKING:
     help="A document that is no source, such as the author's own; *, ? and [...] match keys.",
 )
 @click.option(
-    "--exclude-quotations", is_flag=True, help="Passages in quotation marks are in no class."
+    "--exclude-quotations", is_flag=True, help="What stands in quotation marks does not count."
 )
 @click.option(
-    "--exclude-bibliography", is_flag=True, help="The list of references at the end is in no class."
+    "--exclude-bibliography", is_flag=True, help="The list of references at the end does not count."
 )
 @click.option(
     "--include-self", is_flag=True, help="A stored document with the paper's key is a source too."

@@ -28,7 +28,8 @@ class CheckOptions:
         min_characters: The same in characters of a script without blanks.
         exclude: Keys of documents, or patterns of keys with ``*`` and ``?``, that are no sources:
             the author's own earlier work.
-        exclude_quotations: Leave what stands in quotation marks out of the passages' classes.
+        exclude_quotations: Leave what stands in quotation marks out of the passages' classes and
+            of the shares.
         exclude_bibliography: Leave the list of references at the end out of them.
         include_self: A stored document with the paper's own key is a source too.
         fast: Stop at the first source of each passage; which of several that is, is not said.

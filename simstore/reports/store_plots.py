@@ -121,7 +121,8 @@ def _draw_duplicates(axes: Axes, figures: StoreFigures) -> None:
         ("skipped, nearly the same", _RED, [slot.skipped_near for slot in figures.slots]),
     )
     if not any(any(counts) for _, _, counts in series):
-        _say(axes, "none")
+        kept = figures.cluster_sizes is not None
+        _say(axes, "none" if kept else "no two texts are the same;\nno clusters are kept")
         return
     middles = [_days(slot.start + figures.slot_seconds // 2) for slot in figures.slots]
     width = 0.85 * _days(figures.slot_seconds)

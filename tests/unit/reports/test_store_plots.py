@@ -63,9 +63,14 @@ def test_the_overview_says_what_the_panels_say() -> None:
 def test_what_is_not_there_is_said() -> None:
     pytest.importorskip("matplotlib", reason="needs simstore[plots]")
     said = words_of(render_overview(EMPTY, "a store", "svg"))
-    for words in ("the store is empty", "none", "no clusters are kept", "nothing is kept to count"):
+    for words in ("the store is empty", "no clusters are kept", "nothing is kept to count"):
         assert words in said
-    assert "no clusters" in words_of(render_panel(replace(EMPTY, cluster_sizes={}), "sizes", "svg"))
+    kept = replace(EMPTY, cluster_sizes={})
+    assert "no clusters" in words_of(render_panel(kept, "sizes", "svg"))
+    # Where nobody has looked, nobody knows that there is none.
+    assert "none" not in words_of(render_panel(EMPTY, "duplicates", "svg"))
+    assert "no two texts are the same" in words_of(render_panel(EMPTY, "duplicates", "svg"))
+    assert "none" in words_of(render_panel(kept, "duplicates", "svg"))
 
 
 @pytest.mark.plots
