@@ -25,6 +25,7 @@ def start(
     *arguments: str,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    standard_input: int = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
     """Run a module of ours in a process of its own; it bounds itself by :func:`bound`.
 
@@ -33,6 +34,7 @@ def start(
         arguments: What it is called with.
         environment: Its environment; None: that of this process.
         folder: Where it works; None: where this process does.
+        standard_input: A descriptor; else a pipe.
 
     Raises:
         OSError: No process can be started.
@@ -42,7 +44,7 @@ def start(
     return subprocess.Popen(  # nothing in it is of a file  # noqa: S603  # nosec B603
         # -P: what lies in the working folder is no module.
         [sys.executable, "-P", "-m", module, *arguments],
-        stdin=subprocess.PIPE,
+        stdin=standard_input,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=folder,
@@ -61,8 +63,7 @@ def bound(seconds: int, memory_bytes: int, written_bytes: int | None = None) -> 
     Args:
         seconds: Processor time, besides what it took so far.
         memory_bytes: Address space.
-        written_bytes: Size of a file that it writes; None: any, as with the number of open files
-            and a picture of its memory at its end.
+        written_bytes: Size of a file that it writes; None: any, as with the number of open files.
     """
     global _bounded
     _bounded = True
@@ -73,12 +74,13 @@ def bound(seconds: int, memory_bytes: int, written_bytes: int | None = None) -> 
         limits = {
             resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + seconds,
             resource.RLIMIT_AS: memory_bytes,
+            # No picture of its memory, where it crashes.
+            resource.RLIMIT_CORE: 0,
         }
         if written_bytes is not None:
             limits |= {
                 resource.RLIMIT_FSIZE: written_bytes,
                 resource.RLIMIT_NOFILE: _MOST_FILES,
-                resource.RLIMIT_CORE: 0,
             }
         for kind, most in limits.items():
             with suppress(ValueError, OSError):
@@ -104,4 +106,7 @@ def why_ended(status: int | None, seconds: int) -> str:
         return f"reading it takes more than {seconds:,} s of processor time"
     if signalled in _KILLED:
         return "reading it takes more time or memory than it may have"
+    if signalled is not None and signalled > 0:
+        what = (signal.strsignal(signalled) or f"signal {signalled}").lower()
+        return f"the process that reads it ended: {what}"
     return f"the library that reads it ended by itself (status {status})"

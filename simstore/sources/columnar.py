@@ -1,4 +1,7 @@
-"""Tables in columns: Parquet; Arrow and Feather files, and streams of Arrow batches."""
+"""Tables in columns: Parquet; Arrow and Feather files, and streams of Arrow batches.
+
+PyArrow reads them in a process of its own (:mod:`~.isolated`): some damaged files crash it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 from simstore.errors import MissingExtra
 from simstore.model import Rejection
 from simstore.sources.fields import RecordFields, of_table, too_long
+from simstore.sources.isolated import IsolatedReader
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import Record
 
@@ -19,7 +23,7 @@ _ARROW_FILE = b"ARROW1"
 _ARROW_STREAM = b"\xff\xff\xff\xff"
 
 
-class ParquetReader:
+class ParquetReader(IsolatedReader):
     """Reads Parquet; a record a row.
 
     What the fields mean: :class:`~.fields.RecordFields`. The byte offset of a record is the number
@@ -28,15 +32,14 @@ class ParquetReader:
 
     name = "parquet"
     suffixes = (".parquet", ".pq")
-    needs_file = True
-    record_ends = ()
+    package, feature, extra = "pyarrow", "Parquet", "parquet"
 
     def recognises(self, head: bytes) -> bool:
         """Return whether the bytes begin as every Parquet file does."""
         return head.startswith(b"PAR1")
 
-    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the documents of the rows.
+    def read_here(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record | None]:
+        """Yield the documents of the rows, and None after each batch of them.
 
         Raises:
             MissingExtra: PyArrow is not installed.
@@ -56,11 +59,12 @@ class ParquetReader:
                 for batch in file.iter_batches(_ROWS, row_groups=[group]):
                     yield from rows.of_batch(batch, position, group)
                     position += batch.num_rows
+                    yield None
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             yield rows.broken(error)
 
 
-class ArrowReader:
+class ArrowReader(IsolatedReader):
     """Reads Arrow files (Feather too) and streams of Arrow batches; a record a row.
 
     The byte offset of a record is the number of its batch.
@@ -68,15 +72,14 @@ class ArrowReader:
 
     name = "arrow"
     suffixes = (".arrow", ".arrows", ".feather", ".ipc")
-    needs_file = True
-    record_ends = ()
+    package, feature, extra = "pyarrow", "Arrow", "parquet"
 
     def recognises(self, head: bytes) -> bool:
         """Return whether the bytes begin as every Arrow file does; a stream is told by its name."""
         return head.startswith(_ARROW_FILE)
 
-    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the documents of the rows.
+    def read_here(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record | None]:
+        """Yield the documents of the rows, and None after each batch of them.
 
         Raises:
             MissingExtra: PyArrow is not installed.
@@ -86,11 +89,14 @@ class ArrowReader:
         try:
             position = 0
             for number, batch in enumerate(_batches(pyarrow, stream, request.head)):
+                # A place outside of a batch would be read, and be a text, or end the process.
+                batch.validate(full=True)
                 end = position + batch.num_rows
                 while position < end:
                     part = batch.slice(position - end + batch.num_rows, _ROWS)
                     yield from rows.of_batch(part, position, number)
                     position += part.num_rows
+                    yield None
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             yield rows.broken(error)
 
@@ -151,7 +157,13 @@ class _Rows:
             position += 1
 
     def broken(self, error: Exception) -> Rejection:
-        """Return the rejection of what comes after the last row that could be read."""
+        """Return the rejection of what comes after the last row that could be read.
+
+        Raises:
+            MemoryError: The table wants more memory than there is.
+        """
+        if isinstance(error, MemoryError):
+            raise error
         reason = f"the table is damaged: {' '.join(str(error).split())[:200]}"
         return Rejection(self._name, self._next, self._offset, self._offset, reason)
 

@@ -13,6 +13,7 @@ from typing import Any
 from simstore.errors import MissingExtra
 from simstore.model import Document, Rejection
 from simstore.sources.docx_text import DOCUMENT, PARTS, docx_text
+from simstore.sources.isolated import IsolatedReader
 from simstore.sources.plain import plain_document, read_whole
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
@@ -62,7 +63,32 @@ class MarkdownReader:
         yield replace(found, text=found.text[matter.end() :]) if matter else found
 
 
-class DocxReader:
+class OfficeReader(IsolatedReader):
+    """A base of readers of files that are one document each."""
+
+    extra = "office"
+
+    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the document, or why it is none.
+
+        Raises:
+            MissingExtra: A package is not installed.
+        """
+        if not request.position:
+            yield from super().read(stream, request)
+
+    def broken_off(
+        self,
+        stream: io.BufferedReader,
+        request: ReadRequest,
+        place: tuple[int, int],  # noqa: ARG002 - it is the start
+        reason: str,
+    ) -> Rejection:
+        """Return the rejection of the file."""
+        return refused(request, stream.seek(0, io.SEEK_END), reason)
+
+
+class DocxReader(OfficeReader):
     """Reads .docx files: a document whose key is the file's name.
 
     Its text is that of all paragraphs, those in tables and text boxes too, each followed by the
@@ -72,8 +98,7 @@ class DocxReader:
 
     name = "docx"
     suffixes = (".docx",)
-    needs_file = True
-    record_ends = ()
+    package, feature = "defusedxml", "reading .docx files"
 
     def recognises(self, head: bytes) -> bool:
         """Return whether the bytes begin as a package of a word processor does.
@@ -86,19 +111,17 @@ class DocxReader:
         is_package = b"[Content_Types].xml" in first or b"_rels/.rels" in first
         return head.startswith(b"PK\x03\x04") and is_package and b"word/document.xml" in head
 
-    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+    def read_here(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
         """Yield the document.
 
         Raises:
             MissingExtra: defusedxml is not installed.
         """
-        if request.position:
-            return
         try:
             from defusedxml.common import DefusedXmlException
             from defusedxml.ElementTree import fromstring
         except ImportError:
-            raise MissingExtra("reading .docx files", "office") from None
+            raise MissingExtra(self.feature, self.extra) from None
         size = stream.seek(0, io.SEEK_END)
         if request.head.startswith(_COMPOUND_FILE):
             yield refused(

@@ -106,7 +106,7 @@ class ByteStream:
         self.name = name
         self._path = name if path is None else path
         self._max_expansion = max_expansion
-        self._raw: _CountingReader | None = None
+        self._raw: CountingReader | None = None
 
     @property
     def total_bytes(self) -> int | None:
@@ -131,7 +131,7 @@ class ByteStream:
             SourceNotFound: There is no such file.
             UnreadableSource: It cannot be opened.
         """
-        raw = _CountingReader(open_bytes(self._path))
+        raw = CountingReader(open_bytes(self._path))
         self._raw = raw
         expansion = Expansion(self.name, self._max_expansion, lambda: raw.count)
         opened = buffered(raw)
@@ -187,7 +187,13 @@ class _Unowned(io.RawIOBase):
         return self._file.readinto1(memoryview(buffer))  # type: ignore[arg-type]
 
 
-class _CountingReader(io.RawIOBase):
+def count_read(stream: io.BufferedReader, count: int) -> None:
+    """Take note that so many bytes of a stream's file were read by another process."""
+    if isinstance(stream.raw, CountingReader):
+        stream.raw.count = max(stream.raw.count, count)
+
+
+class CountingReader(io.RawIOBase):
     """Counts the bytes that are read from a file."""
 
     def __init__(self, file: io.RawIOBase) -> None:
@@ -206,16 +212,22 @@ class _CountingReader(io.RawIOBase):
         """Go to a place in the file."""
         return self._file.seek(offset, whence)
 
+    def fileno(self) -> int:
+        """Return the descriptor of the file."""
+        return self._file.fileno()
+
     def tell(self) -> int:
         """Return the place in the file."""
         return self._file.tell()
 
     def readinto(self, buffer: object) -> int:
+        """Read into a buffer; return how many bytes."""
         count = self._file.readinto(memoryview(buffer))  # type: ignore[arg-type]
         self.count += count or 0
         return count or 0
 
     def close(self) -> None:
+        """Close the file."""
         if not self.closed:
             self._file.close()
         super().close()

@@ -97,12 +97,15 @@ def dedup(
     if STANDARD_INPUT in inputs:
         raise InvalidParameter("standard input is not on other machines; name files")
     names = [source.name for source in open_sources(inputs, options.read)[0]]
-    job = _Job(spark, output, options, add=add, now=now, on_stage=on_stage)
-    if not names:
-        raise InvalidParameter("the inputs hold no file whose type is known; --as says how to read")
-    rows = [(job.first_source + place, name) for place, name in enumerate(names)]
-    splits = spark.createDataFrame(spark.sparkContext.parallelize(rows, len(rows)), SPLIT_COLUMNS)
     with failures():
+        job = _Job(spark, output, options, add=add, now=now, on_stage=on_stage)
+        if not names:
+            raise InvalidParameter(
+                "the inputs hold no file whose type is known; --as says how to read"
+            )
+        rows = [(job.first_source + place, name) for place, name in enumerate(names)]
+        table = spark.sparkContext.parallelize(rows, len(rows))
+        splits = spark.createDataFrame(table, SPLIT_COLUMNS)
         return job.run(splits.mapInArrow(job.reading.of_splits, READ_COLUMNS), names)
 
 
@@ -129,13 +132,12 @@ def dedup_frame(
     """
     from pyspark.sql import functions as f
 
-    job = _Job(
-        frame.sparkSession, output, options or DedupOptions(), add=add, now=now, on_stage=on_stage
-    )
-    inside = f.monotonically_increasing_id().bitwiseAND(f.lit((1 << 33) - 1))
-    source = f.lit(job.first_source).cast("bigint") + f.spark_partition_id()
-    placed = frame.withColumn(PLACE, f.shiftleft(source, PLACE_BITS) + inside)
     with failures():
+        spark = frame.sparkSession
+        job = _Job(spark, output, options or DedupOptions(), add=add, now=now, on_stage=on_stage)
+        inside = f.monotonically_increasing_id().bitwiseAND(f.lit((1 << 33) - 1))
+        source = f.lit(job.first_source).cast("bigint") + f.spark_partition_id()
+        placed = frame.withColumn(PLACE, f.shiftleft(source, PLACE_BITS) + inside)
         return job.run(placed.mapInArrow(job.reading.of_rows, READ_COLUMNS), [])
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import InvalidParameter, JobFailed, MissingExtra
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 _RAISED = re.compile(r"^(simstore\.errors\.\w+|\w*Error): (.*)$")
 _SHOWN_CHARACTERS = 500
+_LOST = (
+    "the process of Java that runs Spark has ended, killed or out of memory (--conf "
+    "spark.driver.memory=4g gives it more)"
+)
 # What PySpark says of a version of pandas; none of our data go through it.
 _PANDAS = "PySpark does not yet fully support pandas"
 _SETTINGS = {
@@ -97,18 +102,43 @@ def make_session(
                 f"Spark does not start ({' '.join(str(error).split())[:200]}); "
                 "is Java 17 or newer installed, and are the settings right?"
             ) from error
+        server = getattr(session.sparkContext, "_accumulatorServer", None)
+        if server is not None:
+            # A thread that has lost Java writes a traceback; who asks Java something is told.
+            server.handle_error = lambda *_: None
         try:
             yield session
         finally:
-            session.stop()
+            _stop(session)
+
+
+def _stop(session: SparkSession) -> None:
+    """Stop a session; one whose Java has ended has stopped."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, ConnectionError), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Unable to cleanly shutdown", RuntimeWarning)
+        session.stop()
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Leave out what PySpark says of pandas."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", _PANDAS, FutureWarning)
-        yield
+    """Leave out what PySpark says of pandas, and what py4j logs before it raises an error."""
+    root, logger = logging.getLogger(), logging.getLogger("py4j")
+    level = logger.level
+    root.addFilter(_is_of_others)
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", _PANDAS, FutureWarning)
+            yield
+    finally:
+        logger.setLevel(level)
+        root.removeFilter(_is_of_others)
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    return "py4j" not in record.pathname
 
 
 @contextmanager
@@ -116,14 +146,17 @@ def failures() -> Iterator[None]:
     """Turn what Spark raises into one line.
 
     Raises:
-        JobFailed: A stage failed: an executor's own error, if there was one, names the reason.
+        JobFailed: A stage failed: an executor's own error, if there was one, names the reason. Or
+            the process of Java has ended.
     """
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException
 
     try:
         with quiet():
             yield
+    except (Py4JNetworkError, ConnectionError) as error:
+        raise JobFailed(_LOST) from error
     except (PySparkException, Py4JError) as error:
         raise JobFailed(_reason(str(error))) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import struct
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 from simstore.model import Document, Rejection
 from simstore.sources.columnar import ArrowReader, ParquetReader
 from simstore.sources.fields import HistoryFields
+from simstore.sources.files import FileSource
+from simstore.sources.reader import ReadOptions
 
 from .reading import check_goes_on_anywhere, documents, read_file, read_stream, reasons, rejections
 
@@ -130,6 +133,36 @@ def test_damaged_file_is_read_as_far_as_it_goes(kind: str) -> None:
             assert isinstance(one, Rejection)
             assert one.position == len(found)
             assert "\n" not in one.reason
+
+
+@pytest.mark.parametrize("kind", ["feather", "arrow", "stream"])
+@pytest.mark.parametrize("place", [-1, 1 << 30])
+def test_text_that_lies_outside_of_its_batch_is_damage(kind: str, place: int) -> None:
+    import pyarrow as pa
+    from pyarrow import feather
+
+    rows = [{"text": text} for text in ("river", "stone", "fern", "a gull")]
+    if kind == "feather":
+        held = io.BytesIO()
+        feather.write_feather(pa.Table.from_pylist(rows), held, "uncompressed", chunksize=2)
+        whole = held.getvalue()
+    else:
+        whole = packed(rows, kind, 2)
+    ends = struct.pack("<3i", 0, 4, 10)
+    assert whole.count(ends) == 1
+    records = read_stream(reader(kind), whole.replace(ends, struct.pack("<3i", 0, place, 10)))
+    assert [text for _, text in documents(records)] == ["river", "stone"]
+    (reason,) = reasons(records)
+    assert reason.startswith("the table is damaged: ")
+    assert rejections(records) == [(2, 0)]
+
+
+def test_bytes_that_were_read_are_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(packed([{"text": f"{n} " * 20_000} for n in range(20)], "parquet", 1))
+    source = FileSource(str(path), ReadOptions())
+    assert len(list(source.records())) == 20
+    assert source.bytes_read >= path.stat().st_size
 
 
 def test_fields_in_objects_are_reached_by_dotted_paths() -> None:

@@ -9,9 +9,12 @@ import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
+from reportlab.pdfgen.canvas import Canvas
 
 from simstore.errors import UnreadableSource
 from simstore.model import Document, PassedOver, Rejection
@@ -33,6 +36,49 @@ COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     "bz2": bz2.compress,
     "xz": lzma.compress,
     "zst": zstd.compress,
+}
+
+
+def made_docx() -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as package:
+        package.writestr("[Content_Types].xml", "")
+        name = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+        package.writestr(
+            "word/document.xml", f'<w:p xmlns:w="{name}"><w:r><w:t>river</w:t></w:r></w:p>'
+        )
+    return held.getvalue()
+
+
+def made_pdf() -> bytes:
+    held = io.BytesIO()
+    canvas = Canvas(held, pageCompression=0, invariant=1)
+    canvas.drawString(72, 720, "river")
+    canvas.save()
+    return held.getvalue()
+
+
+def made_table(kind: str) -> bytes:
+    pyarrow: Any = pytest.importorskip("pyarrow", reason="needs simstore[parquet]")
+    from pyarrow import parquet
+
+    table = pyarrow.table({"id": ["a", "b"], "text": ["river", "stone"]})
+    held = io.BytesIO()
+    if kind == "parquet":
+        parquet.write_table(table, held, row_group_size=1)
+    else:
+        new = pyarrow.ipc.new_file if kind == "arrow" else pyarrow.ipc.new_stream
+        with new(held, table.schema) as writer:
+            writer.write_table(table, max_chunksize=1)
+    return held.getvalue()
+
+
+OF_PROCESSES: dict[str, Callable[[], bytes]] = {
+    "a.arrow": lambda: made_table("arrow"),
+    "stream.arrows": lambda: made_table("stream"),
+    "a.parquet": lambda: made_table("parquet"),
+    "a.docx": made_docx,
+    "a.pdf": made_pdf,
 }
 
 
@@ -91,6 +137,16 @@ def test_compressed_file_with_damage_anywhere_is_never_silent(
 def test_file_cut_anywhere_is_never_silent(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     for place, data in damaged(CONTENTS[name]):
+        path.write_bytes(data)
+        assert told(path), (place, data)
+
+
+@pytest.mark.parametrize("name", OF_PROCESSES)
+def test_damage_anywhere_is_read_or_rejected_where_native_code_reads(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    for place, data in islice(damaged(OF_PROCESSES[name]()), 0, None, 7):
         path.write_bytes(data)
         assert told(path), (place, data)
 

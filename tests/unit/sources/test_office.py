@@ -15,6 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from simstore.errors import MissingExtra
 from simstore.model import Document, Rejection
+from simstore.sources import isolated
 from simstore.sources.office import DocxReader, MarkdownReader
 from simstore.sources.pdf import PdfReader
 from simstore.text.passages import sentences
@@ -336,6 +337,7 @@ def test_pdf_that_would_take_hours_is_rejected_and_the_next_one_is_read() -> Non
 
 def test_pdf_whose_reader_ends_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = PdfReader()
+    isolated.end_all()
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.setenv("PYTHONHOME", "nowhere")
     (found,) = reasons(read_stream(reader, made_pdf([["a page"]])))
