@@ -23,6 +23,7 @@ TOKEN_FILE = "simstore.token_file"  # an option  # noqa: S105  # nosec B105
 TOKEN_VARIABLE = "SIMSTORE_TOKEN"  # a variable  # noqa: S105  # nosec B105
 # A server gives a request half of it.
 _TIMEOUT_SECONDS = 60.0
+_LONGEST_TOKEN = 4_096
 
 
 def server_options(
@@ -114,7 +115,10 @@ def _token() -> str | None:
 
                 shown = printable(path)
                 log.warning("%s: others can read the token; `chmod 600 %s`", shown, shown)
-            return file.read().strip()
+            token = file.read(_LONGEST_TOKEN + 1)
+            if len(token) > _LONGEST_TOKEN:
+                raise UnreadableSource(path, "it is too long to be a token")
+            return token.strip()
     except FileNotFoundError:
         raise SourceNotFound(path) from None
     except (OSError, UnicodeDecodeError) as error:

@@ -238,6 +238,8 @@ def test_tokens_come_from_a_variable_or_a_file_and_are_not_shown(
         assert run("--token-file", "token", "list").errors == ""
         file.write_text("not a token\n")
         assert_refused(run("list", "--token-file", "token"), 2, "token")
+        file.write_text("t" * 5_000)
+        assert_refused(run("list", "--token-file", "token"), 5, "too long to be a token")
 
 
 def test_a_server_that_is_not_there_is_one_line(nursery: Nursery, tmp_path: Path) -> None:

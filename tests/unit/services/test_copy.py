@@ -16,7 +16,7 @@ from simstore import Document, Store
 from simstore.errors import Conflict, CorruptStore, StoreExists, StoreNotFound
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.services.upkeep.copy import draft_of
-from simstore.storage import transfer
+from simstore.storage import migrate, transfer
 from simstore.storage.engine import Database
 from simstore.store import copy_store
 
@@ -204,6 +204,41 @@ def test_copy_goes_on_only_from_the_same_state(tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="--restart"):
         copy_store(one, other)
     copy_store(one, other, restart=True)
+    assert held(other) == held(one)
+
+
+@pytest.mark.sqlite("names both places itself")
+@pytest.mark.parametrize("left", [b"", b"no database", b"SQLite format 3\0"])
+def test_draft_that_was_no_store_yet_is_begun_again(tmp_path: Path, left: bytes) -> None:
+    one, other = tmp_path / "one.db", tmp_path / "other.db"
+    fill(one, SCHEMES[2])
+    draft_of(other).write_bytes(left)
+    copy_store(one, other)
+    assert held(other) == held(one)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.db", "other.db"]
+
+
+@pytest.mark.sqlite("names both places itself")
+@pytest.mark.parametrize("changed", [False, True])
+def test_finished_draft_gets_its_name_or_is_begun_again_where_the_store_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: bool
+) -> None:
+    one, other = tmp_path / "one.db", tmp_path / "other.db"
+    fill(one, SCHEMES[2])
+
+    def end(*_: object) -> None:
+        raise Ended
+
+    with monkeypatch.context() as patched:
+        patched.setattr(migrate, "publish", end)
+        with pytest.raises(Ended):
+            copy_store(one, other)
+    if changed:
+        with Store.open(one) as store:
+            store.add("later", "Something more.")
+    copied: list[int] = []
+    copy_store(one, other, on_progress=lambda done, _: copied.append(done))
+    assert bool(copied) == changed
     assert held(other) == held(one)
 
 
