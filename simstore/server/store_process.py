@@ -14,9 +14,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from multiprocessing.connection import Connection
+from types import ModuleType
 from typing import Any
 
 from simstore.errors import SimstoreError, StorageError, Unavailable
@@ -73,7 +74,8 @@ class StoreProcess:
             args=(place, duties, theirs, ours if forks else [], title, nice, _tuning()),
             name=f"simstore-{title}",
         )
-        self._process.start()
+        with nullcontext() if forks else _without_main():
+            self._process.start()
         for line in theirs.values():
             line.close()
 
@@ -156,6 +158,24 @@ class StoreProcess:
         if is_done:
             return told
         raise told
+
+
+_hiding = threading.Lock()
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the program of this process: another would run it anew, and it may not be made for that.
+
+    A launcher that calls ``main()`` without asking for its name would start a server in each.
+    """
+    with _hiding:
+        program = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = program
 
 
 def _tuning() -> tuple[float, tuple[int, int, int]]:

@@ -7,6 +7,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -17,7 +19,7 @@ from typing import Any
 
 import httpx
 import pytest
-from served import children, serve
+from served import REPOSITORY, children, serve
 
 from simstore.store import Store
 
@@ -205,6 +207,35 @@ def test_a_request_that_its_process_dies_of_is_told_and_asked_of_no_other(tmp_pa
         server.process.kill()
         server.process.wait(60)
         until(lambda: not any(map(lives, started)), "all of them to end")
+
+
+def test_what_is_started_again_does_not_run_the_launcher_anew(tmp_path: Path) -> None:
+    Store.create(tmp_path / "s.db").close()
+    launcher = tmp_path / "launcher.py"
+    words = ["simstore", "serve", "--db", str(tmp_path / "s.db"), "--port", "0"]
+    launcher.write_text(f"import sys\nfrom simstore.cli import main\nsys.argv = {words}\nmain()\n")
+    process = subprocess.Popen(
+        [sys.executable, str(launcher)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    assert process.stderr is not None
+    try:
+        url = process.stderr.readline().partition(" at ")[2].partition(";")[0]
+        with httpx.Client(base_url=url, timeout=60) as ask:
+            for one in children(process.pid):
+                os.kill(one, signal.SIGKILL)
+            until(lambda: ask.get("/readyz").status_code == 503, "it to say so")
+            until(lambda: ask.get("/readyz").status_code == 200, "both to be back")
+            assert added(ask, "a") == "added"
+        assert [children(one) for one in children(process.pid)] == [[]] * 3
+        process.terminate()
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.stderr.close()
+        process.wait()
 
 
 def added(ask: httpx.Client, key: str) -> str:
