@@ -34,6 +34,7 @@ from simstore.cli import (
     token,
     vocabulary,
 )
+from simstore.cli.interrupts import INTERRUPTED, interruptible
 from simstore.cli.options import common_options
 from simstore.cli.output import NO_SPACE, drop_output, fail, settle_streams
 from simstore.errors import SimstoreError
@@ -49,15 +50,14 @@ class _Commands(click.Group):
         settle_streams()
         compiled.leave_out_blas()
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
+            with interruptible():
+                result = super().invoke(ctx)
+                sys.stdout.flush()
         except SimstoreError as error:
             fail(str(error), error.exit_code)
         except KeyboardInterrupt as error:
             number = error.args[0] if error.args else signal.SIGINT
-            fail(
-                "interrupted; what is committed stays, the same command again goes on", 128 + number
-            )
+            fail(INTERRUPTED, 128 + number)
         except MemoryError:
             fail("out of memory; nothing committed is lost", 1)
         except BrokenPipeError:

@@ -14,7 +14,7 @@ import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import check_output, print_table, progress
-from simstore.errors import InvalidParameter, MissingExtra, StorageError, printable
+from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
 from simstore.outputs import write_file
 from simstore.reports.lines import rounded, to_json
 
@@ -129,6 +129,9 @@ def evaluate(
         None if clusters is None else read_clusters(clusters),
         clusters_field,
     )
+    for name, read in ((pairs, labels.pairs), (clusters, labels.clusters)):
+        if name is not None and not read:
+            raise NotFound(f"{printable(name)}: no label in it")
     floor = FLOOR if min_resemblance is None else min_resemblance
     options = EvaluateOptions(
         None if radii is None else _radii(radii),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.bars import bar_of, ingest_columns, shows_bars, start
+from simstore.cli.interrupts import uninterruptible
 from simstore.cli.keys import tell_orphans, tell_unflagged
 from simstore.cli.options import log
 from simstore.cli.output import progress
@@ -166,13 +167,14 @@ def stop_on_signal() -> Iterator[Stopping]:
             raise KeyboardInterrupt(received[0])
 
     handlers = {signal.SIGINT: note, signal.SIGTERM: note, signal.SIGALRM: interrupt}
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
-        yield received
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with uninterruptible():
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        try:
+            yield received
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def report(summary: IngestSummary, stopping: Stopping) -> None:

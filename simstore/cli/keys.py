@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from simstore.cli.options import log
+from simstore.errors import printable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,7 +32,12 @@ def all_keys(given: tuple[str, ...], keys_from: str | None) -> list[str]:
 
     if not given and keys_from is None:
         raise click.UsageError("name a KEY, or a file of keys by --keys-from")
-    return [*given, *([] if keys_from is None else read_keys(keys_from))]
+    if keys_from is None:
+        return list(given)
+    read = read_keys(keys_from)
+    if not read:
+        log.warning("%s: no key in it", printable(keys_from))
+    return [*given, *read]
 
 
 def tell_orphans(count: int) -> None:

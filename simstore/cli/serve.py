@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from simstore.cli.interrupts import uninterruptible
 from simstore.cli.options import common_options, store_place
 
 
@@ -148,4 +149,5 @@ def serve(**options: Any) -> None:
         if error.name is None or error.name.startswith("simstore"):
             raise
         raise MissingExtra("simstore serve", "server") from None
-    serving.serve(store_place(), settings)
+    with uninterruptible():
+        serving.serve(store_place(), settings)

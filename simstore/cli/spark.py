@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simstore.cli.interrupts import uninterruptible
 from simstore.cli.options import channel_names, channels_option, common_options, log
 from simstore.cli.reading import history_options, reading_options, take_read_options
 from simstore.cli.scheme_options import scheme_choice, scheme_options
@@ -121,7 +122,8 @@ def dedup(
     )
     # Before Java is started: is it a rule?
     options.checked()
-    with make_session(master, conf) as session:
+    # Spark has a handler of its own, and a session to stop.
+    with uninterruptible(), make_session(master, conf) as session:
         found = find(
             session, inputs, output, options, add=add, on_stage=lambda stage: log.info("%s", stage)
         )

@@ -180,3 +180,56 @@ def test_ingest_that_waits_for_a_pipe_hears_one_signal(
     os.close(writer)
     assert process.returncode == code, errors
     assert b"Traceback" not in errors
+
+
+PAIRS = b"harbour\tharbour-2\t1\nharbour\tbread\t0\n"
+GROUPS = b"key\tgroup\nharbour\ta\nharbour-2\ta\nbread\tb\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "data", "expected"),
+    [
+        (("seen", "--format", "keys", "--keys-from"), b"harbour\nbread\n", "harbour\nbread"),
+        (("seen", "--format", "keys", "--text"), PAGES[2][1].encode(), "bread"),
+        (("remove", "--keys-from"), b"bread\n", "1 removed"),
+        (("evaluate", "--pairs"), PAIRS, "3 documents, 1 labelled pairs"),
+        (("evaluate", "--clusters"), GROUPS, "3 documents, 1 labelled pairs"),
+        (("compare", "bread.txt"), PAGES[2][1].encode(), "resemblance"),
+        (("init", "--db", "n.db", "--stopwords"), b"the of\n", "made n.db: scheme web/1"),
+        (
+            ("init", "--db", "n.db", "--scheme", "simtool", "-N", "2", "-M", "4", "--hash-table"),
+            b"0101\n1100\n",
+            "made n.db: scheme simtool/1",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_pipe_can_be_given_wherever_a_file_is_read(
+    shell: Shell, words: tuple[str, ...], data: bytes, expected: str
+) -> None:
+    shell("ingest", "-", stdin=LINES)
+    (shell.folder / "bread.txt").write_text(PAGES[2][1])
+    with piped(shell.folder, data) as (name,):
+        done = shell(*words, name)
+    assert expected in done.text + done.errors
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("seen", "--keys-from"), 0, "no key in it"),
+        (("remove", "--keys-from"), 0, "no key in it"),
+        (("evaluate", "--pairs"), 3, "no label in it"),
+        (("evaluate", "--clusters"), 3, "no label in it"),
+        (("init", "--db", "n.db", "--stopwords"), 2, "no word in it"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+@pytest.mark.parametrize("empty", ["pipe", "/dev/null"])
+def test_file_that_holds_nothing_is_told(
+    shell: Shell, words: tuple[str, ...], code: int, told: str, empty: str
+) -> None:
+    shell("ingest", "-", stdin=LINES)
+    with piped(shell.folder, *([b""] if empty == "pipe" else [])):
+        done = shell(*words, empty, code=code)
+    assert f"{empty}: {told}" in done.errors

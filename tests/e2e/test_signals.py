@@ -7,7 +7,10 @@ import os
 import signal
 import sqlite3
 import struct
+import subprocess
+import sys
 import termios
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +18,7 @@ import pytest
 from forked import Child, Nursery
 
 from simstore import Store
+from simstore.cli.interrupts import INTERRUPTED, interruptible, uninterruptible
 from simstore.services.arriving.ingest import IngestOptions
 from simstore.services.upkeep.choose import SchemeChoice
 
@@ -180,6 +184,125 @@ def test_interrupted_refresh_at_the_end_of_an_ingest_says_that_all_is_committed(
     with Store.open(path) as store:
         assert store.vocabulary_status().fresh
     assert_sound(path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["query", "pipe"],
+        ["check", "pipe"],
+        ["compare", "pipe", "pipe.txt"],
+        ["seen", "--keys-from", "pipe"],
+        ["seen", "--text", "pipe"],
+        ["seen", "--filter", "pipe", "key"],
+        ["remove", "--keys-from", "pipe"],
+        ["evaluate", "--pairs", "pipe"],
+        ["evaluate", "--clusters", "pipe"],
+        ["fingerprints", "add", "pipe"],
+        ["init", "--db", "new.db", "--stopwords", "pipe"],
+        ["export", "--output", "pipe"],
+    ],
+    ids=" ".join,
+)
+@signals
+def test_signal_ends_a_command_that_waits_for_a_pipe(
+    nursery: Nursery, tmp_path: Path, words: list[str], number: signal.Signals, code: int
+) -> None:
+    corpora.article_file(tmp_path / "pipe.txt", corpora.pages(14, 1))
+    only = words[0] == "fingerprints"
+    made = nursery.simstore(tmp_path, "init", *(["--fingerprints-only"] if only else []))
+    assert made.code == 0, made.errors
+    if words[0] == "check":
+        assert nursery.simstore(tmp_path, "passages", "build").code == 0
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    other = os.O_RDONLY if words[0] == "export" else os.O_WRONLY
+    child = nursery.start("simstore", tmp_path, words=words)
+    if other == os.O_RDONLY:
+        # Opening it to write waits for who reads.
+        until(lambda: _is_asleep(child) and _waits_to_open(child), "the command to wait")
+    else:
+        opened = until(lambda: _opened(pipe), "the command to open the pipe")
+        until(lambda: _is_asleep(child), "the command to wait")
+    child.signal(number)
+    done = child.wait()
+    if other == os.O_WRONLY:
+        os.close(opened)
+    assert done.code == code, done.errors
+    assert "Traceback" not in done.errors
+    assert done.error_lines == [f"Error: {INTERRUPTED}"]
+
+
+def _opened(pipe: Path) -> int | None:
+    """Return a descriptor of a pipe that another process reads."""
+    try:
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+
+
+def _waits_to_open(child: Child) -> bool:
+    return "wait_for_partner" in Path(f"/proc/{child.pid}/wchan").read_text()
+
+
+@signals
+def test_signal_ends_a_command_in_the_middle_of_an_endless_statement(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    program = (
+        "import sqlite3\n"
+        "from simstore.cli.interrupts import interruptible\n"
+        "with interruptible():\n"
+        "    print('began', flush=True)\n"
+        "    sqlite3.connect(':memory:').execute('WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL '\n"
+        "        'SELECT x + 1 FROM n) SELECT count(*) FROM n').fetchone()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as endless:
+        assert endless.stdout is not None
+        assert endless.stdout.readline() == b"began\n"
+        began = _processor_ticks(endless.pid)
+        until(lambda: _processor_ticks(endless.pid) > began + 10, "the statement")
+        endless.send_signal(number)
+        _, errors = endless.communicate(timeout=60)
+    assert endless.returncode == code
+    assert errors.decode() == f"Error: {INTERRUPTED}\n"
+
+
+def _processor_ticks(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+
+
+def test_signal_that_is_ignored_stays_ignored(nursery: Nursery, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            sys.executable, "-c",
+            "import os, signal\n"
+            "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+            "from simstore.cli.interrupts import interruptible\n"
+            "with interruptible():\n"
+            "    os.kill(os.getpid(), signal.SIGTERM)\n"
+            "    print('goes on')\n",
+        ],
+        capture_output=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == b"goes on\n"
+
+
+def test_handlers_are_left_as_they_were() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    threads = threading.active_count()
+    with interruptible():
+        ours = signal.getsignal(signal.SIGTERM)
+        assert ours not in before
+        with uninterruptible():
+            # A process may be forked there.
+            assert threading.active_count() == threads
+            assert signal.getsignal(signal.SIGTERM) == before[1]
+        assert signal.getsignal(signal.SIGTERM) not in before
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    assert threading.active_count() == threads
 
 
 def test_reader_that_goes_away_is_no_error(nursery: Nursery, tmp_path: Path) -> None:

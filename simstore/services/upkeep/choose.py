@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from simstore.errors import InvalidParameter, MissingExtra
+from simstore.errors import InvalidParameter, MissingExtra, printable
 from simstore.fingerprint.fields import EnumeratedField
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.simhash import check_bits
@@ -15,6 +15,7 @@ from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.vocabulary import check_features
 from simstore.fingerprint.web import WebScheme
 from simstore.sources.course import read_hash_table, read_stopwords
+from simstore.sources.streams import is_read_once, is_special
 from simstore.text.decoding import decode, encode
 from simstore.text.normalization import Normalization
 from simstore.text.recipes import FeatureRecipe
@@ -177,7 +178,12 @@ def _stopwords(chosen: str | None, default: frozenset[bytes]) -> frozenset[bytes
         return ENGLISH
     if chosen.startswith(f"{BUILTIN}:"):
         return _of_language(chosen.removeprefix(f"{BUILTIN}:"))
-    return read_stopwords(chosen)
+    words = read_stopwords(chosen)
+    if not words and (is_read_once(chosen) or is_special(chosen)):
+        raise InvalidParameter(
+            f"{printable(chosen)}: no word in it; `none` says that there are no stop words"
+        )
+    return words
 
 
 def _of_language(language: str) -> frozenset[bytes]:
