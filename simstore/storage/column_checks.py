@@ -21,7 +21,7 @@ _ANY_COLUMNS = frozenset(("value", "page", "fingerprints", "major", "modified_ns
 # What is counted from 1 on; other numbers are from 0 on.
 _FROM_ONE_COLUMNS = frozenset((
     "document_id", "run_id", "source_id", "scheme_id", "generation_id", "text_id", "cluster_id",
-    "revision", "visits", "bits", "version", "attempt", "bands", "band_rows", "entry_id",
+    "revision", "bits", "version", "attempt", "bands", "band_rows", "entry_id",
     "index_id", "segment_id", "sketch_id", "layout_id", "duplicate_id", "token_id", "reject_id",
 ))  # fmt: skip
 # More than any store counts.
@@ -31,9 +31,8 @@ _DIGEST_BYTES = 16
 _TABLES_OF_DIGESTS = frozenset((
     "document", "snapshot", "duplicate", "seen_record", "cluster_text", "cluster_change",
 ))  # fmt: skip
-# Words that no constraint of the table names.
+# Words that neither a constraint of the table nor storage.history_checks knows.
 _WORDS = {
-    "document.first_seen_basis": ("ingest", "crawl", "published"),
     "ingest_run.kind": ("ingest", "remove", "expire"),
     "duplicate.basis": ("same", "text", "sketch"),
     "query_match.basis": ("text", "sketch"),
@@ -70,6 +69,15 @@ def broken_columns(connection: Connection) -> Iterator[str]:
             yield f"{table_name}.{name}: {count:,} name nothing in {of_table}"
 
 
+def broken_digests(connection: Connection) -> Iterator[str]:
+    """Yield which tables hold digests of texts that are none."""
+    for name in sorted(_TABLES_OF_DIGESTS):
+        asked = f"SELECT count(*) FROM {name} WHERE length(digest) <> {_DIGEST_BYTES}"  # noqa: S608
+        ((count,),) = fetch(connection, asked)
+        if count:
+            yield f"{name}.digest: {count:,} are not of {_DIGEST_BYTES} bytes"
+
+
 def broken_names_of_sources(connection: Connection) -> Iterator[str]:
     """Yield the runs whose sources are not names, where :func:`broken_columns` finds nothing."""
     forms = forms_of(connection)
@@ -99,8 +107,6 @@ def _refused(connection: Connection, column: Column[Any]) -> Iterator[tuple[str,
             f"not from {limits[0]:,} to {limits[1]:,}",
             (f"{right} AND {name} NOT BETWEEN {limits[0]} AND {limits[1]}"),
         )
-    if column.name == "digest" and column.table.name in _TABLES_OF_DIGESTS:
-        yield f"not of {_DIGEST_BYTES} bytes", f"{right} AND length({name}) <> {_DIGEST_BYTES}"
     words = _WORDS.get(f"{column.table.name}.{column.name}")
     if words is not None:
         listed = ", ".join(f"'{word}'" for word in words)

@@ -73,13 +73,9 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         ]
         if findings:
             return findings
-        findings = [
-            Finding("column", problem, _RESTORE)
-            for problem in column_checks.broken_columns(connection)
-        ] or [
-            Finding("column", problem, _RESTORE)
-            for problem in column_checks.broken_names_of_sources(connection)
-        ]
+        findings = _columns(column_checks.broken_columns(connection)) or _columns(
+            column_checks.broken_names_of_sources(connection)
+        )
         if findings:
             return findings
         try:
@@ -114,7 +110,12 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             _check_access,
         ):
             findings += _some(check(_Check(opened, connection, state, on_progress)))
-    return findings
+        # What another check has found is not told twice.
+        return findings or _columns(column_checks.broken_digests(connection))
+
+
+def _columns(problems: Iterator[str]) -> list[Finding]:
+    return [Finding("column", problem, _RESTORE) for problem in problems]
 
 
 def _some(found: Iterator[Finding]) -> list[Finding]:
