@@ -45,6 +45,7 @@ class State:
 
     Attributes:
         generation: The standing generation; None before the first, and without fingerprints.
+        generation_is_lost: There was one, and it is not there any more.
         channels: By which the store finds documents.
         passages: How the passage index cuts texts; None: there is none.
     """
@@ -55,6 +56,7 @@ class State:
     generation: GenerationRow | None
     channels: Channels
     passages: PassageRecipe | None = None
+    generation_is_lost: bool = False
 
     @property
     def records_vocabulary(self) -> bool:
@@ -80,6 +82,25 @@ class State:
         if self.generation is None:
             return self.settings.changes == 0
         return self.generation.basis == self.settings.changes
+
+
+def check_generation(state: State, label: str) -> None:
+    """Raise CorruptStore where the generation of fingerprints that stood is lost.
+
+    One that was never made is no damage: no document has a fingerprint yet.
+
+    Args:
+        state: What stands.
+        label: The store, for the message.
+    """
+    if not state.generation_is_lost:
+        return
+    reason = "its standing generation of fingerprints is lost"
+    if state.scheme.depends_on_corpus:
+        reason += ": `simstore vocabulary refresh --force` makes another"
+    elif state.settings.text_kept:
+        reason += ": `simstore reindex` makes another"
+    raise CorruptStore(label, reason)
 
 
 def missing_channel(state: State, name: str) -> InvalidParameter:
@@ -188,7 +209,14 @@ class OpenStore:
         recipe = None
         if settings.passage_index_id is not None:
             recipe = self._passage_recipe(connection, settings.passage_index_id)
-        self.last_state = State(settings, scheme_id, known[0], generation, known[1], recipe)
+        scheme, channels = known
+        # A scheme that does not depend on the corpus has had one from the start.
+        is_lost = (
+            generation is None
+            and channels.simhash
+            and (not scheme.depends_on_corpus or generations.stood_once(connection, scheme.bits))
+        )
+        self.last_state = State(settings, scheme_id, scheme, generation, channels, recipe, is_lost)
         return self.last_state
 
     def _passage_recipe(self, connection: Connection, index_id: int) -> PassageRecipe:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, insert
 
-from simstore.errors import CorruptStore
 from simstore.search.anchor_pages import (
     PAGE_BITS,
     PageLayout,
@@ -28,6 +27,7 @@ from simstore.search.anchor_pages import (
     pack,
     unpack,
 )
+from simstore.storage.damage import corrupt
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
 from simstore.storage.schema import anchor_page, anchor_segment
 
@@ -288,5 +288,4 @@ def _unpacked(
     try:
         return unpack(numbers, [row[1] for row in rows], segment.layout)
     except ValueError as error:
-        url = connection.engine.url
-        raise CorruptStore(url.database or str(url), str(error)) from error
+        raise corrupt(connection, error) from error

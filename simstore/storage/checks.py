@@ -19,8 +19,10 @@ from simstore.storage.schema import (
     fingerprint_page,
     fingerprint_tables,
 )
-from simstore.storage.tail import from_stored, to_stored, words_of
+from simstore.storage.tail import from_stored, held_words, to_stored
 
+# Key, digest, bytes and number of features.
+DocumentFacts = tuple[bytes, bytes, int, int]
 # Ranges of fingerprints that are compared one after the other: 2 to this power.
 _RANGE_BITS = 6
 
@@ -30,17 +32,17 @@ def file_problems(connection: Connection) -> Iterator[str]:
     yield from forms_of(connection).problems(connection)
 
 
-def document_facts(
-    connection: Connection, document_ids: Sequence[int]
-) -> dict[int, tuple[bytes, bytes, int]]:
-    """Return key, digest and size of documents."""
+def document_facts(connection: Connection, document_ids: Sequence[int]) -> dict[int, DocumentFacts]:
+    """Return key, digest, bytes and number of features of documents."""
     c = document.c
     found = {}
     for part in chunks(document_ids):
         for row in connection.execute(
-            select(c.document_id, c.key, c.digest, c.byte_count).where(c.document_id.in_(part))
+            select(c.document_id, c.key, c.digest, c.byte_count, c.token_count).where(
+                c.document_id.in_(part)
+            )
         ):
-            found[row[0]] = (row[1], row[2], row[3])
+            found[row[0]] = (row[1], row[2], row[3], row[4])
     return found
 
 
@@ -75,9 +77,9 @@ def unheld_values(connection: Connection, bits: int, row: GenerationRow) -> tupl
     unheld = unnamed = 0
     for first, last in _ranges(bits):
         links = _stored_between(connection, fingerprint_tables(bits).links, row, first, last)
-        linked = words_of(links, bits)
+        linked = held_words(connection, links, bits)
         tail = _stored_between(connection, fingerprint_tables(bits).tail, row, first, last)
-        held = words_of(tail, bits)
+        held = held_words(connection, tail, bits)
         if row.packed_count:
             paged = segment_pages.read_range(connection, bits, row.generation_id, first, last)
             held = np.concatenate((held, paged))

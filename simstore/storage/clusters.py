@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
+from simstore.storage.damage import corrupt
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
 from simstore.storage.schema import (
     cluster,
@@ -276,6 +277,8 @@ def members(connection: Connection, centres: Sequence[int]) -> dict[int, list[in
     led = spokes(connection, list(joined))
     met = {centre for of_text in led.values() for centre in of_text}
     places = {number: row.place for number, row in texts_by_number(connection, list(met)).items()}
+    if met - places.keys():
+        raise corrupt(connection, "edges of kept clusters lead to texts that are not there")
     wanted = set(centres)
     found: dict[int, list[int]] = {}
     for text, of_text in led.items():

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from simstore.storage import codecs
+from simstore.storage.damage import corrupt
 from simstore.storage.documents import integers
 from simstore.storage.named_sums import NamedSums
 from simstore.storage.rows import execute, fetch, insert_rows
@@ -78,8 +79,15 @@ def unmerged(connection: Connection, scheme_id: int) -> Pending:
     """Return the sum of the changes that are not merged.
 
     Raises:
-        ValueError: One is damaged.
+        CorruptStore: One is damaged.
     """
+    try:
+        return _unmerged(connection, scheme_id)
+    except ValueError as error:
+        raise corrupt(connection, f"a delta of the vocabulary is damaged ({error})") from error
+
+
+def _unmerged(connection: Connection, scheme_id: int) -> Pending:
     c = vocabulary_delta.c
     rows = connection.execute(select(c.delta).where(c.scheme_id == scheme_id)).scalars()
     numbered = np.empty((3, 0), np.int64)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
+from simstore.storage.damage import json_of
 from simstore.storage.history import Times
 from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
 from simstore.storage.schema import document, document_text, reindexed_count, source
@@ -65,7 +66,7 @@ def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, Docume
     )
     found = {}
     for row in select_in(connection, statement, keys):
-        fields = json.loads(row[5]) if isinstance(row[5], str) else row[5]
+        fields = json_of(connection, row[5])
         found[row[1]] = DocumentRow(
             row[0], row[1], row[2], row[3], row[4], fields, row[6], row[7], row[8],
             Times(*row[9:]),

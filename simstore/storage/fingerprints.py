@@ -20,7 +20,7 @@ from simstore.storage.schema import (
     document,
     fingerprint_tables,
 )
-from simstore.storage.tail import from_stored, stored_values, to_stored, words_of
+from simstore.storage.tail import from_stored, held_words, stored_values, to_stored, words_of
 
 # Integers that are written out in a statement: faster for many than parameters.
 _INTEGERS = 5_000
@@ -303,7 +303,7 @@ def linked_after(
     )
     rows = fetch(connection, statement, generation_id, scheme_id, sketch_id)
     values = [row[1] for row in rows if row[1] is not None]
-    return words_of(values, bits), rows[-1][0] if rows else sketch_id
+    return held_words(connection, values, bits), rows[-1][0] if rows else sketch_id
 
 
 def scan(connection: Connection, bits: int, generation_id: int) -> Iterator[NDArray[np.uint64]]:
@@ -341,3 +341,17 @@ def holders_of(
     wanted = [to_stored(value, bits) for value in values]
     rows = select_in(connection, statement, wanted, generation_id)
     return [(from_stored(row[0]), row[1]) for row in rows]
+
+
+def lost_generations(connection: Connection) -> list[int]:
+    """Return the numbers of generations that have fingerprints and no row of their own."""
+    known = {number for (number,) in fetch(connection, "SELECT generation_id FROM generation")}
+    found: set[int] = set()
+    for table in (table for family in FAMILIES for table in (family.tail, family.links)):
+        after = 0
+        # A generation a step: its rows are passed over.
+        smallest = f"SELECT min(generation_id) FROM {table.name} WHERE generation_id > ?"  # noqa: S608
+        while (number := fetch(connection, smallest, after)[0][0]) is not None:
+            found.add(number)
+            after = number
+    return sorted(found - known)

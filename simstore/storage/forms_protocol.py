@@ -92,5 +92,11 @@ class Forms(Protocol):
     def in_order(self, column: Column[Any]) -> str:
         """Return how a column is compared, byte by byte."""
 
+    def wrong_type(self, column: Column[Any]) -> str | None:
+        """Return when a value is of another type than its column, in SQL; None: none can be."""
+
+    def json_type(self, column: Column[Any]) -> str:
+        """Return what JSON a column holds, in SQL: ``object``, ``array``, ...; null: none."""
+
     def problems(self, connection: Connection) -> Iterator[str]:
         """Yield what the database itself finds damaged."""

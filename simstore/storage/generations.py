@@ -12,9 +12,10 @@ from simstore.errors import ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import Policy
 from simstore.storage import additions
+from simstore.storage.damage import corrupt
 from simstore.storage.forms import forms_of
 from simstore.storage.rows import execute, fetch
-from simstore.storage.schema import generation, scheme, store
+from simstore.storage.schema import fingerprint_tables, generation, scheme, store
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +107,30 @@ def create_settings(
 
 
 def settings(connection: Connection) -> Settings:
-    """Return the settings of the store."""
-    return _settings(fetch(connection, _SETTINGS_OF[forms_of(connection).appends_counts])[0])
+    """Return the settings of the store.
+
+    Raises:
+        CorruptStore: They are gone.
+    """
+    rows = fetch(connection, _SETTINGS_OF[forms_of(connection).appends_counts])
+    return _settings(_one(connection, rows))
 
 
 def standing(connection: Connection) -> tuple[Settings, int | None, GenerationRow | None]:
-    """Return the settings, the number of the standing scheme, and the standing generation."""
-    (row,) = fetch(connection, _STANDING_OF[forms_of(connection).appends_counts])
+    """Return the settings, the number of the standing scheme, and the standing generation.
+
+    Raises:
+        CorruptStore: The settings are gone.
+    """
+    row = _one(connection, fetch(connection, _STANDING_OF[forms_of(connection).appends_counts]))
     found = None if row[7] is None else GenerationRow(row[7], row[8], "standing", *row[9:])
     return _settings(row), row[6], found
+
+
+def _one(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    if not rows:
+        raise corrupt(connection, "the store's parameters are gone: its table store is empty")
+    return rows[0]
 
 
 def _settings(row: tuple[Any, ...]) -> Settings:
@@ -219,6 +235,22 @@ def scheme_ids(connection: Connection, status: str) -> list[int]:
     return list(connection.execute(statement).scalars())
 
 
+def stood_once(connection: Connection, bits: int) -> bool:
+    """Return whether a generation stood, where none does: it is lost.
+
+    Args:
+        connection: A snapshot.
+        bits: Fingerprint length M.
+    """
+    links = fingerprint_tables(bits).links.name
+    switched = "SELECT 1 FROM generation WHERE switched_at IS NOT NULL LIMIT 1"
+    left = (
+        f"SELECT 1 FROM {links} l WHERE NOT EXISTS "  # noqa: S608 - our own name
+        "(SELECT 1 FROM generation g WHERE g.generation_id = l.generation_id) LIMIT 1"
+    )
+    return bool(fetch(connection, switched) or fetch(connection, left))
+
+
 def add_generation(
     connection: Connection, scheme_id: int, status: str, basis: int, created_at: int
 ) -> int:
@@ -291,5 +323,7 @@ def packed_count(connection: Connection, generation_id: int) -> int:
 
 
 def delete_generation(connection: Connection, generation_id: int) -> None:
-    """Delete a generation whose fingerprints are gone."""
+    """Delete a generation whose fingerprints are gone, and what is left of one that is lost."""
+    for name in ("generation_rank", "generation_frequency"):
+        execute(connection, f"DELETE FROM {name} WHERE generation_id = ?", generation_id)  # noqa: S608
     connection.execute(delete(generation).where(generation.c.generation_id == generation_id))

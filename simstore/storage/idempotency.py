@@ -82,5 +82,7 @@ def count(connection: Connection) -> int:
 
 def empty(connection: Connection) -> list[tuple[str, str]]:
     """Return owner and key of replies that hold nothing, or tell of no request."""
-    asked = "SELECT owner, key FROM idempotency WHERE length(reply) = 0 OR length(digest) = 0"
+    asked = (
+        "SELECT owner, key AS named FROM idempotency WHERE length(reply) = 0 OR length(digest) = 0"
+    )
     return [(owner, key) for owner, key in fetch(connection, asked)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert
 
 from simstore.storage import anchor_segments
+from simstore.storage.damage import json_of
 from simstore.storage.rows import execute, fetch
 from simstore.storage.schema import (
     anchor_page,
@@ -60,7 +60,7 @@ class IndexSize:
 def index(connection: Connection) -> IndexRow | None:
     """Return the index; None where there is none."""
     for row in fetch(connection, "SELECT index_id, status, recipe FROM passage_index"):
-        recipe = json.loads(row[2]) if isinstance(row[2], str) else row[2]
+        recipe = json_of(connection, row[2])
         return IndexRow(row[0], row[1] == "standing", recipe)
     return None
 

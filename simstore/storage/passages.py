@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete
 
-from simstore.errors import CorruptStore
 from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.search.anchor_pages import (
     Posting,
@@ -21,6 +20,7 @@ from simstore.search.anchor_pages import (
     unpack_words,
 )
 from simstore.storage import anchor_segments
+from simstore.storage.damage import corrupt
 from simstore.storage.passage_indexes import count_of
 from simstore.storage.rows import (
     change_in,
@@ -215,7 +215,7 @@ def passages_of(
             for number, blob in select_in(connection, statement, list(document_ids))
         }
     except ValueError as error:
-        raise CorruptStore(_label(connection), str(error)) from error
+        raise corrupt(connection, error) from error
 
 
 def entries_of(
@@ -239,7 +239,7 @@ def tail(connection: Connection) -> Iterator[Postings]:
         try:
             yield unpack_document(entry_id, blob)
         except ValueError as error:
-            raise CorruptStore(_label(connection), str(error)) from error
+            raise corrupt(connection, error) from error
 
 
 _NONE = np.empty(0, Posting)
@@ -272,8 +272,3 @@ def _postings(entry: int, text: IndexedText) -> Postings:
     made["hash"], made["entry"] = text.hashes, entry
     made["start"], made["length"] = text.starts, text.lengths
     return made
-
-
-def _label(connection: Connection) -> str:
-    url = connection.engine.url
-    return url.database or str(url)

@@ -111,6 +111,14 @@ class PostgresForms:
             else self.plain(column)
         )
 
+    def wrong_type(self, column: Column[Any]) -> str | None:  # noqa: ARG002
+        """Return None: the server holds to the types of its columns."""
+        return None
+
+    def json_type(self, column: Column[Any]) -> str:
+        """Return what JSON a column holds."""
+        return f'json_typeof("{column.name}")'
+
     def problems(self, connection: Connection) -> Iterator[str]:
         """Yield indexes and constraints that the server has not made valid.
 

@@ -89,7 +89,7 @@ class Postings:
             places = [part for _, value in probes for part in (self._generation_id, value)]
             places.append(limit + 1 if limit >= 0 else -1)
             rows = self._cursor.execute(text, places).fetchall()
-            return tail.words_of([row[0] for row in rows], self._bits)
+            return tail.held_words(self._connection, [row[0] for row in rows], self._bits)
         grouped: dict[int, list[int]] = {}
         for segment, value in probes:
             grouped.setdefault(segment, []).append(value)

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, select
 
-from simstore.errors import CorruptStore
 from simstore.search import pages
 from simstore.search.segments import SEGMENT_BITS
 from simstore.storage import generations
+from simstore.storage.damage import corrupt
 from simstore.storage.documents import chunks, integers
 from simstore.storage.forms import forms_of, sqlite_driver
 from simstore.storage.rows import fetch
@@ -237,8 +237,8 @@ def _change(
             _put(connection, list(zip((kept + base).tolist(), packed, strict=True)))
             _delete(connection, [base + value for value in gone.tolist()])
         if segment and more != grown:
-            raise CorruptStore(
-                _label(connection),
+            raise corrupt(
+                connection,
                 f"pages of segment {segment} hold other fingerprints than those of segment 0",
             )
         grown = more
@@ -299,7 +299,7 @@ def _unpacked(
     try:
         return pages.unpack(numbers & (pages.PAGES_PER_SEGMENT - 1), [row[1] for row in rows], bits)
     except ValueError as error:
-        raise CorruptStore(_label(connection), str(error)) from error
+        raise corrupt(connection, error) from error
 
 
 def _between(connection: Connection, first: int, end: int) -> list[tuple[int, bytes]]:
@@ -322,8 +322,3 @@ def _put(connection: Connection, rows: list[tuple[int, bytes]]) -> None:
 def _delete(connection: Connection, keys: Sequence[int]) -> None:
     for part in chunks(keys):
         connection.execute(delete(fingerprint_page).where(fingerprint_page.c.page.in_(part)))
-
-
-def _label(connection: Connection) -> str:
-    url = connection.engine.url
-    return url.database or url.render_as_string()

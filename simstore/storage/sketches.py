@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from simstore.errors import InvalidParameter
 from simstore.fingerprint.minhash import BandLayout
+from simstore.storage.damage import corrupt
 from simstore.storage.documents import chunks
 from simstore.storage.rows import fetch, insert_rows, select_in
 from simstore.storage.schema import band_layout, band_page, sketch
@@ -27,6 +29,8 @@ _PAGES = (
     "SELECT page, postings FROM band_page WHERE layout_id = ? AND page >= ? AND page < ? "
     "ORDER BY page LIMIT ?"
 )
+# search.bands.page_numbers takes no more.
+_MOST_KEY_BITS = 40
 _LAYOUT = (
     "SELECT layout_id, bands, band_rows, key_bits, packed_to, packed_count FROM band_layout "
     "WHERE scheme_id = ? AND status = ? ORDER BY layout_id DESC LIMIT 1"
@@ -146,7 +150,13 @@ def last_document(connection: Connection, scheme_id: int) -> int:
 def layout(connection: Connection, scheme_id: int, status: str = "standing") -> LayoutRow | None:
     """Return the newest layout of a scheme with this status; None where there is none."""
     for row in fetch(connection, _LAYOUT, scheme_id, status):
-        return LayoutRow(row[0], BandLayout(row[1], row[2]), *row[3:])
+        try:
+            bands = BandLayout(row[1], row[2])
+        except InvalidParameter as error:
+            raise corrupt(connection, f"the layout of its bands is damaged: {error}") from error
+        if not 0 <= row[3] <= _MOST_KEY_BITS:
+            raise corrupt(connection, f"its pages of bands are numbered by {row[3]} bits")
+        return LayoutRow(row[0], bands, *row[3:])
     return None
 
 

@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL
 from simstore.errors import InvalidParameter, NotAStore, StorageError, StoreNotFound
 from simstore.storage.backends import APPLICATION_ID, BUSY_SECONDS, Synchronous
 from simstore.storage.kept import KeptConnections, LogPages
+from simstore.storage.sqlite_values import TypedRows, json_reader
 
 MINIMUM_SQLITE = (3, 35, 0)
 # What SQLite says where it cannot make its shared-memory file: no room, no right, read-only.
@@ -159,7 +160,12 @@ class SqliteFile:
 
     def _engine(self, mode: str) -> Engine:
         # As many connections as there are threads that ask.
-        return create_engine(self._url, creator=self._connector(mode), max_overflow=-1)
+        return create_engine(
+            self._url,
+            creator=self._connector(mode),
+            max_overflow=-1,
+            json_deserializer=json_reader(self._label),
+        )
 
     def _connector(self, mode: str) -> Callable[[], sqlite3.Connection]:
         path = self.path.absolute()
@@ -210,6 +216,7 @@ class SqliteFile:
         except sqlite3.Error:
             connection.close()
             raise
+        connection.row_factory = TypedRows(self._label)
         return connection
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Connection
+from sqlalchemy import Boolean, Column, Connection
 
 from simstore.storage.forms_protocol import COPIED_ROWS, LargestNumber
+from simstore.storage.sqlite_values import kinds_of
+
+# What SQLite calls the types of Python.
+_STORED_AS = {int: "integer", float: "real", str: "text", bytes: "blob"}
 
 
 class SqliteForms:
@@ -86,6 +90,18 @@ class SqliteForms:
     ) -> LargestNumber | None:
         """Return None: there is one writer at a time."""
         return None
+
+    def wrong_type(self, column: Column[Any]) -> str | None:
+        """Return when a value is of another type: SQLite keeps any in each column."""
+        name = f'"{column.name}"'
+        if isinstance(column.type, Boolean):
+            return f"{name} NOT IN (0, 1)"
+        types = ", ".join(f"'{_STORED_AS[kind]}'" for kind in kinds_of(column.type))
+        return f"typeof({name}) NOT IN ({types})"
+
+    def json_type(self, column: Column[Any]) -> str:
+        """Return what JSON a column holds; of what is none, null."""
+        return f'CASE WHEN json_valid("{column.name}") THEN json_type("{column.name}") END'
 
     def problems(self, connection: Connection) -> Iterator[str]:
         """Yield damaged pages, indexes that disagree with their tables, references to nothing."""

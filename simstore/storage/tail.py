@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, select
 
 from simstore.search.segments import segment_columns
+from simstore.storage.damage import corrupt
 from simstore.storage.documents import chunks, integers
 from simstore.storage.rows import change_in, fetch, insert_rows
 from simstore.storage.schema import fingerprint_tables
@@ -47,6 +48,18 @@ def words_of(stored: Sequence[Any], bits: int) -> NDArray[np.uint64]:
     if bits > 64:
         return np.frombuffer(b"".join(stored), ">u8").astype(np.uint64).reshape(-1, 2)
     return np.array(stored, np.int64).view(np.uint64).reshape(-1, 1)
+
+
+def held_words(connection: Connection, stored: Sequence[Any], bits: int) -> NDArray[np.uint64]:
+    """Return fingerprints that were read as words.
+
+    Raises:
+        CorruptStore: One is none.
+    """
+    try:
+        return words_of(stored, bits)
+    except (TypeError, ValueError) as error:
+        raise corrupt(connection, f"a fingerprint of {bits} bits is none ({error})") from error
 
 
 def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
@@ -143,7 +156,7 @@ def scan(
             most,
         )
         if rows:
-            yield words_of([row[0] for row in rows], bits)
+            yield held_words(connection, [row[0] for row in rows], bits)
             after = rows[-1]
         if len(rows) < most:
             return
@@ -200,4 +213,4 @@ def candidates(
     for some in chunks(statements, 400):
         result = connection.exec_driver_sql(" UNION ALL ".join(some))
         rows += [row[0] for row in result.fetchall()]
-    return words_of(rows, bits)
+    return held_words(connection, rows, bits)

@@ -13,7 +13,7 @@ import secrets
 import time
 from threading import Lock
 
-from simstore.errors import Conflict, InvalidParameter, NotFound, printable
+from simstore.errors import Conflict, CorruptStore, InvalidParameter, NotFound, printable
 from simstore.model import SCOPES, Scope, Token
 from simstore.services.opened import OpenStore, now
 from simstore.storage import tokens
@@ -63,7 +63,7 @@ def add_token(
 def all_tokens(opened: OpenStore) -> list[Token]:
     """Return the tokens in the order they were made, the expired and the revoked too."""
     with opened.database.read() as connection:
-        return [_token(row) for row in tokens.rows(connection)]
+        return [_token(row, opened.database.label) for row in tokens.rows(connection)]
 
 
 def revoke_token(opened: OpenStore, name: str) -> None:
@@ -132,7 +132,7 @@ class TokenBook:
         self.read()
         for row in self._rows:
             if row.token_id == token_id:
-                return _valid(row)
+                return _valid(row, self._opened.database.label)
         return None
 
     def _found(self, digest: bytes) -> Token | None:
@@ -142,14 +142,16 @@ class TokenBook:
             # Every one is compared: how long it takes tells nothing.
             if hmac.compare_digest(row.digest, digest):
                 found = row
-        return None if found is None else _valid(found)
+        return None if found is None else _valid(found, self._opened.database.label)
 
 
-def _valid(row: TokenRow) -> Token | None:
-    token = _token(row)
+def _valid(row: TokenRow, label: str) -> Token | None:
+    token = _token(row, label)
     return token if token.state(now()) == "valid" else None
 
 
-def _token(row: TokenRow) -> Token:
-    scope: Scope = next(scope for scope in SCOPES if scope == row.scope)
+def _token(row: TokenRow, label: str) -> Token:
+    scope: Scope | None = next((scope for scope in SCOPES if scope == row.scope), None)
+    if scope is None:
+        raise CorruptStore(label, f"the token {row.name!r} has no scope of ours")
     return Token(row.token_id, row.name, scope, row.created_at, row.expires_at, row.revoked_at)

@@ -21,7 +21,7 @@ from simstore.services.clusters.cluster_changes import forget_digests, note_chan
 from simstore.services.finding.near_tail import note_added
 from simstore.services.near_duplicates.found_duplicates import comes_again, let_go, write_found
 from simstore.services.near_duplicates.screen import CheckOptions, Screen
-from simstore.services.opened import OpenStore, State
+from simstore.services.opened import OpenStore, State, check_generation
 from simstore.storage import (
     deltas,
     documents,
@@ -258,6 +258,7 @@ def _replace_features(
         indexed = [(number, batch.passages[place]) for number, place in places.items()]
         passages.put_many(connection, indexed)
     if state.generation is None:
+        check_generation(state, opened.database.label)
         return
     if batch.words is not None:
         words = batch.words[rows]

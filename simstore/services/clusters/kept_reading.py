@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from simstore.errors import DocumentNotFound, InvalidParameter, NotFound
+from simstore.errors import CorruptStore, DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, KeptCluster
 from simstore.search.canonical_order import CanonicalOrder
 from simstore.services.opened import OpenStore, State
@@ -69,8 +69,12 @@ def cluster_of(opened: OpenStore, key: str) -> ClusterPlace | None:
             return None
         led = clusters.spokes(connection, [text.text_id]).get(text.text_id, {})
         rows = clusters.texts_by_number(connection, [text.text_id, *led])
+        if not led.keys() <= rows.keys():
+            raise _contradicts(opened)
         centre = min(led, key=lambda one: rows[one].place, default=text.text_id)
-        cluster_id = cluster_names.names(connection, [centre])[centre]
+        cluster_id = cluster_names.names(connection, [centre]).get(centre)
+        if cluster_id is None:
+            raise _contradicts(opened)
         found = next(_Reading(opened, connection).of([(cluster_id, centre)]), None)
     if found is None:
         return None
@@ -98,10 +102,19 @@ def cluster_merges(opened: OpenStore, *, after: int = 0) -> Iterator[ClusterMerg
             after = rows[-1][0]
 
 
+def _contradicts(opened: OpenStore) -> CorruptStore:
+    return CorruptStore(
+        opened.database.label,
+        "its kept clusters name texts that are not there: `simstore clusters --rebuild` makes them "
+        "anew",
+    )
+
+
 class _Reading:
     """Reads clusters in one snapshot."""
 
     def __init__(self, opened: OpenStore, connection: Connection) -> None:
+        self._opened = opened
         self._connection = connection
         self._state = opened.state(connection)
         kept = clusters.row(connection)
@@ -118,6 +131,8 @@ class _Reading:
         joined = clusters.members(connection, [centre for _, centre in rows])
         numbers = [centre for _, centre in rows] + [t for texts in joined.values() for t in texts]
         texts = clusters.texts_by_number(connection, numbers)
+        if not texts.keys() >= set(numbers):
+            raise _contradicts(self._opened)
         shares = clusters.spokes(connection, [t for of in joined.values() for t in of])
         held = clusters.holders(connection, [row.digest for row in texts.values()])
         ids = [one.document_id for holders in held.values() for one in holders]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from simstore.services.finding.neighbours import Linked, Neighbours
 from simstore.storage import documents
+from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection
 
 
@@ -39,6 +40,8 @@ class KnownDocuments:
             self.values = {number: value for value, number in linked.holders_of(sorted(wanted))}
             self.values |= linked.values_of(sorted(set(agreeing) - self.values.keys()))
         facts = documents.facts_of(connection, sorted({*agreeing, *self.values}))
+        if not self.values.keys() <= facts.keys():
+            raise corrupt(connection, "fingerprints are of documents that are not there")
         for number in facts.keys() & self.values.keys():
             self.holders.setdefault(self.values[number], []).append(number)
         self.keys = {number: key for number, (key, _, _) in facts.items()}

@@ -17,7 +17,7 @@ from simstore.search.methods import CLASSIC_METHODS
 from simstore.search.scan import scan_many
 from simstore.services import standing
 from simstore.services.finding.lookup import Answer, Lookup
-from simstore.services.opened import OpenStore, State
+from simstore.services.opened import OpenStore, State, check_generation
 from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
 
@@ -81,6 +81,7 @@ class NeighbourSearch:
         self._options = options
         self._bits = state.scheme.bits
         self._radius = options.radius or 0
+        check_generation(state, opened.database.label)
         row = state.generation
         self._generation_id = row.generation_id if row else None
         self._lookup = Lookup(connection, self._bits, row, opened.database.label) if row else None

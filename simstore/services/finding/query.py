@@ -103,17 +103,15 @@ def stale_reason(connection: Connection, state: State) -> str | None:
     """Return why the standing generation does not give a batch run's answer; None where it does."""
     if not state.channels.simhash:
         return None
-    if not state.scheme.depends_on_corpus or state.settings.policy == "frozen":
-        if state.generation is None and state.settings.changes:
-            return "no generation stands yet: no document can be found"
+    if state.generation is None:
+        if not state.settings.changes:
+            return None
+        return "no generation was made yet, so no document is found by its fingerprint"
+    if not state.scheme.depends_on_corpus or state.settings.policy == "frozen" or state.is_fresh:
         return None
-    if state.is_fresh:
-        return None
-    waiting = documents.count(connection)
-    if state.generation is not None:
-        waiting -= fingerprints.link_count(
-            connection, state.scheme.bits, state.generation.generation_id
-        )
+    waiting = documents.count(connection) - fingerprints.link_count(
+        connection, state.scheme.bits, state.generation.generation_id
+    )
     return (
         "the vocabulary has changed since the standing generation was made"
         if not waiting

@@ -10,6 +10,7 @@ from simstore.reports.clusters import Rule
 from simstore.reports.exported import Dropping
 from simstore.services.opened import State
 from simstore.storage import cluster_names, clusters, documents, fingerprints
+from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection
 
 
@@ -53,6 +54,8 @@ class KeptJudge:
         held = {one.text_id: one for one in texts.values()}
         far = {centre for of_text in led.values() for centre in of_text} - held.keys()
         held |= clusters.texts_by_number(connection, sorted(far))
+        if far - held.keys():
+            raise corrupt(connection, "edges of kept clusters lead to texts that are not there")
         stands: dict[int, tuple[int, float]] = {}
         for row in rows:
             text = texts.get(row.digest)

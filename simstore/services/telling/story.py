@@ -19,6 +19,7 @@ from simstore.services.opened import OpenStore, State
 from simstore.services.telling.originals import Choice, Claimant, parse_rule
 from simstore.services.telling.revisits import mean_interval, site_interval, site_of
 from simstore.storage import documents, duplicates, fingerprints, history, sketches
+from simstore.storage.damage import corrupt
 from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
@@ -270,6 +271,8 @@ class _Teller:
         shingles, sketch = np.empty(0, np.uint64), np.zeros(VALUES, np.uint16)
         if state.settings.text_kept:
             texts = counting.stored_texts(self._opened, self._connection, [own.document_id])
+            if not texts:
+                raise corrupt(self._connection, f"the text of document {own.document_id} is gone")
             shingles = state.channels.sketching.sets(texts.values()).row(0)
         elif state.channels.minhash:
             held = sketches.of_documents(self._connection, state.scheme_id, [own.document_id])

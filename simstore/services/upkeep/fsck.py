@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 import numpy as np
 
 from simstore.errors import CorruptStore, SchemeMismatch, printable
-from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Finding
 from simstore.search.segments import segment_values
@@ -29,6 +29,7 @@ from simstore.services.upkeep.refresh import Progress, present_ranks
 from simstore.storage import (
     checks,
     codecs,
+    column_checks,
     deltas,
     documents,
     fingerprints,
@@ -55,9 +56,11 @@ _FORGET = "leave it: it is forgotten a day after it was made"
 def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[Finding]:
     """Return every broken invariant, at most 20 of a kind; an empty list for a sound store.
 
-    What is checked: the file (pages, indexes, references); the scheme's known answers; texts
-    against their digests and sizes; kept feature counts against the texts; the vocabulary against
-    the sum of the documents; ranks against the order rule; each document's fingerprint against a
+    What is checked: the file (pages, indexes, references); what each column holds (type, range,
+    JSON, references that the tables do not declare); the store's parameters; the scheme's known
+    answers; texts against their digests, sizes and numbers of features; kept feature counts
+    against the texts; the vocabulary against the sum of the documents; ranks against the order
+    rule; that the generation that stood is there; each document's fingerprint against a
     computation anew; segment columns and pages against fingerprints; no fingerprint without a
     document, no document without a fingerprint; sketches against the texts, and packed bands
     against the sketches; the passage index against the texts; kept clusters against their
@@ -70,6 +73,15 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         ]
         if findings:
             return findings
+        findings = _columns(column_checks.broken_columns(connection)) or _columns(
+            column_checks.broken_names_of_sources(connection)
+        )
+        if findings:
+            return findings
+        try:
+            generations.settings(connection)
+        except CorruptStore as error:
+            return [Finding("store", error.reason, _RESTORE)]
         try:
             state = opened.state(connection)
         except SchemeMismatch as error:
@@ -78,8 +90,8 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             return [Finding("scheme", error.reason, _REINDEX_SCHEME)]
         try:
             deltas.unmerged(connection, state.scheme_id)
-        except ValueError as error:
-            return [Finding("vocabulary", f"a delta is damaged ({error})", _REINDEX)]
+        except CorruptStore as error:
+            return [Finding("vocabulary", error.reason, _REINDEX)]
         if state.scheme.corpus == "frequencies" and state.generation is not None:
             try:
                 opened.frequencies_of(connection, state.generation.generation_id)
@@ -98,16 +110,25 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             _check_access,
         ):
             findings += _some(check(_Check(opened, connection, state, on_progress)))
-    return findings
+        # What another check has found is not told twice.
+        return findings or _columns(column_checks.broken_digests(connection))
+
+
+def _columns(problems: Iterator[str]) -> list[Finding]:
+    return [Finding("column", problem, _RESTORE) for problem in problems]
 
 
 def _some(found: Iterator[Finding]) -> list[Finding]:
+    """Return findings, at most 20; a check that meets damage it cannot pass ends with it."""
     kept: list[Finding] = []
-    for finding in found:
-        if len(kept) == _MOST_FINDINGS:
-            kept.append(Finding(finding.invariant, "... and more", finding.remedy))
-            break
-        kept.append(finding)
+    try:
+        for finding in found:
+            if len(kept) == _MOST_FINDINGS:
+                kept.append(Finding(finding.invariant, "... and more", finding.remedy))
+                break
+            kept.append(finding)
+    except CorruptStore as error:
+        kept.append(Finding("damage", error.reason, _RESTORE))
     return kept
 
 
@@ -163,7 +184,7 @@ def _check_documents(check: _Check) -> Iterator[Finding]:
         facts = checks.document_facts(check.connection, batch)
         texts = check.texts(batch)
         if state.settings.text_kept:
-            for document_id, (key, digest, size) in facts.items():
+            for document_id, (key, digest, size, _) in facts.items():
                 text = texts.get(document_id)
                 if text is None:
                     yield Finding("text", f"{_shown(key)}: missing or damaged", _REINGEST)
@@ -173,6 +194,7 @@ def _check_documents(check: _Check) -> Iterator[Finding]:
                     yield Finding(
                         "size", f"{_shown(key)}: {len(text)} bytes, not {size}", _REINGEST
                     )
+        yield from _check_sizes(check, facts, texts)
         if not state.keeps_counts:
             continue
         kept = check.kept_rows(batch)
@@ -188,6 +210,24 @@ def _check_documents(check: _Check) -> Iterator[Finding]:
                 ):
                     key = facts[document_id][0]
                     yield Finding("features", f"{_shown(key)}: not those of its text", _REINDEX)
+
+
+def _check_sizes(
+    check: _Check, facts: Mapping[int, checks.DocumentFacts], texts: Mapping[int, bytes]
+) -> Iterator[Finding]:
+    """Each document has as many features as are counted in it."""
+    scheme = check.state.scheme
+    if texts:
+        numbers, counts = list(texts), _counts(check, dict(texts))
+    elif check.state.keeps_counts and not scheme.reads_metadata:
+        kept = check.kept_rows(list(facts))
+        numbers, counts = list(kept), assemble(list(kept.values()))
+    else:
+        return
+    for number, size in zip(numbers, scheme.token_counts(counts).tolist(), strict=True):
+        key, _, _, noted = facts[number]
+        if size != noted:
+            yield Finding("tokens", f"{_shown(key)}: {size} features, not {noted}", _REINGEST)
 
 
 def _counts(check: _Check, texts: dict[int, bytes]) -> FeatureCounts:
@@ -213,6 +253,10 @@ def _check_fingerprints(check: _Check) -> Iterator[Finding]:
     state, connection = check.state, check.connection
     bits = state.scheme.bits
     if state.generation is None:
+        if state.generation_is_lost:
+            makes_anew = state.scheme.depends_on_corpus or state.settings.text_kept
+            remedy = f"{_remedy(state)}, or {_RESTORE}" if makes_anew else _RESTORE
+            yield Finding("generation", "the standing one is lost", remedy)
         if documents.count(connection) and state.settings.changes == 0:
             yield Finding("generation", "documents, but no change was counted", _RESTORE)
         return

@@ -67,6 +67,9 @@ def check_pages(
         last = None
         try:
             for words in segment_pages.scan(connection, bits, row.generation_id, segment):
+                if not len(words):
+                    yield Finding("pages", f"segment {segment}: an empty page", remedy)
+                    continue
                 keys = sortable(words)
                 if not (keys[:-1] < keys[1:]).all() or (last is not None and last >= keys[0]):
                     yield Finding("pages", f"segment {segment}: out of order", remedy)

@@ -197,14 +197,20 @@ def _switch(connection: Connection, state: State, building: GenerationRow) -> No
 
 
 def drop_retired(opened: OpenStore) -> None:
-    """Delete the rows of retired generations and schemes, in short transactions."""
+    """Delete the rows of retired generations and schemes, in short transactions.
+
+    Those of generations that are lost go, too.
+    """
     opened.forget_terms()
     while True:
         with opened.write() as connection:
-            retired = generations.generations(connection, ("retired",))
+            retired = [
+                *(one.generation_id for one in generations.generations(connection, ("retired",))),
+                *fingerprints.lost_generations(connection),
+            ]
             if not retired:
                 break
-            number = retired[0].generation_id
+            number = retired[0]
             if not fingerprints.drop_generation_rows(connection, number, _DROP_ROWS):
                 generations.delete_generation(connection, number)
     with opened.write() as connection:

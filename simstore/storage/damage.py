@@ -1,0 +1,35 @@
+"""The error that a store contradicts itself, told by whoever has only a connection."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import Connection
+
+from simstore.errors import CorruptStore
+
+
+def json_of(connection: Connection, given: Any) -> Any:
+    """Return the value of a column of JSON as a driver gives it: SQLite's gives a text.
+
+    Raises:
+        CorruptStore: It is no JSON.
+    """
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given)
+    except ValueError as error:
+        raise corrupt(connection, f"a value that should be JSON is none ({error})") from error
+
+
+def corrupt(connection: Connection, reason: object) -> CorruptStore:
+    """Return the error that the store of a connection is damaged.
+
+    Args:
+        connection: A snapshot or a writer.
+        reason: What is wrong, in words, or an error that says it.
+    """
+    url = connection.engine.url
+    return CorruptStore(url.database or url.render_as_string(), str(reason))
