@@ -129,9 +129,9 @@ def evaluate(
         None if clusters is None else read_clusters(clusters),
         clusters_field,
     )
-    for name, read in ((pairs, labels.pairs), (clusters, labels.clusters)):
-        if name is not None and not read:
-            raise NotFound(f"{printable(name)}: no label in it")
+    for file, read in ((pairs, labels.pairs), (clusters, labels.clusters)):
+        if file is not None and not read:
+            raise NotFound(f"{printable(file)}: no label in it")
     floor = FLOOR if min_resemblance is None else min_resemblance
     options = EvaluateOptions(
         None if radii is None else _radii(radii),
