@@ -9,7 +9,6 @@ import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +145,7 @@ def test_damage_anywhere_is_read_or_rejected_where_native_code_reads(
     tmp_path: Path, name: str
 ) -> None:
     path = tmp_path / name
-    for place, data in islice(damaged(OF_PROCESSES[name]()), 0, None, 7):
+    for place, data in damaged(OF_PROCESSES[name]()):
         path.write_bytes(data)
         assert told(path), (place, data)
 
