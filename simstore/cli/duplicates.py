@@ -14,7 +14,7 @@ import click
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, time_text
 from simstore.errors import DocumentNotFound, printable
-from simstore.reports.lines import key_bytes, key_text, to_json
+from simstore.reports.lines import key_bytes, key_text, rounded, to_json
 
 if TYPE_CHECKING:
     from simstore.model import Duplicate
@@ -91,5 +91,5 @@ def _print(found: Iterable[Duplicate], output_format: str) -> None:
 def _row(one: Duplicate) -> tuple[str | int | float | None, ...]:
     return (
         printable(one.key), one.state, printable(one.original), one.distance,
-        round(one.resemblance, 4), one.basis, time_text(one.first_seen), time_text(one.last_seen),
+        rounded(one.resemblance), one.basis, time_text(one.first_seen), time_text(one.last_seen),
     )  # fmt: skip

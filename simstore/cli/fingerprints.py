@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,19 +41,42 @@ def fingerprints() -> None:
         "\b\nExamples:\n"
         "  simstore init --fingerprints-only --db fp.db\n"
         "  simstore fingerprints add --db fp.db hashes.npy\n"
+        "  simstore fingerprints add --db fp.db --on-duplicate skip -k 3 hashes.npy\n"
         "  cut -f 1 table.tsv | simstore fingerprints add --db fp.db -"
     )
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--on-duplicate",
+    type=click.Choice(["keep", "skip"]),
+    default="keep",
+    show_default=True,
+    help="skip: leave out what is near one that is there, or near one before it.",
+)
+@click.option(
+    "-k",
+    "--radius",
+    type=int,
+    metavar="BITS",
+    help="With skip: largest Hamming distance of a duplicate.  [default: min(3, M)]",
+)
 @common_options
-def add(files: tuple[str, ...]) -> None:
+def add(files: tuple[str, ...], on_duplicate: str, radius: int | None) -> None:
     """Add fingerprints to a store made by `simstore init --fingerprints-only`.
 
     A .npy file is an array of uint64; any other file, and - for standard input, is text, one in
     hexadecimal a line. What is there already is left; a file may be added again.
     """
+    if on_duplicate == "keep" and radius is not None:
+        raise click.UsageError("--radius says what a duplicate is: give --on-duplicate skip too")
     with open_store() as store:
-        new, total = _change(files, store.reader, store.add_fingerprints)
+        apart = None
+        if on_duplicate == "skip":
+            from simstore.search.plan import default_radius
+
+            bits = int(store.scheme()["bits"])
+            apart = default_radius(bits) if radius is None else radius
+        new, total = _change(files, store.reader, partial(store.add_fingerprints, apart=apart))
     click.echo(f"{new:,} new of {total:,}")
 
 

@@ -95,7 +95,15 @@ _OF_A_STORE = (
     "--min-resemblance",
     type=float,
     metavar="SHARE",
-    help="With flag or skip: least resemblance of a duplicate.  [default: 0.8]",
+    help="With flag or skip: least resemblance of a duplicate.  [default: 0.8; none with --radius]",
+)
+@click.option(
+    "-k",
+    "--radius",
+    type=int,
+    metavar="BITS",
+    help="With flag or skip: largest Hamming distance of a duplicate; with --min-resemblance both "
+    "have to hold.",
 )
 @click.option(
     "--passages",
@@ -121,6 +129,7 @@ def ingest(
     no_text: bool,
     on_duplicate: str,
     min_resemblance: float | None,
+    radius: int | None,
     from_start: bool,
     passages: bool,
     passage_simhash: bool,
@@ -152,18 +161,20 @@ def ingest(
         log.info(PASSED_OVER, printable(name), reason)
     if passage_simhash and not passages:
         raise click.UsageError("--passage-simhash goes with --passages")
-    if on_duplicate == "keep" and min_resemblance is not None:
-        raise click.UsageError(
-            "--min-resemblance says what a duplicate is: give --on-duplicate flag or skip too"
-        )
+    for name, value in (("--min-resemblance", min_resemblance), ("--radius", radius)):
+        if on_duplicate == "keep" and value is not None:
+            raise click.UsageError(
+                f"{name} says what a duplicate is: give --on-duplicate flag or skip too"
+            )
     options = IngestOptions(
         collection,
         strict,
         not no_refresh,
         threads,
         on_duplicate=on_duplicate,  # type: ignore[arg-type]
-        min_resemblance=0.8 if min_resemblance is None else min_resemblance,
+        min_resemblance=min_resemblance,
         from_start=from_start,
+        radius=radius,
     )
     with _store(given, no_text, synchronous) as store, stop_on_signal() as stopping:
 

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from simstore.services.arriving.ingest import Observer
 
 _SHOWN = 10
+_FOUND_BY = {
+    "same": "the same text",
+    "text": "the texts",
+    "sketch": "the sketches",
+    "fingerprint": "the fingerprints",
+}
 _SECONDS_BETWEEN_LINES = 10.0
 # A read that does not end by itself is given up so long after a signal.
 _READING_SECONDS = 0.5
@@ -74,14 +80,16 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: Stopping
         log.debug("%s: exact duplicate of %s", printable(key), printable(original))
 
     def on_found(one: Duplicate) -> None:
+        facts = [] if one.distance is None else [f"distance {one.distance}"]
+        if one.resemblance is not None:
+            facts.append(f"resemblance {one.resemblance:.3f}")
         log.debug(
-            "%s: %s as a duplicate of %s (%sresemblance %.3f, by %s)",
+            "%s: %s as a duplicate of %s (%s, by %s)",
             printable(one.key),
             one.state,
             printable(one.original),
-            "" if one.distance is None else f"distance {one.distance}, ",
-            one.resemblance,
-            {"same": "the same text", "text": "the texts", "sketch": "the sketches"}[one.basis],
+            ", ".join(facts),
+            _FOUND_BY[one.basis],
         )
 
     with ingest_progress() as show, progress("refresh", at_once=False) as show_refresh:

@@ -48,7 +48,8 @@ class Arriving(Connection):
         published_at: int | None = None,
         links: Sequence[str] = (),
         on_duplicate: OnDuplicate = "keep",
-        min_resemblance: float = 0.8,
+        min_resemblance: float | None = None,
+        radius: int | None = None,
     ) -> Outcome:
         """Add a document, or update the one with this key; as :meth:`simstore.Store.add`."""
         document = Document(
@@ -56,7 +57,7 @@ class Arriving(Connection):
             seen_at=seen_at, published_at=published_at,
             links=(links,) if isinstance(links, str) else tuple(links),
         )  # fmt: skip
-        run = Sent(self, on_duplicate, min_resemblance)
+        run = Sent(self, on_duplicate, min_resemblance, radius)
         run.send(list(cast("Iterator[Document]", documents_of([document], None))))
         return cast("Outcome", next(name for name in COUNTS if run.counts[name]))
 
@@ -68,7 +69,8 @@ class Arriving(Connection):
         batch_documents: int | None = None,
         observer: Observer | None = None,
         on_duplicate: OnDuplicate = "keep",
-        min_resemblance: float = 0.8,
+        min_resemblance: float | None = None,
+        radius: int | None = None,
     ) -> IngestSummary:
         """Add or update documents, in requests that are durable one by one.
 
@@ -79,9 +81,10 @@ class Arriving(Connection):
             batch_documents: Most documents a request, at most 500.
             observer: Hears of progress.
             on_duplicate: What is done with a document that duplicates a stored one.
-            min_resemblance: Least resemblance of a duplicate to its original.
+            min_resemblance: As for :meth:`simstore.Store.add_many`, and so ``radius``.
+            radius: As there.
         """
-        run = Sent(self, on_duplicate, min_resemblance, observer)
+        run = Sent(self, on_duplicate, min_resemblance, radius, observer)
         most = min(batch_documents or MOST_DOCUMENTS, MOST_DOCUMENTS)
         rejected: list[Rejection] = []
         for part in parts_of(_kept(documents_of(given, read), rejected), most):
@@ -120,7 +123,8 @@ class Arriving(Connection):
         run = Sent(
             self,
             "keep" if options is None else options.on_duplicate,
-            0.8 if options is None else options.min_resemblance,
+            None if options is None else options.min_resemblance,
+            None if options is None else options.radius,
             observer,
         )
         strict = options is not None and options.strict

@@ -96,11 +96,13 @@ class Sent:
         self,
         connection: Connection,
         on_duplicate: OnDuplicate,
-        min_resemblance: float,
+        min_resemblance: float | None,
+        radius: int | None,
         observer: Observer | None = None,
     ) -> None:
         self._connection = connection
-        self._asked = {"on_duplicate": on_duplicate, "min_resemblance": min_resemblance}
+        asked = {"on_duplicate": on_duplicate, "min_resemblance": min_resemblance, "radius": radius}
+        self._asked = {name: value for name, value in asked.items() if value is not None}
         self._observer = observer
         self.counts: Counter[str] = Counter()
         self._detected: Counter[str] = Counter()

@@ -222,8 +222,9 @@ class Duplicate:
             and its original has gone or has other content: it should be ingested again.
         original: Key of the document that it duplicates.
         distance: Of the two fingerprints, bits; None where one has none.
-        resemblance: Of the two texts, 0 to 1.
-        basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated.
+        resemblance: Of the two texts, 0 to 1; None where nothing tells it.
+        basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated;
+            ``fingerprint``: found by the distance, and there is nothing else to compare.
         run_id: The ingest run that found it.
     """
 
@@ -232,8 +233,8 @@ class Duplicate:
     state: DuplicateState
     original: str
     distance: int | None
-    resemblance: float
-    basis: Literal["same", "text", "sketch"]
+    resemblance: float | None
+    basis: Literal["same", "text", "sketch", "fingerprint"]
     run_id: int
     first_seen: int
     last_seen: int

@@ -29,14 +29,15 @@ class WriteRequest:
     Attributes:
         documents: The documents.
         on_duplicate: As for :meth:`~simstore.Store.add_many`.
-        min_resemblance: As for :meth:`~simstore.Store.add_many`.
+        min_resemblance: As for :meth:`~simstore.Store.add_many`, and so ``radius``.
         idempotency: Its name; None: it has none.
     """
 
     documents: tuple[Document, ...]
     on_duplicate: OnDuplicate = "keep"
-    min_resemblance: float = 0.8
+    min_resemblance: float | None = None
     idempotency: Idempotency | None = None
+    radius: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class Dropping:
         canonical_id: Number of the document that stands for it; 0 where it was skipped.
         canonical: Key of the document that stands for it.
         distance: Of the two fingerprints, in bits; None where one has none.
-        resemblance: Of the two texts, 0 to 1.
+        resemblance: Of the two texts, 0 to 1; None where nothing tells it.
         reason: In words.
     """
 
@@ -32,7 +32,7 @@ class Dropping:
     canonical_id: int
     canonical: str
     distance: int | None
-    resemblance: float
+    resemblance: float | None
     reason: str
 
 

@@ -81,8 +81,12 @@ class EdgeRule:
         return (
             least is not None
             and resemblance >= least
-            and (fewest_features >= self.least_features or resemblance >= ratio)
+            and self.is_long_enough_for(resemblance, ratio, fewest_features)
         )
+
+    def is_long_enough_for(self, resemblance: float, ratio: float, fewest_features: int) -> bool:
+        """Return :meth:`is_long_enough` for one pair."""
+        return fewest_features >= self.least_features or resemblance >= ratio
 
 
 def size_ratio(one: int, other: int) -> float:

@@ -63,7 +63,12 @@ class DocumentStream(Response):
     """
 
     def __init__(
-        self, request: Request, service: Service, on_duplicate: OnDuplicate, least: float
+        self,
+        request: Request,
+        service: Service,
+        on_duplicate: OnDuplicate,
+        least: float | None,
+        radius: int | None,
     ) -> None:
         """Make the reply to a request.
 
@@ -71,13 +76,15 @@ class DocumentStream(Response):
             request: The request, whose body is not read yet.
             service: What stores the documents.
             on_duplicate: As for :meth:`simstore.Store.add_many`.
-            least: Least resemblance of a duplicate.
+            least: Least resemblance of a duplicate; None: as for :meth:`simstore.Store.add_many`.
+            radius: Largest distance of a duplicate; None: it does not count.
         """
         super().__init__(media_type=NDJSON)
         del self.headers["content-length"]
         self._service = service
         self._on_duplicate: OnDuplicate = on_duplicate
         self._least = least
+        self._radius = radius
         self._exchange: Exchange = exchange_of(request.scope)
         self._counts: Counter[str] = Counter()
         self._ready: asyncio.Queue[_Group | _Wrong | None] = asyncio.Queue()
@@ -190,7 +197,7 @@ class DocumentStream(Response):
             await self._movement()
 
     async def _submit(self, documents: tuple[Document, ...]) -> asyncio.Future[WriteReply]:
-        asked = WriteRequest(documents, self._on_duplicate, self._least)
+        asked = WriteRequest(documents, self._on_duplicate, self._least, radius=self._radius)
         while True:
             try:
                 return self._service.submit(asked)

@@ -16,6 +16,7 @@ _COLUMNS = (
     "key", "digest", "state", "document_id", "original_id", "original_key", "distance",
     "resemblance", "basis", "run_id", "first_seen", "last_seen",
 )  # fmt: skip
+BY_FINGERPRINT = "fingerprint"
 _NAMES = ", ".join(_COLUMNS)
 
 
@@ -26,6 +27,7 @@ class DuplicateRow:
     Attributes:
         document_id: The document, where it is flagged.
         original_id: The document that it duplicates; None: it has gone or has other content.
+        resemblance: 0 where nothing tells it, as ``basis`` says.
     """
 
     key: bytes
@@ -40,6 +42,11 @@ class DuplicateRow:
     run_id: int
     first_seen: int
     last_seen: int
+
+    @property
+    def known_resemblance(self) -> float | None:
+        """Return the resemblance; None where the fingerprints alone tell."""
+        return None if self.basis == BY_FINGERPRINT else self.resemblance
 
 
 class LetGo(NamedTuple):

@@ -43,7 +43,8 @@ class Arriving(Opened):
         links: Sequence[str] = (),
         refresh: bool = True,
         on_duplicate: OnDuplicate = "keep",
-        min_resemblance: float = 0.8,
+        min_resemblance: float | None = None,
+        radius: int | None = None,
     ) -> Outcome:
         """Add a document, or update the one with this key; durable on return.
 
@@ -59,6 +60,7 @@ class Arriving(Opened):
             refresh: Refresh a live store at the end.
             on_duplicate: As for :meth:`add_many`.
             min_resemblance: As for :meth:`add_many`.
+            radius: As for :meth:`add_many`.
 
         Returns:
             ``added``, ``updated``, ``unchanged``, ``flagged`` or ``skipped``.
@@ -73,6 +75,7 @@ class Arriving(Opened):
             refresh=refresh,
             on_duplicate=on_duplicate,
             min_resemblance=min_resemblance,
+            radius=radius,
         )
         return outcome_of(summary)
 
@@ -86,7 +89,8 @@ class Arriving(Opened):
         batch_documents: int | None = None,
         observer: Observer | None = None,
         on_duplicate: OnDuplicate = "keep",
-        min_resemblance: float = 0.8,
+        min_resemblance: float | None = None,
+        radius: int | None = None,
     ) -> IngestSummary:
         """Add or update documents, in batches that are durable one by one.
 
@@ -105,7 +109,10 @@ class Arriving(Opened):
             on_duplicate: What is done with a document that duplicates a stored one, verified and
                 within the writer's transaction. ``keep``: it is stored, nothing is looked up;
                 ``flag``: it is stored, and what it duplicates; ``skip``: only what it duplicates.
-            min_resemblance: Least resemblance of a duplicate to its original.
+            min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1;
+                None: 0.8, or any where there is a radius.
+            radius: Largest distance of a duplicate's fingerprint to its original's, bits,
+                inclusive; None: it does not count. Where both are given, both have to hold.
 
         Raises:
             InvalidParameter: An option is out of its range, a table has no column for key or
@@ -121,6 +128,7 @@ class Arriving(Opened):
             threads=threads,
             on_duplicate=on_duplicate,
             min_resemblance=min_resemblance,
+            radius=radius,
         )
         if batch_documents is not None:
             options = replace(options, batch_documents=batch_documents)

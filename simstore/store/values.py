@@ -17,20 +17,29 @@ if TYPE_CHECKING:
 class ByValue(Opened):
     """Fingerprints by their values, with documents or without."""
 
-    def add_fingerprints(self, values: Values, *, on_progress: Progress | None = None) -> int:
+    def add_fingerprints(
+        self,
+        values: Values,
+        *,
+        apart: int | None = None,
+        on_progress: Progress | None = None,
+    ) -> int:
         """Add fingerprints to a store of fingerprints alone; return how many were not there.
 
         Args:
             values: An array of uint64, shape (n,) up to 64 bits, else (n, 2), the most significant
                 word first; or integers.
+            apart: Leave out what lies within so many bits of one that is there, or of one before
+                it; None: only what is there.
             on_progress: Called with fingerprints added and in all; what it was told is durable.
 
         Raises:
-            InvalidParameter: The store is one of documents, or a value does not fit M.
+            InvalidParameter: The store is one of documents, a value does not fit M, or the distance
+                is not from 0 to M.
         """
         from simstore.services.arriving.given import add_fingerprints
 
-        return add_fingerprints(self._opened, values, on_progress)
+        return add_fingerprints(self._opened, values, on_progress, apart=apart)
 
     def remove_fingerprints(self, values: Values, *, on_progress: Progress | None = None) -> int:
         """Remove fingerprints from a store of fingerprints alone; return how many were there.

@@ -275,6 +275,8 @@ def test_any_key_can_be_added_shown_and_removed(held: Held) -> None:
 def test_duplicates_are_flagged_or_skipped_and_told(held: Held) -> None:
     held.add("lamp", LAMP)
     assert held.add("flagged", NEARLY, on_duplicate="flag") == "flagged"
+    assert held.add("within", NEARLY, on_duplicate="flag", radius=64) == "flagged"
+    assert held.remove("within") == 1
     found: list[tuple[str, str]] = []
     same: list[tuple[str, str]] = []
     observer = Observer(

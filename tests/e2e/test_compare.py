@@ -224,10 +224,11 @@ def test_article_files_are_taken_whole_unless_asked_otherwise(shell: Shell) -> N
 def test_bytes_that_are_no_text(shell: Shell) -> None:
     (shell.folder / "a.txt").write_bytes(bytes(range(256)) * 40)
     (shell.folder / "b.txt").write_bytes(os.urandom(10_000))
-    found = compared(shell, "a.txt", "b.txt")
+    found = compared(shell, "a.txt", "b.txt", "--encoding", "keep")
     assert found["texts"]["a"]["byte_count"] == 10_240
     assert found["resemblance"]["similar"] is False
-    shell("compare", "a.txt", "b.txt")
+    shell("compare", "a.txt", "b.txt", "--encoding", "keep")
+    assert "--encoding keep" in shell("compare", "a.txt", "b.txt", code=5).errors
 
 
 @pytest.mark.parametrize(

@@ -135,9 +135,11 @@ def test_hostile_keys_titles_and_texts_are_shown_as_text(hostile: Served, key: s
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_papers_are_shown_as_text(hostile: Served, text: str) -> None:
-    paper = f"{TEXT} {text} {TEXT}".encode("utf-8", "surrogateescape")
+    # Bytes that are no text are told, not shown.
+    pasted = f"{TEXT} {text} {TEXT}".encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    paper = pasted.encode()
     for form in (
-        {"data": {"text": paper.decode("utf-8", "replace")}},
+        {"data": {"text": pasted}},
         {"files": {"file": (f"{text[:30]}.txt".encode("ascii", "replace").decode(), paper)}},
     ):
         reply = fetch(hostile, "/check", "POST", follow_redirects=True, **form)

@@ -9,12 +9,14 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simstore.fingerprint.simhash import to_integers
+from simstore.fingerprint.web import WebScheme
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.store import Store
 
 from .state import assert_sound, state_of
 from .test_batches import new_store
-from .test_clusters import TEXTS, is_edge
+from .test_clusters import LEAST_FEATURES, TEXTS, is_edge, shingles
 
 # An example takes some milliseconds.
 many = settings(max_examples=settings.default.max_examples * 2)
@@ -22,6 +24,7 @@ few = settings(max_examples=max(settings.default.max_examples // 2, 1))
 # Of so few bits that each is within three of each: what is looked at is every text that has a
 # shingle, and the rule alone decides.
 THREE_BITS = SchemeChoice("web", bits=3)
+SIXTEEN = WebScheme(16)
 Mode = Literal["keep", "flag", "skip"]
 KEYS = [f"page {number}" for number in range(5)]
 WORDS = [f"word{number}" for number in range(14)]
@@ -42,7 +45,8 @@ LEAST = st.integers(3, 8).map(lambda tenths: Fraction(tenths, 10))
 class Plain:
     """The rule, word by word: plain lists, every text compared with every other."""
 
-    least: Fraction
+    least: Fraction | None
+    within: int | None = None
     texts: dict[str, str] = field(default_factory=dict)  # in order of ingest
     duplicates: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     orphaned: set[str] = field(default_factory=set)
@@ -74,9 +78,24 @@ class Plain:
     def earliest_original(self, key: str, text: str) -> str | None:
         for other, held in self.texts.items():
             flagged = self.duplicates.get(other, ("",))[0] == "flagged"
-            if other != key and not flagged and is_edge(text, held, self.least):
+            if other != key and not flagged and self.is_edge(text, held):
                 return other
         return None
+
+    def is_edge(self, one: str, other: str) -> bool:
+        if self.within is None:
+            assert self.least is not None
+            return is_edge(one, other, self.least)
+        if one == other:
+            return True
+        first, second = to_integers(SIXTEEN.fingerprints(SIXTEEN.count([one, other])))
+        a, b = shingles(one), shingles(other)
+        if (first ^ second).bit_count() > self.within or not a or not b:
+            return False
+        if self.least is not None and Fraction(len(a & b), len(a | b)) < self.least:
+            return False
+        short = min(len(one.split()), len(other.split())) < LEAST_FEATURES
+        return not short or a <= b or b <= a
 
     def let_go(self, key: str) -> None:
         for other, (state, text, original) in list(self.duplicates.items()):
@@ -104,7 +123,11 @@ def assert_is(store: Store, plain: Plain) -> None:
     assert [one.key for one in store.orphans()] == sorted(
         key for key, (state, _, _) in plain.duplicates.items() if state == "orphaned"
     )
-    assert all(one.resemblance >= float(plain.least) for one in store.duplicates())
+    for one in store.duplicates():
+        assert plain.least is None or (one.resemblance or 0) >= float(plain.least)
+        if plain.within is not None and one.basis != "same":
+            assert one.distance is not None
+            assert one.distance <= plain.within
 
 
 @many
@@ -132,6 +155,36 @@ def test_any_history_of_batches_does_what_the_rule_says(
                 assert getattr(summary, outcome) == expected.count(outcome)
             assert summary.orphaned == len(plain.orphaned)
             assert summary.unflagged == len(plain.unflagged)
+            assert_is(store, plain)
+
+
+@many
+@given(
+    st.lists(st.tuples(st.sampled_from(["keep", "flag", "skip"]), PAGES), min_size=1, max_size=4),
+    st.none() | LEAST,
+    st.integers(0, 16),
+    st.sampled_from([2, 1000]),
+)
+def test_distance_decides_where_a_radius_is_given(
+    runs: list[tuple[Mode, list[tuple[str, str]]]],
+    least: Fraction | None,
+    within: int,
+    batch_documents: int,
+) -> None:
+    plain = Plain(least, within)
+    with new_store(SchemeChoice("web", bits=16)) as (_, store):
+        for mode, pages in runs:
+            expected = [plain.add(key, text, mode) for key, text in pages]
+            summary = store.add_many(
+                pages,
+                threads=1,
+                batch_documents=batch_documents,
+                on_duplicate=mode,
+                min_resemblance=None if least is None else float(least),
+                radius=within,
+            )
+            for outcome in ("added", "updated", "unchanged", "flagged", "skipped"):
+                assert getattr(summary, outcome) == expected.count(outcome)
             assert_is(store, plain)
 
 

@@ -114,4 +114,7 @@ def test_the_other_way_round_and_again_the_same_is_said(pair: tuple[str, str]) -
     turned = values(compare_texts(*pair[::-1]))
     for algorithm, measures in said.items():
         for name, measured in measures.items():
+            # Each of the first list's shingles counts: the order matters.
+            if name == "dice_of_lists":
+                continue
             assert turned[algorithm][swapped.get(name, name)] == measured

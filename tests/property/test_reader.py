@@ -328,3 +328,30 @@ def test_documents_and_fingerprints_do_not_mix(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="SchemeChoice"):
         Store.create(tmp_path / "n.db", bits=32)
     assert not (tmp_path / "n.db").exists()
+
+
+@settings(max_examples=FEW)
+@given(bits_and_radius(), st.integers(0, 2**32), st.sampled_from([3, 1 << 16]))
+def test_fingerprints_that_are_near_one_before_them_are_left_out(
+    size: tuple[int, int], seed: int, chunk: int
+) -> None:
+    width, radius = size
+    stored, samples = drawn(width, radius, seed)
+    source = random.Random(seed)
+    given_values = [*stored, *samples, *source.sample(stored, min(len(stored), 5))]
+    source.shuffle(given_values)
+    expected: list[int] = []
+    for value in given_values:
+        if not any((value ^ other).bit_count() <= radius for other in expected):
+            expected.append(value)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        pytest.MonkeyPatch.context() as patch,
+        Store.create(Path(folder) / "f.db", fingerprints_only=True, bits=width) as store,
+    ):
+        patch.setattr(given_service, "APART_FINGERPRINTS", chunk)
+        assert store.add_fingerprints(given_values, apart=radius) == len(expected)
+        assert store.add_fingerprints(given_values, apart=radius) == 0
+        with store.reader() as reader:
+            assert reader.count == len(expected)
+            assert all(reader.near(value, 0) for value in expected)

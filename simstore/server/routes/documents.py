@@ -134,7 +134,8 @@ class SeenReply:
 async def add_documents(
     request: Request,
     on_duplicate: OnDuplicate = "keep",
-    min_resemblance: Resemblance = 0.8,
+    min_resemblance: Resemblance | None = None,
+    radius: Annotated[int | None, Query(ge=0, le=128)] = None,
     idempotency_key: Named = None,
 ) -> Response:
     """Look each document up and store it; the reply means that it is durable.
@@ -153,13 +154,13 @@ async def add_documents(
                 "lines have no name: send them without, or as JSON; lines that are sent again are "
                 "unchanged",
             )
-        return DocumentStream(request, service, on_duplicate, min_resemblance)
+        return DocumentStream(request, service, on_duplicate, min_resemblance, radius)
     body = await checked_json(request)
     name = idempotency_of(request, idempotency_key, body)
 
     def submitted() -> Future[WriteReply]:
         documents = documents_of(parsed(body), service.settings.batch_documents)
-        return service.take(WriteRequest(documents, on_duplicate, min_resemblance, name))
+        return service.take(WriteRequest(documents, on_duplicate, min_resemblance, name, radius))
 
     # Reading and checking a large body holds up nobody.
     large = len(body) > LARGE_BYTES

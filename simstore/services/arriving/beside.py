@@ -21,7 +21,7 @@ from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.search.plan import default_radius
 from simstore.search.segments import segment_columns
 from simstore.services.arriving.prepare import PreparedBatch, is_prepared_for
-from simstore.services.near_duplicates.screen import CheckOptions
+from simstore.services.near_duplicates.screen import LEAST_RESEMBLANCE, CheckOptions
 from simstore.services.opened import OpenStore, State
 from simstore.storage import documents, sketches
 from simstore.storage.engine import Connection
@@ -65,7 +65,10 @@ def claims(
         layout = _layout(opened, works[0][1], check)
         for prepared, state in works:
             if state.channels.simhash:
-                if default_radius(state.scheme.bits) >= _segment_count(state):
+                radius = default_radius(state.scheme.bits)
+                if check.radius is not None:
+                    radius = check.radius
+                if radius >= _segment_count(state):
                     return None
                 claimed.update(_of_segments(prepared, state.scheme.bits))
             if layout is not None:
@@ -156,7 +159,7 @@ def _signed(numbers: NDArray[np.uint64]) -> list[int]:
 
 def _layout(opened: OpenStore, state: State, check: CheckOptions) -> BandLayout | None:
     """Return the bands that the check will look at, as far as is known before it."""
-    if not state.channels.minhash:
+    if not _looks_by_bands(state, check):
         return None
     with opened.database.read() as connection:
         return _standing_layout(connection, state, check)
@@ -165,8 +168,12 @@ def _layout(opened: OpenStore, state: State, check: CheckOptions) -> BandLayout 
 def _standing_layout(
     connection: Connection, state: State, check: CheckOptions
 ) -> BandLayout | None:
-    if not state.channels.minhash:
+    if not _looks_by_bands(state, check):
         return None
     packed = sketches.layout(connection, state.scheme_id)
     whole = packed.layout if packed else state.channels.layout
-    return whole.enough_for(check.min_resemblance)
+    return whole.enough_for(check.least or LEAST_RESEMBLANCE)
+
+
+def _looks_by_bands(state: State, check: CheckOptions) -> bool:
+    return state.channels.minhash and check.radius is None

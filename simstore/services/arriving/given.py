@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.given import GivenScheme
 from simstore.fingerprint.simhash import to_hex, to_words, word_count
+from simstore.search.near_pairs import near_pairs
+from simstore.search.plan import check_radius
+from simstore.services.near_duplicates.edge_candidates import EdgeCandidates
 from simstore.services.opened import OpenStore, State
 from simstore.services.upkeep.pack_fingerprints import is_long
 from simstore.services.upkeep.refresh import Progress
@@ -20,6 +23,8 @@ from simstore.storage.generations import GenerationRow
 
 # Fingerprints a transaction: enough that rewriting the pages for them is worth it.
 CHUNK_FINGERPRINTS = 1 << 24
+# Fingerprints a transaction that are looked for first.
+APART_FINGERPRINTS = 1 << 16
 # Fingerprints that go straight into pages where so many come at once.
 MANY_FINGERPRINTS = 100_000
 
@@ -31,7 +36,13 @@ def is_fingerprints_only(state: State) -> bool:
     return isinstance(state.scheme, GivenScheme)
 
 
-def add_fingerprints(opened: OpenStore, values: Values, on_progress: Progress | None = None) -> int:
+def add_fingerprints(
+    opened: OpenStore,
+    values: Values,
+    on_progress: Progress | None = None,
+    *,
+    apart: int | None = None,
+) -> int:
     """Add fingerprints; return how many were not there.
 
     Many at once go straight into pages, at any size of the store.
@@ -40,11 +51,16 @@ def add_fingerprints(opened: OpenStore, values: Values, on_progress: Progress | 
         opened: A store of fingerprints alone.
         values: As for :func:`words_of`.
         on_progress: Called with fingerprints added and in all, after each transaction.
+        apart: Leave out what lies within so many bits of one that is there, or came before it;
+            None: only what is there.
 
     Raises:
-        InvalidParameter: The store is one of documents, or a value does not fit.
+        InvalidParameter: The store is one of documents, a value does not fit, or the distance is
+            not from 0 to M.
     """
     words = _words(opened, values)
+    if apart is not None:
+        return _add_apart(opened, words, apart, on_progress)
     new = 0
     for start in range(0, len(words), CHUNK_FINGERPRINTS):
         part = words[start : start + CHUNK_FINGERPRINTS]
@@ -54,6 +70,33 @@ def add_fingerprints(opened: OpenStore, values: Values, on_progress: Progress | 
                 new += fingerprints.add_packed(connection, bits, row, part)
             else:
                 new += fingerprints.add(connection, bits, row.generation_id, part)
+        if on_progress is not None:
+            on_progress(start + len(part), len(words))
+    return new
+
+
+def _add_apart(
+    opened: OpenStore, words: NDArray[np.uint64], radius: int, on_progress: Progress | None
+) -> int:
+    """Add the fingerprints that are near none before them, in their order."""
+    new = 0
+    for start in range(0, len(words), APART_FINGERPRINTS):
+        part = words[start : start + APART_FINGERPRINTS]
+        with opened.write() as connection:
+            state = opened.state(connection)
+            bits, row = _generation(opened, connection)
+            check_radius(radius, bits)
+            search = EdgeCandidates(opened, connection, state, radius, min_resemblance=None)
+            taken = np.zeros(len(part), np.bool_)
+            taken[search.fingerprints_near(part)[0]] = True
+            left = np.flatnonzero(~taken)
+            # Ascending by the first: it is decided of before it leaves others out.
+            for first, second in zip(
+                *(side.tolist() for side in near_pairs(part[left], bits, radius)), strict=True
+            ):
+                if not taken[left[first]]:
+                    taken[left[second]] = True
+            new += fingerprints.add(connection, bits, row.generation_id, part[~taken])
         if on_progress is not None:
             on_progress(start + len(part), len(words))
     return new

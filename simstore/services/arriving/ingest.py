@@ -249,7 +249,7 @@ def _prepared(
     # The writer looks whether it still stands.
     state = known
     if options.check is not None:
-        check_verifiable(state)
+        check_verifiable(state, options.check.least, options.check.radius)
 
     def prepared(batch: Batch) -> Work:
         documents = batch.documents

@@ -38,8 +38,11 @@ class IngestOptions:
         on_duplicate: What is done with a document that duplicates one which is stored: ``keep``
             stores it without looking; ``flag`` stores it and what it duplicates; ``skip`` stores
             only what it duplicates.
-        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1.
+        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1; None:
+            0.8, or any where there is a radius.
         from_start: Read from their start the sources that could be read on, too.
+        radius: Largest distance of a duplicate's fingerprint to its original's, bits, inclusive;
+            None: it does not count. Where a resemblance is given too, both have to hold.
     """
 
     collection: str | None = None
@@ -48,8 +51,9 @@ class IngestOptions:
     threads: int | None = None
     batch_documents: int = COMMIT_DOCUMENTS
     on_duplicate: OnDuplicate = "keep"
-    min_resemblance: float = 0.8
+    min_resemblance: float | None = None
     from_start: bool = False
+    radius: int | None = None
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
@@ -65,7 +69,7 @@ class IngestOptions:
         Raises:
             InvalidParameter: An option is out of its range.
         """
-        options = CheckOptions(self.on_duplicate, self.min_resemblance)
+        options = CheckOptions(self.on_duplicate, self.min_resemblance, self.radius)
         return None if self.on_duplicate == "keep" else options
 
 

@@ -75,8 +75,9 @@ def checked(request: Request, state: State) -> Request:
         for key in request.keys:
             encode(key)
         return request
-    if _check_of(request) is not None:
-        check_verifiable(state)
+    check = _check_of(request)
+    if check is not None:
+        check_verifiable(state, check.least, check.radius)
     documents = tuple(as_kept(accept(one)) for one in request.documents)
     if not all(one.key for one in documents):
         raise InvalidParameter("a document has an empty key; give each its own key")
@@ -134,10 +135,10 @@ def _storing(alike: dict[int, WriteRequest], state: State) -> list[StoringPart]:
     return [StoringPart(spans, batch, state, _check_of(next(iter(alike.values()))))]
 
 
-def _wish(request: WriteRequest) -> tuple[str, float]:
-    return request.on_duplicate, request.min_resemblance
+def _wish(request: WriteRequest) -> tuple[str, float | None, int | None]:
+    return request.on_duplicate, request.min_resemblance, request.radius
 
 
 def _check_of(request: WriteRequest) -> CheckOptions | None:
-    options = CheckOptions(request.on_duplicate, request.min_resemblance)
+    options = CheckOptions(request.on_duplicate, request.min_resemblance, request.radius)
     return None if request.on_duplicate == "keep" else options

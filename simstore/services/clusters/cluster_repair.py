@@ -147,7 +147,7 @@ class StoredGraph:
             for edge in edges:
                 other = self._text_of(edge.document_id)
                 if other is not None and other != owner:
-                    found[owner][other] = edge.resemblance
+                    found[owner][other] = edge.resemblance or 0.0
         return found
 
     def _rows(self, texts: Collection[int]) -> dict[int, TextRow]:

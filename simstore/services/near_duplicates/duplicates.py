@@ -82,7 +82,7 @@ def as_duplicate(row: DuplicateRow) -> Duplicate:
         cast(DuplicateState, row.state),
         _text(row.original_key),
         row.distance,
-        row.resemblance,
+        row.known_resemblance,
         cast(Literal["same", "text", "sketch"], row.basis),
         row.run_id,
         row.first_seen,

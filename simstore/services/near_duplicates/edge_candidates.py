@@ -41,7 +41,7 @@ class EdgeCandidates:
         state: What stands in it.
         radius: Radius of channel 1, bits, inclusive; None: min(3, M).
         min_resemblance: Least resemblance of an edge, above 0, at most 1: channel 2 looks at as
-            many bands as find all but one in a million of such pairs.
+            many bands as find all but one in a million of such pairs; None: channel 1 alone looks.
 
     Raises:
         InvalidParameter: The radius is out of its range.
@@ -54,7 +54,7 @@ class EdgeCandidates:
         state: State,
         radius: int | None,
         *,
-        min_resemblance: float,
+        min_resemblance: float | None,
     ) -> None:
         self._opened = opened
         self._connection = connection
@@ -65,7 +65,7 @@ class EdgeCandidates:
         self._row = state.generation if state.channels.simhash else None
         self._sketches = (
             SketchSearch(opened, connection, state, min_resemblance)
-            if state.channels.minhash
+            if state.channels.minhash and min_resemblance is not None
             else None
         )
 
@@ -122,7 +122,7 @@ class EdgeCandidates:
         for place, value in zip(places, to_integers(np.stack(words)), strict=True):
             places_of.setdefault(value, []).append(place)
         asked = list(places_of)
-        turns, values = self._fingerprints_near(to_words(asked, bits))
+        turns, values = self.fingerprints_near(to_words(asked, bits))
         linked: dict[int, list[int]] = {}
         for value, document_id in fingerprints.holders_of(
             self._connection, bits, row.generation_id, list(dict.fromkeys(values))
@@ -135,7 +135,7 @@ class EdgeCandidates:
             for place in places_of[asked[turn]]
         ]
 
-    def _fingerprints_near(self, queries: NDArray[np.uint64]) -> tuple[list[int], list[int]]:
+    def fingerprints_near(self, queries: NDArray[np.uint64]) -> tuple[list[int], list[int]]:
         """Return rows of queries and the stored fingerprints within the radius of each."""
         row, bits, radius = self._row, self._state.scheme.bits, self._radius
         if row is None:

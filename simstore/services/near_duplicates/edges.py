@@ -15,18 +15,25 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.search.edge_rule import EdgeRule, size_ratio
+from simstore.search.plan import check_radius
 from simstore.search.resemblance import overlap
 from simstore.services import counting
 from simstore.services.finding.kept_shingles import kept_shingles
 from simstore.services.near_duplicates.edge_candidates import EdgeCandidates
 from simstore.services.near_duplicates.probed import Probed
-from simstore.services.opened import OpenStore, State
+from simstore.services.opened import OpenStore, State, missing_channel
 from simstore.storage.engine import Connection
 
-__all__ = ["Among", "Basis", "Compared", "Edge", "EdgeSearch", "Probed", "Verified"]
+__all__ = ["BASES", "Among", "Basis", "Compared", "Edge", "EdgeSearch", "Probed", "Verified"]
 
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-Basis = Literal["same", "text", "sketch"]
+Basis = Literal["same", "text", "sketch", "fingerprint"]
+BASES: dict[str, Basis] = {
+    "same": "same",
+    "text": "text",
+    "sketch": "sketch",
+    "fingerprint": "fingerprint",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +43,15 @@ class Edge:
     Attributes:
         document_id: The document.
         digest: That of its text.
-        resemblance: Of the two texts, 0 to 1.
+        resemblance: Of the two texts, 0 to 1; None where nothing tells it.
         distance: Of their fingerprints, bits; None where one has none.
-        basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated.
+        basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated;
+            ``fingerprint``: there is nothing else to compare.
     """
 
     document_id: int
     digest: bytes
-    resemblance: float
+    resemblance: float | None
     distance: int | None
     basis: Basis
 
@@ -52,7 +60,7 @@ class Edge:
 class Verified:
     """What an edge between two texts that are given was verified by; as of :class:`Edge`."""
 
-    resemblance: float
+    resemblance: float | None
     distance: int | None
     basis: Basis
 
@@ -77,12 +85,16 @@ class EdgeSearch:
         opened: The store.
         connection: The snapshot or the writer.
         state: What stands in it.
-        min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive.
+        min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive; None: any
+            where there is a distance.
         radius: Radius of channel 1, bits, inclusive; None: min(3, M).
+        within: Largest distance of an edge, bits, inclusive; None: any. Channel 1 alone looks then,
+            and finds all.
 
     Raises:
-        InvalidParameter: A parameter is out of its range.
-        NotFound: The store keeps neither texts nor sketches.
+        InvalidParameter: A parameter is out of its range, or the store has no fingerprints of its
+            texts and a distance is given.
+        NotFound: The store keeps neither texts nor sketches, and a resemblance is to be told.
     """
 
     def __init__(
@@ -91,21 +103,24 @@ class EdgeSearch:
         connection: Connection,
         state: State,
         *,
-        min_resemblance: float,
+        min_resemblance: float | None,
         radius: int | None = None,
+        within: int | None = None,
     ) -> None:
-        if not 0 < min_resemblance <= 1:
-            raise InvalidParameter(
-                f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
-            )
-        check_verifiable(state)
+        check_verifiable(state, min_resemblance, within)
         self._opened = opened
         self._connection = connection
         self._state = state
         self._least = min_resemblance
+        self._within = within
+        self._tells_resemblance = state.settings.text_kept or state.channels.minhash
         self._rule = EdgeRule(min_resemblance, state.scheme.least_features)
         self.candidates = EdgeCandidates(
-            opened, connection, state, radius, min_resemblance=min_resemblance
+            opened,
+            connection,
+            state,
+            radius if within is None else within,
+            min_resemblance=min_resemblance if within is None else None,
         )
         self._kept = kept_shingles(opened, state)
 
@@ -169,19 +184,40 @@ class EdgeSearch:
         """
         if one.digest == other.digest:
             return Verified(1.0, _distance(one, other), "same")
+        distance = _distance(one, other)
         if not self._may_reach(one, other):
             return None
+        fewest = min(one.feature_count, other.feature_count)
+        if not self._tells_resemblance:
+            if fewest < self._rule.least_features:
+                return None
+            return Verified(None, distance, "fingerprint")
         both = one.digest, other.digest
         if both not in compared.shares:
             compared.shares[both] = self._share(one, other, compared.sets)
         share, ratio = compared.shares[both]
-        if not self._rule.holds_for(share, ratio, min(one.feature_count, other.feature_count)):
+        if self._least is None:
+            # What has no shingle is like nothing but itself.
+            holds = ratio > 0 and self._rule.is_long_enough_for(share, ratio, fewest)
+        else:
+            holds = self._rule.holds_for(share, ratio, fewest)
+        if not holds:
             return None
         basis: Basis = "text" if self._state.settings.text_kept else "sketch"
-        return Verified(share, _distance(one, other), basis)
+        return Verified(share, distance, basis)
 
     def _may_reach(self, one: Probed, other: Probed) -> bool:
-        """Return whether two texts may have an edge: sets of very different sizes have none."""
+        """Return whether two texts may have an edge.
+
+        Fingerprints that are too far from each other have none, nor have sets of very different
+        sizes.
+        """
+        if self._within is not None:
+            distance = _distance(one, other)
+            if distance is None or distance > self._within:
+                return False
+        if self._least is None:
+            return True
         sizes = one.shingle_count, other.shingle_count
         if sizes[0] is None or sizes[1] is None:
             return True
@@ -227,8 +263,18 @@ def _distance(one: Probed, other: Probed) -> int | None:
     return int(np.bitwise_count(one.words ^ other.words).sum())
 
 
-def check_verifiable(state: State) -> None:
-    """Raise NotFound where a store keeps neither texts nor sketches."""
+def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
+    """Raise an error where edges cannot be told in a store; as :class:`EdgeSearch` does."""
+    if min_resemblance is not None and not 0 < min_resemblance <= 1:
+        raise InvalidParameter(
+            f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
+        )
+    if within is not None:
+        if not state.channels.simhash:
+            raise missing_channel(state, "simhash")
+        check_radius(within, state.scheme.bits)
+    if min_resemblance is None:
+        return
     if not state.settings.text_kept and not state.channels.minhash:
         raise NotFound(
             "this store keeps neither texts nor sketches to verify candidates by; ingest into "

@@ -123,7 +123,7 @@ def _rows(
             None if is_orphan else original_id,
             original_key,
             one.distance,
-            one.resemblance,
+            one.resemblance or 0.0,
             one.basis,
             run_id,
             min([since[place], *(one.first_seen for one in earlier)]),

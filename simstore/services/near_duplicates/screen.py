@@ -19,7 +19,7 @@ from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
 from simstore.services import standing
 from simstore.services.arriving.prepare import PreparedBatch
-from simstore.services.near_duplicates.edges import Basis, EdgeSearch
+from simstore.services.near_duplicates.edges import BASES, Basis, EdgeSearch
 from simstore.services.near_duplicates.edges_in_turn import EdgesInTurn
 from simstore.services.near_duplicates.probed import Probed
 from simstore.services.opened import OpenStore, State
@@ -29,6 +29,8 @@ from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
 
 ON_DUPLICATE = ("keep", "flag", "skip")
+# Of a duplicate to its original, where nobody says otherwise.
+LEAST_RESEMBLANCE = 0.8
 # Above every document number: new documents come after all others, in their order.
 _NEW = 1 << 62
 
@@ -39,21 +41,34 @@ class CheckOptions:
 
     Attributes:
         on_duplicate: ``flag`` stores them too; ``skip`` remembers only what they duplicate.
-        min_resemblance: Least resemblance to an original, above 0, at most 1, inclusive.
+        min_resemblance: Least resemblance to an original, above 0, at most 1, inclusive; None: 0.8,
+            or any where there is a radius.
+        radius: Largest distance of the fingerprints to an original, bits, inclusive; None: it does
+            not count. Where both are given, both have to hold.
     """
 
     on_duplicate: OnDuplicate
-    min_resemblance: float = 0.8
+    min_resemblance: float | None = None
+    radius: int | None = None
 
     def __post_init__(self) -> None:
         if self.on_duplicate not in ON_DUPLICATE:
             raise InvalidParameter(
                 f"on duplicate {self.on_duplicate!r}: choose one of {', '.join(ON_DUPLICATE)}"
             )
-        if not 0 < self.min_resemblance <= 1:
+        if self.min_resemblance is not None and not 0 < self.min_resemblance <= 1:
             raise InvalidParameter(
                 f"min resemblance {self.min_resemblance}: it must be above 0 and at most 1"
             )
+        if self.radius is not None and self.radius < 0:
+            raise InvalidParameter(f"radius {self.radius}: it must be at least 0")
+
+    @property
+    def least(self) -> float | None:
+        """Return the least resemblance; None: the distance decides."""
+        if self.min_resemblance is None and self.radius is None:
+            return LEAST_RESEMBLANCE
+        return self.min_resemblance
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +83,7 @@ class Original:
 
     document_id: int | None
     place: int | None
-    resemblance: float
+    resemblance: float | None
     distance: int | None
     basis: Basis
 
@@ -140,7 +155,9 @@ class Screen:
             and not self._stays_skipped(place, leaving)
         ]
         if places:
-            search = EdgeSearch(opened, connection, state, min_resemblance=options.min_resemblance)
+            search = EdgeSearch(
+                opened, connection, state, min_resemblance=options.least, within=options.radius
+            )
             words = _words(opened, connection, state, batch)
             made = zip(places, Probed.of_batch(batch, words, places), strict=True)
             self._edges = EdgesInTurn(
@@ -164,7 +181,9 @@ class Screen:
             row = self.known[self._batch.keys[place]]
             self.again.add(place)
             self._leave(place)
-            return Original(row.original_id, None, row.resemblance, row.distance, _basis(row.basis))
+            return Original(
+                row.original_id, None, row.known_resemblance, row.distance, _basis(row.basis)
+            )
         original = self._earliest(place)
         # A copy of the text that leaves is no original yet: a page that changes a little is not a
         # duplicate of its own copies.
@@ -247,7 +266,7 @@ class Screen:
 
 
 def _basis(name: str) -> Basis:
-    return "same" if name == "same" else "text" if name == "text" else "sketch"
+    return BASES.get(name, "sketch")
 
 
 def _words(

@@ -303,7 +303,12 @@ class _Export:
 
 def _skipped(row: duplicates.DuplicateRow) -> ExportedDocument:
     why = Dropping(
-        None, 0, _text(row.original_key), row.distance, row.resemblance, "skipped when it came"
+        None,
+        0,
+        _text(row.original_key),
+        row.distance,
+        row.known_resemblance,
+        "skipped when it came",
     )
     return ExportedDocument(
         _text(row.key), None, None, None, {}, row.digest.hex(), None,

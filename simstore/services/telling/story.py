@@ -258,7 +258,8 @@ class _Teller:
     def _resemblances(self) -> dict[bytes, float]:
         """Return the resemblance of the relatives, where there is something to tell it by."""
         family, state = self._family, self._state
-        found = {key: one.resemblance for key, one in self._noted_edges()}
+        noted = ((key, one.known_resemblance) for key, one in self._noted_edges())
+        found = {key: share for key, share in noted if share is not None}
         own = family.rows.get(family.key)
         found |= {key: 1.0 for key, why in family.relations.items() if why == "same text"}
         asked = {

@@ -38,6 +38,18 @@ def test_flagged_documents_are_stored_and_named(ask: httpx.Client) -> None:
     assert found["more"] is False
 
 
+def test_duplicates_by_distance(ask: httpx.Client) -> None:
+    done = add(ask, ("a", TEXT), ("b", NEAR), ("c", OTHER), on_duplicate="skip", radius=64)
+    assert done["counts"]["skipped"] == 2
+    assert done["documents"][1]["duplicate"]["original"] == "a"
+    reply = ask.post(
+        "/v1/documents",
+        json={"key": "a", "text": TEXT},
+        params={"on_duplicate": "skip", "radius": 65},
+    )
+    refused(reply, 400, "InvalidParameter")
+
+
 def test_fields_of_a_document_are_kept(ask: httpx.Client) -> None:
     given = {
         "key": "a", "text": TEXT, "title": "A title", "collection": "web",
@@ -100,7 +112,12 @@ def test_bodies_of_another_kind_are_refused(ask: httpx.Client) -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"on_duplicate": "drop"}, {"min_resemblance": "1.5"}, {"min_resemblance": "nan"}],
+    [
+        {"on_duplicate": "drop"},
+        {"min_resemblance": "1.5"},
+        {"min_resemblance": "nan"},
+        {"radius": "-1"},
+    ],
 )
 def test_parameters_out_of_range_are_refused(ask: httpx.Client, parameters: dict[str, str]) -> None:
     reply = ask.post("/v1/documents", json={"key": "a", "text": TEXT}, params=parameters)

@@ -23,7 +23,8 @@ def channels(store: Store) -> str:
 
 
 def found_by(store: Store) -> set[tuple[str, ...]]:
-    result = store.query_many([("s", TEXTS["harbour"])], QueryOptions(min_features=0))[0]
+    options = QueryOptions(min_features=0, channels=tuple(channels(store).split(" + ")))
+    result = store.query_many([("s", TEXTS["harbour"])], options)[0]
     return {match.channels for match in result.matches}
 
 

@@ -371,11 +371,12 @@ def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Pat
 def test_packing_holds_no_more_of_a_larger_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pack, "_HELD_HASHES", 500)
-    monkeypatch.setattr(sketches, "_READ_ROWS", 100)
+    # Of either store a band has more hashes than may be held, so each is packed in parts.
+    monkeypatch.setattr(pack, "_HELD_HASHES", 1_000)
+    monkeypatch.setattr(sketches, "_READ_ROWS", 500)
     peaks = []
     with create(tmp_path) as store:
-        for first, end in ((0, 1_000), (1_000, 4_000)):
+        for first, end in ((0, 1_100), (1_100, 3_300)):
             store.add_many((f"d{number}", text_of(4 * number)) for number in range(first, end))
             pack.pack(store._opened)
             tracemalloc.start()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simstore.errors import InvalidParameter
+from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Document, Duplicate, IngestSummary
 from simstore.services.arriving.ingest import IngestOptions, Observer
 from simstore.services.arriving.prepare import prepare
@@ -324,3 +325,80 @@ def test_a_flagged_document_and_its_row_agree_on_the_first_sight(store: Store) -
     (row,) = store.duplicates()
     assert (row.first_seen, row.last_seen) == (120, 300)
     assert store.show("b").first_seen == 120
+
+
+# By the distance of fingerprints
+
+LONG = " ".join(f"word{number}" for number in range(40))
+
+
+def distances(store: Store) -> dict[str, tuple[str, int | None, float | None, str]]:
+    return {
+        one.key: (one.original, one.distance, one.resemblance, one.basis)
+        for one in store.duplicates()
+    }
+
+
+@pytest.mark.parametrize("options", [{}, {"text": False}])
+def test_radius_alone_decides_whatever_the_texts_have_in_common(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    # The same words in another order: the same fingerprint, and not a shingle in common.
+    words = LONG.split()
+    turned = " ".join(reversed(words))
+    with create(tmp_path, SchemeChoice("web"), **options) as made:
+        made.add_many([("a", LONG), ("b", turned)], threads=1, on_duplicate="flag")
+        assert distances(made) == {}
+        made.add_many([("c", turned + " more")], on_duplicate="flag", radius=64, min_resemblance=1)
+        assert distances(made) == {}
+        made.add_many([("d", turned)], on_duplicate="flag", radius=0, min_resemblance=0.5)
+        assert distances(made) == {"d": ("b", 0, 1.0, "same")}
+        mixed = " ".join(random.Random(4).sample(words, len(words)))
+        summary = made.add_many([("e", mixed)], on_duplicate="skip", radius=0)
+        assert summary.skipped == 1
+        original, distance, resemblance, basis = distances(made)["e"]
+        assert (original, distance) == ("a", 0)
+        assert resemblance is not None
+        assert resemblance < 0.5
+        assert basis == ("sketch" if options else "text")
+        assert made.fsck() == []
+
+
+def test_store_of_fingerprints_and_nothing_else_tells_no_resemblance(tmp_path: Path) -> None:
+    with create(tmp_path, SchemeChoice("web"), text=False, channels=("simhash",)) as made:
+        with pytest.raises(NotFound, match="neither texts nor sketches"):
+            made.add("a", LONG, on_duplicate="skip")
+        made.add("a", LONG, on_duplicate="skip", radius=3)
+        assert made.add("b", LONG + " end", on_duplicate="flag", radius=20) == "flagged"
+        assert made.add("c", "end", on_duplicate="flag", radius=64) == "added"
+        assert made.add("d", LONG, on_duplicate="skip", radius=3) == "skipped"
+        found = distances(made)
+        assert found["b"][0] == "a"
+        assert found["b"][2:] == (None, "fingerprint")
+        assert found["d"] == ("a", 0, 1.0, "same")
+        assert made.fsck() == []
+
+
+def test_course_tool_checks_by_distance_and_then_inserts(tmp_path: Path) -> None:
+    scheme = SchemeChoice("simtool", bits=32, features=40)
+    with create(tmp_path, scheme) as made:
+        letters = "abcdefghij"
+        words = [f"w{letters[n // 10]}{letters[n % 10]}" for n in range(40)]
+        # The ranks are those of a generation, and the first documents make one.
+        made.add_many([("a", " ".join(words)), ("z", "other")], on_duplicate="skip", radius=3)
+        turned = " ".join(reversed(words))
+        assert made.add("b", turned, on_duplicate="skip", radius=3) == "skipped"
+        assert distances(made)["b"][:2] == ("a", 0)
+
+
+def test_radius_needs_fingerprints_and_fits_them(tmp_path: Path) -> None:
+    with create(tmp_path, SchemeChoice("web"), channels=("minhash",)) as made:
+        with pytest.raises(InvalidParameter, match="no channel simhash"):
+            made.add("a", LONG, on_duplicate="skip", radius=3)
+        assert len(made) == 0
+    (tmp_path / "b").mkdir()
+    with create(tmp_path / "b", SchemeChoice("web", bits=16)) as made:
+        for radius in (-1, 17):
+            with pytest.raises(InvalidParameter, match="radius"):
+                made.add("a", LONG, on_duplicate="skip", radius=radius)
+        assert len(made) == 0
