@@ -87,9 +87,8 @@ _OF_A_STORE = (
 @click.option(
     "--on-duplicate",
     type=click.Choice(["keep", "flag", "skip"]),
-    default="keep",
-    show_default=True,
-    help="Look each document up first: flag stores a duplicate too, skip only what it duplicates.",
+    help="Look each document up first: flag stores a duplicate too, skip only what it duplicates.  "
+    "[default: as `init` was told, else keep]",
 )
 @click.option(
     "--min-resemblance",
@@ -127,7 +126,7 @@ def ingest(
     threads: int | None,
     synchronous: str,
     no_text: bool,
-    on_duplicate: str,
+    on_duplicate: str | None,
     min_resemblance: float | None,
     radius: int | None,
     from_start: bool,

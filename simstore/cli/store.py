@@ -45,6 +45,27 @@ from simstore.reports.lines import to_json
     help="simtool, and web with idf: live refreshes after each ingest and removal; frozen only "
     "when told to.",
 )
+@click.option(
+    "--on-duplicate",
+    type=click.Choice(["keep", "flag", "skip"]),
+    default="keep",
+    show_default=True,
+    help="What `ingest` does with a duplicate of a stored document, where it is not told: flag "
+    "stores it too, skip only what it duplicates.",
+)
+@click.option(
+    "--min-resemblance",
+    type=float,
+    metavar="SHARE",
+    help="With flag or skip: least resemblance of a duplicate.  [default: 0.8; none with --radius]",
+)
+@click.option(
+    "-k",
+    "--radius",
+    type=int,
+    metavar="BITS",
+    help="With flag or skip: largest Hamming distance of a duplicate.",
+)
 @click.option("--no-text", is_flag=True, help="Keep no texts.")
 @click.option("--no-vocabulary", is_flag=True, help="web: do not count the terms of the store.")
 @click.option(
@@ -56,6 +77,9 @@ from simstore.reports.lines import to_json
 def init(
     channels: str,
     policy: Any,
+    on_duplicate: Any,
+    min_resemblance: float | None,
+    radius: int | None,
     no_text: bool,
     no_vocabulary: bool,
     fingerprints_only: bool,
@@ -68,9 +92,15 @@ def init(
     """
     from simstore.store import Store
 
+    for name, value in (("--min-resemblance", min_resemblance), ("--radius", radius)):
+        if on_duplicate == "keep" and value is not None:
+            raise click.UsageError(
+                f"{name} says what a duplicate is: give --on-duplicate flag or skip too"
+            )
     if fingerprints_only:
         bits = scheme.pop("bits")
-        if scheme_choice(**scheme) is not None or no_text or no_vocabulary or channels != "both":
+        others = no_text or no_vocabulary or channels != "both" or on_duplicate != "keep"
+        if scheme_choice(**scheme) is not None or others:
             raise click.UsageError("--fingerprints-only takes --bits alone: it holds no documents")
         Store.create(store_place(), fingerprints_only=True, bits=bits).close()
         log.info(
@@ -84,6 +114,9 @@ def init(
         is_named=scheme["name"] is not None,
         channels=channel_names(channels),
         policy=policy,
+        on_duplicate=on_duplicate,
+        min_resemblance=min_resemblance,
+        radius=radius,
         text=not no_text,
         vocabulary=not no_vocabulary,
     )

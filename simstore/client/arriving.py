@@ -47,7 +47,7 @@ class Arriving(Connection):
         seen_at: int | None = None,
         published_at: int | None = None,
         links: Sequence[str] = (),
-        on_duplicate: OnDuplicate = "keep",
+        on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
     ) -> Outcome:
@@ -68,7 +68,7 @@ class Arriving(Connection):
         read: ReadOptions | None = None,
         batch_documents: int | None = None,
         observer: Observer | None = None,
-        on_duplicate: OnDuplicate = "keep",
+        on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
     ) -> IngestSummary:
@@ -122,7 +122,7 @@ class Arriving(Connection):
         sources, _ = open_sources(names, self._read_options(read))
         run = Sent(
             self,
-            "keep" if options is None else options.on_duplicate,
+            None if options is None else options.on_duplicate,
             None if options is None else options.min_resemblance,
             None if options is None else options.radius,
             observer,

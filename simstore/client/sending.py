@@ -95,7 +95,7 @@ class Sent:
     def __init__(
         self,
         connection: Connection,
-        on_duplicate: OnDuplicate,
+        on_duplicate: OnDuplicate | None,
         min_resemblance: float | None,
         radius: int | None,
         observer: Observer | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simstore.model.arriving import Policy
+from simstore.model.arriving import OnDuplicate, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,10 @@ class StoreStatistics:
         stored_text_bytes: Bytes of the texts as they are stored; None: not counted.
         passage_bytes: Bytes of the passage index, without the tables' own; None: not counted.
         removal_run_count: Runs that removed documents: removals and expiries.
+        on_duplicate: What an ingest does with duplicates that is not told.
+        min_resemblance: Least resemblance of a duplicate then; None: the usual one, or any where
+            there is a radius.
+        duplicate_radius: Largest distance of a duplicate then; None: it does not count.
     """
 
     path: str
@@ -143,6 +147,9 @@ class StoreStatistics:
     anchor_count: int = 0
     passage_bytes: int | None = None
     removal_run_count: int = 0
+    on_duplicate: OnDuplicate = "keep"
+    min_resemblance: float | None = None
+    duplicate_radius: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class WriteRequest:
     """
 
     documents: tuple[Document, ...]
-    on_duplicate: OnDuplicate = "keep"
+    on_duplicate: OnDuplicate | None = None
     min_resemblance: float | None = None
     idempotency: Idempotency | None = None
     radius: int | None = None

@@ -66,7 +66,7 @@ class DocumentStream(Response):
         self,
         request: Request,
         service: Service,
-        on_duplicate: OnDuplicate,
+        on_duplicate: OnDuplicate | None,
         least: float | None,
         radius: int | None,
     ) -> None:
@@ -82,7 +82,7 @@ class DocumentStream(Response):
         super().__init__(media_type=NDJSON)
         del self.headers["content-length"]
         self._service = service
-        self._on_duplicate: OnDuplicate = on_duplicate
+        self._on_duplicate = on_duplicate
         self._least = least
         self._radius = radius
         self._exchange: Exchange = exchange_of(request.scope)

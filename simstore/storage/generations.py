@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from simstore.errors import ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
-from simstore.model import Policy
+from simstore.model import OnDuplicate, Policy
 from simstore.storage import additions
 from simstore.storage.damage import corrupt
 from simstore.storage.forms import forms_of
@@ -25,6 +25,10 @@ class Settings:
     Attributes:
         passage_index_id: Its passage index; None: it has none.
         passages_complete: Every document has its entry in it.
+        on_duplicate: What an ingest does with duplicates that is not told.
+        min_resemblance: Least resemblance of a duplicate; None: the usual one, or any where there
+            is a radius.
+        radius: Largest distance of a duplicate; None: it does not count.
     """
 
     policy: Policy
@@ -33,6 +37,9 @@ class Settings:
     changes: int
     passage_index_id: int | None = None
     passages_complete: bool = False
+    on_duplicate: OnDuplicate = "keep"
+    min_resemblance: float | None = None
+    radius: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,9 @@ class GenerationRow:
 
 # There is one passage index at most.
 _SETTINGS_COLUMNS = """policy, text_kept, vocabulary_recorded, changes,
-    (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index)"""
+    (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index),
+    on_duplicate, min_resemblance, radius"""
+_SETTINGS_COUNT = 9
 _SETTINGS = f"SELECT {_SETTINGS_COLUMNS} FROM store"  # noqa: S608 - our own words
 # Asked at the start of every transaction.
 _STANDING = f"""
@@ -102,6 +111,9 @@ def create_settings(
             "text_kept": settings.text_kept,
             "vocabulary_recorded": settings.vocabulary_recorded,
             "changes": settings.changes,
+            "on_duplicate": settings.on_duplicate,
+            "min_resemblance": settings.min_resemblance,
+            "radius": settings.radius,
         },
     )
 
@@ -123,8 +135,9 @@ def standing(connection: Connection) -> tuple[Settings, int | None, GenerationRo
         CorruptStore: The settings are gone.
     """
     row = _one(connection, fetch(connection, _STANDING_OF[forms_of(connection).appends_counts]))
-    found = None if row[7] is None else GenerationRow(row[7], row[8], "standing", *row[9:])
-    return _settings(row), row[6], found
+    scheme_id, number, *rest = row[_SETTINGS_COUNT:]
+    found = None if number is None else GenerationRow(number, rest[0], "standing", *rest[1:])
+    return _settings(row), scheme_id, found
 
 
 def _one(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -135,7 +148,17 @@ def _one(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> tuple[Any, 
 
 def _settings(row: tuple[Any, ...]) -> Settings:
     complete = row[5] == "standing"
-    return Settings(cast(Policy, row[0]), bool(row[1]), bool(row[2]), row[3], row[4], complete)
+    return Settings(
+        cast(Policy, row[0]),
+        bool(row[1]),
+        bool(row[2]),
+        row[3],
+        row[4],
+        complete,
+        cast(OnDuplicate, row[6]),
+        row[7],
+        row[8],
+    )
 
 
 def set_policy(connection: Connection, policy: Policy) -> None:

@@ -12,7 +12,7 @@ from simstore.errors import InvalidParameter, StoreExists, StoreNotFound
 from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
 from simstore.fingerprint.given import GivenScheme
 from simstore.fingerprint.scheme import Scheme
-from simstore.model import CopySummary, Policy
+from simstore.model import CopySummary, OnDuplicate, Policy
 from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
 from simstore.store.access import Access
@@ -110,6 +110,9 @@ class Store(
         exist_ok: bool = False,
         fingerprints_only: bool = False,
         bits: int | None = None,
+        on_duplicate: OnDuplicate = "keep",
+        min_resemblance: float | None = None,
+        radius: int | None = None,
     ) -> Self:
         """Make a new store and open it.
 
@@ -126,11 +129,16 @@ class Store(
             fingerprints_only: Hold fingerprints that were made elsewhere, and no documents; see
                 :meth:`add_fingerprints`. Takes no scheme.
             bits: Fingerprint length M of such a store, 1 to 128; None: 64.
+            on_duplicate: What becomes of a document that duplicates a stored one, where an ingest
+                says nothing; see :meth:`add_many`.
+            min_resemblance: As for :meth:`add_many`, where an ingest says nothing.
+            radius: As for :meth:`add_many`, where an ingest says nothing.
 
         Raises:
             StoreExists: There is something at this place.
             InvalidParameter: The options do not go together.
         """
+        from simstore.services.near_duplicates.screen import CheckOptions
         from simstore.services.upkeep.choose import SchemeChoice, make_scheme
         from simstore.services.upkeep.maintain import create_store
 
@@ -158,6 +166,7 @@ class Store(
                 policy=policy,
                 text_kept=text,
                 vocabulary_recorded=vocabulary,
+                check=CheckOptions(on_duplicate, min_resemblance, radius),
             )
         except StoreExists:
             if not exist_ok:

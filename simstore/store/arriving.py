@@ -42,7 +42,7 @@ class Arriving(Opened):
         published_at: int | None = None,
         links: Sequence[str] = (),
         refresh: bool = True,
-        on_duplicate: OnDuplicate = "keep",
+        on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
     ) -> Outcome:
@@ -88,7 +88,7 @@ class Arriving(Opened):
         threads: int | None = None,
         batch_documents: int | None = None,
         observer: Observer | None = None,
-        on_duplicate: OnDuplicate = "keep",
+        on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
     ) -> IngestSummary:
@@ -109,6 +109,7 @@ class Arriving(Opened):
             on_duplicate: What is done with a document that duplicates a stored one, verified and
                 within the writer's transaction. ``keep``: it is stored, nothing is looked up;
                 ``flag``: it is stored, and what it duplicates; ``skip``: only what it duplicates.
+                None: as the store was made; ``keep`` unless it says otherwise.
             min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1;
                 None: 0.8, or any where there is a radius.
             radius: Largest distance of a duplicate's fingerprint to its original's, bits,

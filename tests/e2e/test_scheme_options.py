@@ -236,3 +236,19 @@ def test_options_that_a_store_has_not_are_refused_and_named(shell: Shell) -> Non
             f"Error: s.db exists and has other options: {said}; leave them out, change them by "
             "`simstore reindex`, or make another store by `simstore init --db NEW`\n"
         )
+
+
+def test_store_does_with_duplicates_what_init_was_told(shell: Shell) -> None:
+    text = "the boats came in with the tide and the harbour was quiet before the rain"
+    turned = " ".join(reversed(text.split()))
+    shell.write("a.jsonl", {"id": "a", "text": text})
+    shell.write("b.jsonl", {"id": "b", "text": turned}, {"id": "c", "text": text + " again"})
+    assert "--on-duplicate" in shell("init", "--radius", "3", code=2).errors
+    shell("init", "--on-duplicate", "skip", "--radius", "3")
+    shell("ingest", "a.jsonl")
+    assert ", 1 skipped, " in shell("ingest", "b.jsonl").text
+    facts = json.loads(shell("stats", "--format", "json").text)
+    assert (facts["on_duplicate"], facts["duplicate_radius"]) == ("skip", 3)
+    assert "skip" in shell("stats").text
+    assert shell("ingest", "--on-duplicate", "keep", "b.jsonl").text.startswith("1 added")
+    assert shell("fsck").text == "sound\n"

@@ -133,7 +133,7 @@ class SeenReply:
 )
 async def add_documents(
     request: Request,
-    on_duplicate: OnDuplicate = "keep",
+    on_duplicate: OnDuplicate | None = None,
     min_resemblance: Resemblance | None = None,
     radius: Annotated[int | None, Query(ge=0, le=128)] = None,
     idempotency_key: Named = None,

@@ -39,7 +39,8 @@ from simstore.services.arriving.source_batches import (
     batches_of_sources,
 )
 from simstore.services.near_duplicates.edges import check_verifiable
-from simstore.services.opened import OpenStore, now
+from simstore.services.near_duplicates.screen import CheckOptions
+from simstore.services.opened import OpenStore, State, now
 from simstore.services.upkeep import pack, pack_fingerprints
 from simstore.services.upkeep.refresh import refresh
 from simstore.sources.source import Source
@@ -145,14 +146,19 @@ def _run(
 ) -> IngestSummary:
     interrupted = False
     finished = False
+    check: CheckOptions | None = None
     try:
-        prepared = with_last(_together(_prepared(opened, batches, options), options))
+        known = _known(opened)
+        check = options.check_in(known.settings)
+        if check is not None:
+            check_verifiable(known, check.least, check.radius)
+        prepared = with_last(_together(_prepared(batches, options, known), options))
         for works, is_last in _read_in(observer, prepared):
             refused = works[-1][0].rejections if options.strict else []
             ends_run = is_last and not refused
-            commit(opened, run, works, observer, options.check, ends_run=ends_run)
+            commit(opened, run, works, observer, check, ends_run=ends_run)
             finished = is_last and not refused
-            if options.check is not None and not finished:
+            if check is not None and not finished:
                 _pack_under_way(opened, run)
             if refused:
                 raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
@@ -238,18 +244,16 @@ def _refresh_after(opened: OpenStore, observer: Observer) -> bool:
     return True
 
 
-def _prepared(
-    opened: OpenStore, batches: Iterable[Batch], options: IngestOptions
-) -> Iterator[Work]:
-    """Yield the batches in order, prepared by threads."""
-    known = opened.last_state
-    if known is None:
-        with opened.database.read() as connection:
-            known = opened.state(connection)
-    # The writer looks whether it still stands.
-    state = known
-    if options.check is not None:
-        check_verifiable(state, options.check.least, options.check.radius)
+def _known(opened: OpenStore) -> State:
+    """Return what stands, as far as is known."""
+    if opened.last_state is not None:
+        return opened.last_state
+    with opened.database.read() as connection:
+        return opened.state(connection)
+
+
+def _prepared(batches: Iterable[Batch], options: IngestOptions, state: State) -> Iterator[Work]:
+    """Yield the batches in order, prepared by threads with what stood; the writer looks again."""
 
     def prepared(batch: Batch) -> Work:
         documents = batch.documents

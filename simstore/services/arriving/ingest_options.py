@@ -17,8 +17,9 @@ from simstore.model import (
     PassedOver,
     Rejection,
 )
-from simstore.services.near_duplicates.screen import CheckOptions
+from simstore.services.near_duplicates.screen import CheckOptions, check_in
 from simstore.services.upkeep.refresh import Progress
+from simstore.storage.generations import Settings
 
 # Documents of a transaction: each page of an index that it changes is written once, however many
 # rows it takes.
@@ -37,9 +38,10 @@ class IngestOptions:
         batch_documents: Most documents a transaction.
         on_duplicate: What is done with a document that duplicates one which is stored: ``keep``
             stores it without looking; ``flag`` stores it and what it duplicates; ``skip`` stores
-            only what it duplicates.
-        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1; None:
-            0.8, or any where there is a radius.
+            only what it duplicates. None: as the store was made; ``keep`` unless it says otherwise.
+        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1. Where
+            neither it nor ``radius`` is given, both are as the store was made; 0.8 unless it says
+            otherwise. None with a radius: any.
         from_start: Read from their start the sources that could be read on, too.
         radius: Largest distance of a duplicate's fingerprint to its original's, bits, inclusive;
             None: it does not count. Where a resemblance is given too, both have to hold.
@@ -50,7 +52,7 @@ class IngestOptions:
     refresh: bool = True
     threads: int | None = None
     batch_documents: int = COMMIT_DOCUMENTS
-    on_duplicate: OnDuplicate = "keep"
+    on_duplicate: OnDuplicate | None = None
     min_resemblance: float | None = None
     from_start: bool = False
     radius: int | None = None
@@ -60,17 +62,18 @@ class IngestOptions:
             raise InvalidParameter(f"{self.threads} threads: there must be at least 1")
         if self.batch_documents < 1:
             raise InvalidParameter(f"batches of {self.batch_documents}: there must be at least 1")
-        _ = self.check
+        CheckOptions(self.on_duplicate or "keep", self.min_resemblance, self.radius)
 
-    @property
-    def check(self) -> CheckOptions | None:
-        """What is looked for before a document is stored; None: nothing.
+    def check_in(self, settings: Settings) -> CheckOptions | None:
+        """Return what is looked for before a document is stored; None: nothing.
+
+        Args:
+            settings: Of the store.
 
         Raises:
-            InvalidParameter: An option is out of its range.
+            InvalidParameter: It is told what a duplicate is, and not what to do with one.
         """
-        options = CheckOptions(self.on_duplicate, self.min_resemblance, self.radius)
-        return None if self.on_duplicate == "keep" else options
+        return check_in(settings, self.on_duplicate, self.min_resemblance, self.radius)
 
 
 @dataclass(frozen=True, slots=True)

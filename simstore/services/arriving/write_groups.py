@@ -11,7 +11,7 @@ from simstore.services.arriving.accept import accept
 from simstore.services.arriving.batches import BatchOutcome
 from simstore.services.arriving.prepare import PreparedBatch, as_kept, prepare
 from simstore.services.near_duplicates.edges import check_verifiable
-from simstore.services.near_duplicates.screen import CheckOptions
+from simstore.services.near_duplicates.screen import CheckOptions, check_in
 from simstore.services.opened import State
 from simstore.text.decoding import encode
 
@@ -75,7 +75,7 @@ def checked(request: Request, state: State) -> Request:
         for key in request.keys:
             encode(key)
         return request
-    check = _check_of(request)
+    check = _check_of(request, state)
     if check is not None:
         check_verifiable(state, check.least, check.radius)
     documents = tuple(as_kept(accept(one)) for one in request.documents)
@@ -132,13 +132,12 @@ def _storing(alike: dict[int, WriteRequest], state: State) -> list[StoringPart]:
         spans[place] = end, end + len(request.documents)
         end += len(request.documents)
     batch = prepare([one for request in alike.values() for one in request.documents], state)
-    return [StoringPart(spans, batch, state, _check_of(next(iter(alike.values()))))]
+    return [StoringPart(spans, batch, state, _check_of(next(iter(alike.values())), state))]
 
 
-def _wish(request: WriteRequest) -> tuple[str, float | None, int | None]:
+def _wish(request: WriteRequest) -> tuple[str | None, float | None, int | None]:
     return request.on_duplicate, request.min_resemblance, request.radius
 
 
-def _check_of(request: WriteRequest) -> CheckOptions | None:
-    options = CheckOptions(request.on_duplicate, request.min_resemblance, request.radius)
-    return None if request.on_duplicate == "keep" else options
+def _check_of(request: WriteRequest, state: State) -> CheckOptions | None:
+    return check_in(state.settings, request.on_duplicate, request.min_resemblance, request.radius)

@@ -27,6 +27,7 @@ from simstore.storage import duplicates
 from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
+from simstore.storage.generations import Settings
 
 ON_DUPLICATE = ("keep", "flag", "skip")
 # Of a duplicate to its original, where nobody says otherwise.
@@ -69,6 +70,32 @@ class CheckOptions:
         if self.min_resemblance is None and self.radius is None:
             return LEAST_RESEMBLANCE
         return self.min_resemblance
+
+
+def check_in(
+    settings: Settings,
+    on_duplicate: OnDuplicate | None,
+    min_resemblance: float | None,
+    radius: int | None,
+) -> CheckOptions | None:
+    """Return what is looked for before a document is stored in a store; None: nothing.
+
+    What is not given is as the store was made.
+
+    Raises:
+        InvalidParameter: An option is out of its range, or says what a duplicate is where a store
+            keeps duplicates and nothing else is asked for.
+    """
+    chosen = on_duplicate or settings.on_duplicate
+    is_told = min_resemblance is not None or radius is not None
+    if chosen == "keep" and on_duplicate is None and is_told:
+        raise InvalidParameter(
+            "min resemblance and radius say what a duplicate is: choose flag or skip too"
+        )
+    if not is_told:
+        min_resemblance, radius = settings.min_resemblance, settings.radius
+    options = CheckOptions(chosen, min_resemblance, radius)
+    return None if chosen == "keep" else options
 
 
 @dataclass(frozen=True, slots=True)

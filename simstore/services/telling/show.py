@@ -181,6 +181,9 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
                 else (0, 0, 0 if sizes else None)
             ),
             removed,
+            state.settings.on_duplicate,
+            state.settings.min_resemblance,
+            state.settings.radius,
         )
 
 

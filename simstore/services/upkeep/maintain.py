@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from simstore import __version__, outputs
@@ -18,6 +19,8 @@ from simstore.fingerprint.channels import Channels, Sketching
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Policy
+from simstore.search.plan import check_radius
+from simstore.services.near_duplicates.screen import CheckOptions
 from simstore.services.opened import OpenStore, State, missing_channel, now
 from simstore.services.passages import passage_index
 from simstore.services.upkeep import pack_fingerprints
@@ -56,6 +59,7 @@ def create_store(
     policy: Policy = "live",
     text_kept: bool = True,
     vocabulary_recorded: bool = True,
+    check: CheckOptions | None = None,
 ) -> None:
     """Make a new store, all or nothing: a file gets its name when it is complete.
 
@@ -66,6 +70,7 @@ def create_store(
         policy: Whether each ingest refreshes a corpus-dependent scheme.
         text_kept: Keep the texts.
         vocabulary_recorded: Count the features of all documents.
+        check: What an ingest does with duplicates that is not told; None: it keeps them.
 
     Raises:
         StoreExists: There is something at this place already.
@@ -79,6 +84,15 @@ def create_store(
             f"scheme {scheme.label} depends on the vocabulary; leave out --no-vocabulary"
         )
     settings = Settings(policy, text_kept, vocabulary_recorded, 0)
+    if check is not None:
+        if check.radius is not None:
+            check_radius(check.radius, scheme.bits)
+        settings = replace(
+            settings,
+            on_duplicate=check.on_duplicate,
+            min_resemblance=check.min_resemblance,
+            radius=check.radius,
+        )
     if database.path is None:
         with database.read() as connection:
             if migrate.revision(connection) is not None:

@@ -7,6 +7,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Float,
     ForeignKey,
     Integer,
     LargeBinary,
@@ -27,6 +28,10 @@ store = Table(
     Column("vocabulary_recorded", Boolean, nullable=False),
     # Grows with every batch that adds or removes a text or changes one.
     Column("changes", BIG, nullable=False),
+    # What an ingest does with duplicates that is not told, and what is one.
+    Column("on_duplicate", String(10), nullable=False, server_default="keep"),
+    Column("min_resemblance", Float),
+    Column("radius", Integer),
     CheckConstraint("store_id = 1", name="one"),
     CheckConstraint("policy IN ('live', 'frozen')", name="policy"),
 )

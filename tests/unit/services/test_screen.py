@@ -402,3 +402,38 @@ def test_radius_needs_fingerprints_and_fits_them(tmp_path: Path) -> None:
             with pytest.raises(InvalidParameter, match="radius"):
                 made.add("a", LONG, on_duplicate="skip", radius=radius)
         assert len(made) == 0
+
+
+# What the store was made to do
+
+
+def test_store_keeps_what_it_does_with_duplicates(tmp_path: Path) -> None:
+    words = LONG.split()
+    turned = " ".join(reversed(words))
+    with create(tmp_path, SchemeChoice("web"), on_duplicate="skip", radius=0) as made:
+        stats = made.statistics()
+        assert (stats.on_duplicate, stats.min_resemblance, stats.duplicate_radius) == (
+            "skip", None, 0,
+        )  # fmt: skip
+        made.add("a", LONG)
+        assert made.add("b", turned) == "skipped"
+        # What is told goes before it, all of it or the half that is told.
+        assert made.add("c", turned, on_duplicate="keep") == "added"
+        assert made.add("d", turned + " end", min_resemblance=0.9) == "skipped"
+        assert made.add("e", " ".join(words[::2] + words[1::2]), on_duplicate="flag") == "flagged"
+        assert made.add_many([("f", turned)]).skipped == 1
+    with Store.open(tmp_path / "s.db") as made:
+        assert made.add("g", turned) == "skipped"
+        assert made.fsck() == []
+
+
+def test_what_a_duplicate_is_goes_with_what_is_done_with_it(tmp_path: Path) -> None:
+    with create(tmp_path) as made:
+        for options in ({"min_resemblance": 0.5}, {"radius": 3}):
+            with pytest.raises(InvalidParameter, match="choose flag or skip too"):
+                made.add("a", LONG, **options)
+            made.add("a", LONG, on_duplicate="keep", **options)
+    (tmp_path / "b").mkdir()
+    with pytest.raises(InvalidParameter, match="radius"):
+        create(tmp_path / "b", SchemeChoice("web", bits=16), on_duplicate="skip", radius=17)
+    assert not list((tmp_path / "b").iterdir())
