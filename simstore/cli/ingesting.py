@@ -35,7 +35,7 @@ _FOUND_BY = {
     "same": "the same text",
     "text": "the texts",
     "sketch": "the sketches",
-    "fingerprint": "the fingerprints",
+    "distance": "the fingerprints",
 }
 _SECONDS_BETWEEN_LINES = 10.0
 # A read that does not end by itself is given up so long after a signal.

@@ -224,7 +224,7 @@ class Duplicate:
         distance: Of the two fingerprints, bits; None where one has none.
         resemblance: Of the two texts, 0 to 1; None where nothing tells it.
         basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated;
-            ``fingerprint``: found by the distance, and there is nothing else to compare.
+            ``distance``: that of the fingerprints, where there is nothing else to compare.
         run_id: The ingest run that found it.
     """
 
@@ -234,7 +234,7 @@ class Duplicate:
     original: str
     distance: int | None
     resemblance: float | None
-    basis: Literal["same", "text", "sketch", "fingerprint"]
+    basis: Literal["same", "text", "sketch", "distance"]
     run_id: int
     first_seen: int
     last_seen: int

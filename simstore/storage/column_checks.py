@@ -34,7 +34,7 @@ _TABLES_OF_DIGESTS = frozenset((
 # Words that neither a constraint of the table nor storage.history_checks knows.
 _WORDS = {
     "ingest_run.kind": ("ingest", "remove", "expire"),
-    "duplicate.basis": ("same", "text", "sketch", "fingerprint"),
+    "duplicate.basis": ("same", "text", "sketch", "distance"),
     "query_match.basis": ("text", "sketch"),
 }
 # References that the tables do not declare: a number and the column it is of.

@@ -16,7 +16,7 @@ _COLUMNS = (
     "key", "digest", "state", "document_id", "original_id", "original_key", "distance",
     "resemblance", "basis", "run_id", "first_seen", "last_seen",
 )  # fmt: skip
-BY_FINGERPRINT = "fingerprint"
+BY_DISTANCE = "distance"
 _NAMES = ", ".join(_COLUMNS)
 
 
@@ -46,7 +46,7 @@ class DuplicateRow:
     @property
     def known_resemblance(self) -> float | None:
         """Return the resemblance; None where the fingerprints alone tell."""
-        return None if self.basis == BY_FINGERPRINT else self.resemblance
+        return None if self.basis == BY_DISTANCE else self.resemblance
 
 
 class LetGo(NamedTuple):

@@ -238,6 +238,7 @@ def test_url_of_another_database_is_refused_with_those_that_there_are(url: str) 
 
 
 @pytest.mark.postgres
+@pytest.mark.sqlite("names a database of its own")
 @pytest.mark.parametrize("short", ["postgres", "postgresql"])
 def test_short_urls_of_a_postgresql_database_mean_the_same(
     postgres_server: PostgresServer, short: str

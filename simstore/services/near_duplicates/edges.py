@@ -27,12 +27,12 @@ from simstore.storage.engine import Connection
 __all__ = ["BASES", "Among", "Basis", "Compared", "Edge", "EdgeSearch", "Probed", "Verified"]
 
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-Basis = Literal["same", "text", "sketch", "fingerprint"]
+Basis = Literal["same", "text", "sketch", "distance"]
 BASES: dict[str, Basis] = {
     "same": "same",
     "text": "text",
     "sketch": "sketch",
-    "fingerprint": "fingerprint",
+    "distance": "distance",
 }
 
 
@@ -46,7 +46,7 @@ class Edge:
         resemblance: Of the two texts, 0 to 1; None where nothing tells it.
         distance: Of their fingerprints, bits; None where one has none.
         basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated;
-            ``fingerprint``: there is nothing else to compare.
+            ``distance``: there is nothing else to compare.
     """
 
     document_id: int
@@ -191,7 +191,7 @@ class EdgeSearch:
         if not self._tells_resemblance:
             if fewest < self._rule.least_features:
                 return None
-            return Verified(None, distance, "fingerprint")
+            return Verified(None, distance, "distance")
         both = one.digest, other.digest
         if both not in compared.shares:
             compared.shares[both] = self._share(one, other, compared.sets)

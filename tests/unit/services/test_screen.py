@@ -374,7 +374,7 @@ def test_store_of_fingerprints_and_nothing_else_tells_no_resemblance(tmp_path: P
         assert made.add("d", LONG, on_duplicate="skip", radius=3) == "skipped"
         found = distances(made)
         assert found["b"][0] == "a"
-        assert found["b"][2:] == (None, "fingerprint")
+        assert found["b"][2:] == (None, "distance")
         assert found["d"] == ("a", 0, 1.0, "same")
         assert made.fsck() == []
 
