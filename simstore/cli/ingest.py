@@ -160,11 +160,10 @@ def ingest(
         log.info(PASSED_OVER, printable(name), reason)
     if passage_simhash and not passages:
         raise click.UsageError("--passage-simhash goes with --passages")
-    for name, value in (("--min-resemblance", min_resemblance), ("--radius", radius)):
-        if on_duplicate == "keep" and value is not None:
-            raise click.UsageError(
-                f"{name} says what a duplicate is: give --on-duplicate flag or skip too"
-            )
+    told = {"--min-resemblance": min_resemblance, "--radius": radius}
+    of_duplicates = next((name for name, value in told.items() if value is not None), None)
+    if on_duplicate == "keep" and of_duplicates is not None:
+        raise _nothing_to_do(of_duplicates)
     options = IngestOptions(
         collection,
         strict,
@@ -175,7 +174,9 @@ def ingest(
         from_start=from_start,
         radius=radius,
     )
-    with _store(given, no_text, synchronous) as store, stop_on_signal() as stopping:
+    # A new store keeps duplicates.
+    alone = of_duplicates if on_duplicate is None else None
+    with _store(given, no_text, synchronous, alone) as store, stop_on_signal() as stopping:
 
         def run(observer: Observer) -> IngestSummary:
             how = {"read": read, "options": options, "observer": observer}
@@ -190,8 +191,16 @@ def ingest(
     report(summary, stopping)
 
 
+def _nothing_to_do(option: str) -> click.UsageError:
+    return click.UsageError(
+        f"{option} says what a duplicate is: give --on-duplicate flag or skip too"
+    )
+
+
 @contextmanager
-def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[Store]:
+def _store(
+    scheme: dict[str, Any], no_text: bool, synchronous: str, of_duplicates: str | None
+) -> Iterator[Store]:
     chosen = scheme_choice(**scheme)
     if server_url() is not None:
         if chosen is not None:
@@ -209,6 +218,8 @@ def _store(scheme: dict[str, Any], no_text: bool, synchronous: str) -> Iterator[
             return
     except StoreNotFound:
         pass
+    if of_duplicates is not None:
+        raise _nothing_to_do(of_duplicates)
     create_here(chosen, is_named=scheme["name"] is not None, exist_ok=True, text=not no_text)
     with open_store(synchronous=synchronous) as store:
         # Another process may have made it meanwhile.

@@ -33,6 +33,7 @@ _TABLES_OF_DIGESTS = frozenset((
 ))  # fmt: skip
 # Words that neither a constraint of the table nor storage.history_checks knows.
 _WORDS = {
+    "store.on_duplicate": ("keep", "flag", "skip"),
     "ingest_run.kind": ("ingest", "remove", "expire"),
     "duplicate.basis": ("same", "text", "sketch", "distance"),
     "query_match.basis": ("text", "sketch"),
