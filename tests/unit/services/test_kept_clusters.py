@@ -174,7 +174,7 @@ def test_a_kept_expression_that_is_not_supported_any_more_is_refused_until_a_reb
         store.keep_clusters(policy="prefer:b")
         assert named(store) == {1: ["b", "a"]}
     with raw(tmp_path) as connection:
-        connection.execute("UPDATE clustering SET preferred = '(?=b)b'")
+        connection.execute("UPDATE clustering SET preferred = ?", ("(?=b)b",))
     with Store.open(tmp_path / "s.db") as store:
         add(store, dated("c", C, 3))
         with pytest.raises(InvalidParameter, match=r"look-around.*`simstore clusters --rebuild"):
