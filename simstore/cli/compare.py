@@ -233,7 +233,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is to be compared.
+    """The two texts to compare, and how to read them.
 
     Attributes:
         first: A file, or a key of the store.

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.ingesting import ingest_observed, report, stop_on_signal
-from simstore.cli.options import common_options, log, open_store
+from simstore.cli.options import (
+    check_duplicate_options,
+    common_options,
+    duplicate_options,
+    log,
+    open_store,
+)
 from simstore.cli.output import progress
 from simstore.cli.reading import (
     PASSED_OVER,
@@ -90,20 +97,7 @@ _OF_A_STORE = (
     help="Look each document up first: flag stores a duplicate too, skip only what it duplicates.  "
     "[default: as `init` was told, else keep]",
 )
-@click.option(
-    "--min-resemblance",
-    type=float,
-    metavar="SHARE",
-    help="With flag or skip: least resemblance of a duplicate.  [default: 0.8; none with --radius]",
-)
-@click.option(
-    "-k",
-    "--radius",
-    type=int,
-    metavar="BITS",
-    help="With flag or skip: largest Hamming distance of a duplicate; with --min-resemblance both "
-    "have to hold.",
-)
+@duplicate_options
 @click.option(
     "--passages",
     is_flag=True,
@@ -160,10 +154,10 @@ def ingest(
         log.info(PASSED_OVER, printable(name), reason)
     if passage_simhash and not passages:
         raise click.UsageError("--passage-simhash goes with --passages")
-    told = {"--min-resemblance": min_resemblance, "--radius": radius}
-    of_duplicates = next((name for name, value in told.items() if value is not None), None)
-    if on_duplicate == "keep" and of_duplicates is not None:
-        raise _nothing_to_do(of_duplicates)
+    check = partial(check_duplicate_options, on_duplicate, min_resemblance, radius)
+    # A store may have been told what to do with duplicates; a new one keeps them.
+    if on_duplicate is not None:
+        check()
     options = IngestOptions(
         collection,
         strict,
@@ -174,9 +168,7 @@ def ingest(
         from_start=from_start,
         radius=radius,
     )
-    # A new store keeps duplicates.
-    alone = of_duplicates if on_duplicate is None else None
-    with _store(given, no_text, synchronous, alone) as store, stop_on_signal() as stopping:
+    with _store(given, no_text, synchronous, check) as store, stop_on_signal() as stopping:
 
         def run(observer: Observer) -> IngestSummary:
             how = {"read": read, "options": options, "observer": observer}
@@ -191,15 +183,9 @@ def ingest(
     report(summary, stopping)
 
 
-def _nothing_to_do(option: str) -> click.UsageError:
-    return click.UsageError(
-        f"{option} says what a duplicate is: give --on-duplicate flag or skip too"
-    )
-
-
 @contextmanager
 def _store(
-    scheme: dict[str, Any], no_text: bool, synchronous: str, of_duplicates: str | None
+    scheme: dict[str, Any], no_text: bool, synchronous: str, before_making: Callable[[], None]
 ) -> Iterator[Store]:
     chosen = scheme_choice(**scheme)
     if server_url() is not None:
@@ -218,8 +204,7 @@ def _store(
             return
     except StoreNotFound:
         pass
-    if of_duplicates is not None:
-        raise _nothing_to_do(of_duplicates)
+    before_making()
     create_here(chosen, is_named=scheme["name"] is not None, exist_ok=True, text=not no_text)
     with open_store(synchronous=synchronous) as store:
         # Another process may have made it meanwhile.

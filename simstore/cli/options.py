@@ -197,6 +197,41 @@ def channel_names(chosen: str) -> tuple[str, ...]:
     return ("simhash", "minhash") if chosen == "both" else (chosen,)
 
 
+def duplicate_options(command: Command) -> Command:
+    """Add the options that say what a duplicate is."""
+    for option in (
+        click.option(
+            "-k",
+            "--radius",
+            type=int,
+            metavar="BITS",
+            help="With flag or skip: largest Hamming distance of a duplicate; with "
+            "--min-resemblance both have to hold.",
+        ),
+        click.option(
+            "--min-resemblance",
+            type=float,
+            metavar="SHARE",
+            help="With flag or skip: least resemblance of a duplicate.  [default: 0.8; none with "
+            "--radius]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def check_duplicate_options(
+    on_duplicate: str | None, min_resemblance: float | None, radius: int | None
+) -> None:
+    """Raise UsageError where what a duplicate is is told, and nothing is done with one."""
+    told = {"--min-resemblance": min_resemblance, "--radius": radius}
+    for name, value in told.items():
+        if value is not None and on_duplicate in (None, "keep"):
+            raise click.UsageError(
+                f"{name} says what a duplicate is: give --on-duplicate flag or skip too"
+            )
+
+
 def format_option(*formats: str) -> Callable[[Command], Command]:
     """Return the option ``--format``; the first of the formats is the default."""
     return click.option(

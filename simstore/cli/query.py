@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -18,22 +18,11 @@ from simstore.cli.reading import (
 )
 from simstore.cli.served import server_url
 from simstore.errors import InvalidParameter, printable
+from simstore.model.asking import PlanName
 
 if TYPE_CHECKING:
     from simstore.model import QueryRun, SampleResult
 
-_PLANS = (
-    "auto",
-    "scan",
-    "probe",
-    "interpolation",
-    "expanded",
-    "tables4",
-    "tables10",
-    "tables16",
-    "tables20",
-    "segments",
-)
 _TOO_SHORT = "too short to judge: only copies, and what contains it or is contained"
 
 
@@ -128,7 +117,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 )
 @click.option(
     "--plan",
-    type=click.Choice(_PLANS),
+    type=click.Choice(get_args(PlanName)),
     default="auto",
     show_default=True,
     help="How to look; the answer is the same, and auto is the fastest.",

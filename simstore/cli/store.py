@@ -11,7 +11,9 @@ import click
 from simstore.cli.options import (
     channel_names,
     channels_option,
+    check_duplicate_options,
     common_options,
+    duplicate_options,
     format_option,
     log,
     open_store,
@@ -53,19 +55,7 @@ from simstore.reports.lines import to_json
     help="What `ingest` does with a duplicate of a stored document, where it is not told: flag "
     "stores it too, skip only what it duplicates.",
 )
-@click.option(
-    "--min-resemblance",
-    type=float,
-    metavar="SHARE",
-    help="With flag or skip: least resemblance of a duplicate.  [default: 0.8; none with --radius]",
-)
-@click.option(
-    "-k",
-    "--radius",
-    type=int,
-    metavar="BITS",
-    help="With flag or skip: largest Hamming distance of a duplicate.",
-)
+@duplicate_options
 @click.option("--no-text", is_flag=True, help="Keep no texts.")
 @click.option("--no-vocabulary", is_flag=True, help="web: do not count the terms of the store.")
 @click.option(
@@ -92,11 +82,7 @@ def init(
     """
     from simstore.store import Store
 
-    for name, value in (("--min-resemblance", min_resemblance), ("--radius", radius)):
-        if on_duplicate == "keep" and value is not None:
-            raise click.UsageError(
-                f"{name} says what a duplicate is: give --on-duplicate flag or skip too"
-            )
+    check_duplicate_options(on_duplicate, min_resemblance, radius)
     if fingerprints_only:
         bits = scheme.pop("bits")
         others = no_text or no_vocabulary or channels != "both" or on_duplicate != "keep"

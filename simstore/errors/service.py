@@ -93,7 +93,7 @@ class TooLarge(BadInput):
 
 
 class ProtocolError(BadInput):
-    """What came is no request of HTTP that a server takes."""
+    """The bytes that came are no HTTP request that the server takes."""
 
     http_status = 400
 

@@ -21,7 +21,7 @@ ENCODING, DETECTED, REPLACED = "encoding", "encoding_detected", "replaced_bytes"
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How the bytes of a text were decoded, where that may be wrong or has lost some.
+    """The decoding of a text's bytes, where that may be wrong or has lost some.
 
     Attributes:
         encoding: Name of Python's codec.
@@ -76,7 +76,7 @@ class Document:
 
     @property
     def decoding(self) -> Decoding | None:
-        """How its bytes were decoded, as its metadata tell; None: nothing of it is doubtful."""
+        """The decoding of its bytes, as its metadata tell; None: nothing of it is doubtful."""
         detected, replaced = self.metadata.get(DETECTED), self.metadata.get(REPLACED)
         is_detected = detected is True
         count = replaced if isinstance(replaced, int) and replaced > 0 else 0

@@ -244,7 +244,7 @@ def _packed(parts: dict[str, CuckooTable]) -> list[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What the beginning of a file says of a part."""
+    """The header of a part of a filter file."""
 
     kind: str
     tag_bits: int

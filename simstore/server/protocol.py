@@ -1,4 +1,4 @@
-"""What a connection speaks: HTTP/1.1, with bounds, and errors of the same form as all others."""
+"""HTTP/1.1 with bounds, and with protocol errors as problem details."""
 
 from __future__ import annotations
 

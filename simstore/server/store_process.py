@@ -87,7 +87,7 @@ class StoreProcess:
 
     @property
     def sentinel(self) -> int:
-        """What becomes readable when it ends."""
+        """A descriptor that becomes readable when the process ends."""
         number: int = self._process.sentinel
         return number
 

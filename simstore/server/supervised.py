@@ -34,7 +34,7 @@ def pause_after(ends: int) -> float:
 
 
 class Worker(Protocol):
-    """What may die and come back: a :class:`Supervised` process, or one that nobody watches."""
+    """A process that may die and come back: :class:`Supervised`, or one that nobody watches."""
 
     @property
     def is_up(self) -> bool:

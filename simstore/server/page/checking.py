@@ -54,7 +54,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What the form is filled with: its defaults, or what was sent with it.
+    """The contents of the form: its defaults, or what was sent with it.
 
     Attributes:
         has_options: Some of it is an option, so the options are open.

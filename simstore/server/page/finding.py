@@ -66,7 +66,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """How like a text a document is: one figure for each question.
+    """The likeness of a document to a text: one figure for each question.
 
     Attributes:
         share: How much of the text is in the document, 0 to 1: in the passages that both have word
