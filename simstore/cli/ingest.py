@@ -168,7 +168,7 @@ def ingest(
         from_start=from_start,
         radius=radius,
     )
-    with _store(given, no_text, synchronous, check) as store, stop_on_signal() as stopping:
+    with _store(given, no_text, synchronous, check, radius) as store, stop_on_signal() as stopping:
 
         def run(observer: Observer) -> IngestSummary:
             how = {"read": read, "options": options, "observer": observer}
@@ -185,7 +185,11 @@ def ingest(
 
 @contextmanager
 def _store(
-    scheme: dict[str, Any], no_text: bool, synchronous: str, before_making: Callable[[], None]
+    scheme: dict[str, Any],
+    no_text: bool,
+    synchronous: str,
+    before_making: Callable[[], None],
+    radius: int | None,
 ) -> Iterator[Store]:
     chosen = scheme_choice(**scheme)
     if server_url() is not None:
@@ -205,7 +209,13 @@ def _store(
     except StoreNotFound:
         pass
     before_making()
-    create_here(chosen, is_named=scheme["name"] is not None, exist_ok=True, text=not no_text)
+    create_here(
+        chosen,
+        is_named=scheme["name"] is not None,
+        exist_ok=True,
+        asked_radius=radius,
+        text=not no_text,
+    )
     with open_store(synchronous=synchronous) as store:
         # Another process may have made it meanwhile.
         if chosen is not None and scheme["name"] is None:

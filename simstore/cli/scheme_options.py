@@ -134,14 +134,25 @@ def scheme_choice(name: str | None, **options: Any) -> SchemeChoice | None:
 
 
 def create_here(
-    chosen: SchemeChoice | None, *, is_named: bool, exist_ok: bool = False, **options: Any
+    chosen: SchemeChoice | None,
+    *,
+    is_named: bool,
+    exist_ok: bool = False,
+    asked_radius: int | None = None,
+    **options: Any,
 ) -> None:
-    """Make the store of this call for the current directory, and tell of which scheme it is."""
-    from simstore.services.upkeep.choose import choice_for_folder
+    """Make the store of this call for the current directory, and tell of which scheme it is.
+
+    Nothing is made where a radius that will be asked for does not fit the fingerprints.
+    """
+    from simstore.search.plan import check_radius
+    from simstore.services.upkeep.choose import choice_for_folder, make_scheme
     from simstore.store import Store
 
     place = store_place()
     found = choice_for_folder(Path(), chosen, is_named=is_named)
+    if asked_radius is not None:
+        check_radius(asked_radius, make_scheme(found.choice).bits)
     with Store.create(place, scheme=found.choice, exist_ok=exist_ok, **options) as store:
         facts = store.scheme()
     sizes = f"M = {facts['bits']}"

@@ -188,6 +188,9 @@ def test_the_command_line_says_what_was_left_out_and_what_became_an_orphan(
         (["--on-duplicate", "drop"], 2, "is not one of 'keep', 'flag', 'skip'"),
         (["--on-duplicate", "skip", "--min-resemblance", "0"], 2, "above 0 and at most 1"),
         (["--on-duplicate", "skip", "--min-resemblance", "1.5"], 2, "above 0 and at most 1"),
+        (["--radius", "3"], 2, "give --on-duplicate flag or skip too"),
+        (["--on-duplicate", "skip", "--radius", "65"], 2, "from 0 to 64"),
+        (["--on-duplicate", "skip", "--radius", "17", "-M", "16"], 2, "from 0 to 16"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_stored(
