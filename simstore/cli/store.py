@@ -201,7 +201,8 @@ def _words_of(options: Mapping[str, Any]) -> Iterator[str]:
 def reindex(channels: str | None, resume: bool, abort: bool, **scheme: Any) -> None:
     """Make all fingerprints and sketches anew from the kept texts, by any scheme.
 
-    Queries go on with the old ones until the switch; new documents are refused.
+    Queries go on with the old ones until the switch; new documents are refused. Where it was
+    interrupted, the same command goes on.
     """
     choice = scheme_choice(**scheme)
     if (resume or abort) and (choice is not None or channels is not None):

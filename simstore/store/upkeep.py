@@ -72,7 +72,8 @@ class Upkeep(Opened):
         Args:
             scheme: The new scheme; None: the present one, as this installation computes it.
             channels: ``simhash``, ``minhash`` or both; None: as before.
-            resume: Go on with a reindex that was interrupted.
+            resume: Go on with a reindex that was interrupted, whatever its scheme; a call with the
+                same scheme and channels goes on with it, too.
             on_progress: Called with documents done and in all.
         """
         self._check_takes_documents()

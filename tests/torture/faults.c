@@ -24,12 +24,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char folder[PATH_MAX];
 static size_t folder_length;
 static long chosen;
-static int error_number; /* 0: kill */
+static int error_number; /* 0: kill; TORN: a write writes a part and says so */
+#define TORN (-1)
 static int report = -1;
 static long counted;
 
 /* Begin to count. Arguments: the folder, without links; the operation that fails, from 1, or -1 for
- * none; its error number, 0 to be killed; a descriptor that the operation is named to when it fails,
+ * none; its error number, 0 to be killed, TORN for a short write; a descriptor that the operation is named to when it fails,
  * or each one where none does. */
 void arm(const char *path, long number, int error, int descriptor)
 {
@@ -84,6 +85,7 @@ static int fails(const char *name, const char *what)
     long number = ++counted;
     pthread_mutex_unlock(&lock);
     if (chosen > 0 && number != chosen) return 0;
+    if (error_number == TORN && !strstr(name, "write")) return 0;
     char line[PATH_MAX + 64];
     int size = snprintf(line, sizeof line, "%ld %s %s\n", number, name, what);
     syscall(SYS_write, report, line, (size_t)size);
@@ -142,8 +144,8 @@ OPENAT(openat64)
 ssize_t write(int file, const void *data, size_t size)
 {
     if (file_fails("write", file)) {
-        if (!error_number) REAL(write)(file, data, size / 2);
-        return ends();
+        ssize_t done = error_number > 0 ? 0 : REAL(write)(file, data, (size + 1) / 2);
+        return error_number == TORN ? done : ends();
     }
     return REAL(write)(file, data, size);
 }
@@ -152,8 +154,9 @@ ssize_t write(int file, const void *data, size_t size)
     ssize_t name(int file, const void *data, size_t size, off_t place)                             \
     {                                                                                              \
         if (file_fails(#name, file)) {                                                             \
-            if (!error_number) REAL(name)(file, data, size / 2, place);                            \
-            return ends();                                                                         \
+            ssize_t done =                                                                         \
+                error_number > 0 ? 0 : REAL(name)(file, data, (size + 1) / 2, place);              \
+            return error_number == TORN ? done : ends();                                           \
         }                                                                                          \
         return REAL(name)(file, data, size, place);                                                \
     }
@@ -162,7 +165,9 @@ PWRITE(pwrite64)
 
 ssize_t writev(int file, const struct iovec *parts, int count)
 {
-    return file_fails("writev", file) ? ends() : REAL(writev)(file, parts, count);
+    if (file_fails("writev", file))
+        return error_number == TORN ? REAL(writev)(file, parts, (count + 1) / 2) : ends();
+    return REAL(writev)(file, parts, count);
 }
 
 #define OF_FILE(name, parameters, ...)                                                             \

@@ -16,6 +16,8 @@ from pathlib import Path
 from forked import Child, Finished, Nursery
 
 KINDS = {"killed": 0, "EIO": errno.EIO, "ENOSPC": errno.ENOSPC}
+# Those, and what well-made code gets over without a word: a write of a part, and a signal.
+ALL_KINDS = KINDS | {"torn": -1, "EINTR": errno.EINTR}
 # Runs of a command with faults of a kind, spread over its operations; 0: one for each of them.
 MOST = int(os.environ.get("SIMSTORE_TORTURE_RUNS", "5")) or None
 _SOURCE = Path(__file__).with_name("faults.c")
@@ -61,16 +63,17 @@ class Faults:
         """End the process that runs the commands."""
         self.nursery.close()
 
-    def operations(self, words: list[str | Path], folder: Path) -> list[str]:
+    def operations(self, words: list[str | Path], folder: Path, code: int = 0) -> list[str]:
         """Run a command line without a fault; return name and file of each operation.
 
         Args:
             words: Its words.
             folder: Operations on files in this folder are told.
+            code: How it ends.
         """
         child = self._start(words, folder, -1, 0)
         told = [line.split(" ", 1)[1] for line in child.messages()]
-        assert child.wait().code == 0, child.wait()
+        assert child.wait().code == code, child.wait()
         assert told, "no operation was counted"
         return told
 
@@ -81,9 +84,9 @@ class Faults:
             words: Its words.
             folder: Operations on files in this folder are counted; it is the current one.
             number: The one that fails, from 1.
-            kind: How, one of ``KINDS``.
+            kind: How, one of ``ALL_KINDS``.
         """
-        child = self._start(words, folder, number, KINDS[kind])
+        child = self._start(words, folder, number, ALL_KINDS[kind])
         operation = child.message()
         done = child.wait()
         assert (done.code == -signal.SIGKILL) == (operation is not None and kind == "killed"), done

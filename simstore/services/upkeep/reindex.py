@@ -2,7 +2,7 @@
 
 The new scheme is built beside the standing one in batches; queries go on with the old one, new
 documents are refused until the switch, which is one transaction. A killed reindex is gone on with
-(``resume``) or given up (``abort``).
+by the same call, or given up (``abort``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
 from simstore.fingerprint.channels import Channels, Sketching, sketch_texts
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.minhash import BandLayout
-from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import make_scheme, open_scheme
 from simstore.fingerprint.simhash import to_integers
 from simstore.services import counting
@@ -48,12 +48,13 @@ def reindex(
         opened: The store.
         scheme: The new scheme; None: the present one, computed as this installation does.
         channels: Whether to keep fingerprints, and sketches; None: as before.
-        resume: Go on with a reindex that was interrupted.
+        resume: Go on with a reindex that was interrupted, whatever its scheme.
         on_progress: Called with documents done and documents in all, twice over for a scheme
             that depends on the corpus.
 
     Raises:
-        ReindexInProgress: One was begun before and ``resume`` is not set.
+        ReindexInProgress: One to another scheme or other channels was begun before; one to the
+            same is gone on with.
         InvalidParameter: The store keeps no text.
         Conflict: ``resume`` and there is nothing to go on with.
     """
@@ -101,7 +102,7 @@ def _begin(
         settings = generations.settings(connection)
         found = generations.scheme_with_status(connection, "building")
         if found is not None:
-            if not resume:
+            if not resume and not _is_wanted(connection, found, scheme, wanted):
                 raise ReindexInProgress(found[1].label)
             scheme_id, record = found
             scheme = open_scheme(record)
@@ -117,30 +118,53 @@ def _begin(
                 "this store keeps no text (--no-text), so nothing can be counted anew; "
                 "ingest the sources into a new store"
             )
+        scheme, channels = _wanted(connection, scheme, wanted)
         standing = generations.scheme_with_status(connection, "standing")
-        if scheme is None and standing is not None:
-            scheme = make_scheme(standing[1])
-        if scheme is None:
-            raise InvalidParameter("the store has no scheme; name one with --scheme")
         # A refresh under way is of no use any more.
         if standing is not None:
             _retire_building(connection, standing[0])
-        channels = Channels(sketching=Sketching(scheme.normalization))
-        if standing is not None:
-            kept = generations.channels_of(connection, standing[0])
-            channels = replace(
-                channels,
-                simhash=kept is None or kept["simhash"],
-                minhash=kept is not None and kept["minhash"],
-                layout=channels.layout if kept is None else BandLayout(*kept["bands"]),
-            )
-        if wanted is not None:
-            channels = replace(channels, simhash=wanted[0], minhash=wanted[1])
         check_channels(scheme, channels)
         scheme_id = generations.add_scheme(
             connection, scheme.record(), channels.record(), "building", now()
         )
         return _frozen(connection, State(settings, scheme_id, scheme, None, channels))
+
+
+def _wanted(
+    connection: Connection, scheme: Scheme | None, wanted: tuple[bool, bool] | None
+) -> tuple[Scheme, Channels]:
+    """Return the scheme and the channels that are asked for: the standing ones, where none are."""
+    standing = generations.scheme_with_status(connection, "standing")
+    if scheme is None and standing is not None:
+        scheme = make_scheme(standing[1])
+    if scheme is None:
+        raise InvalidParameter("the store has no scheme; name one with --scheme")
+    channels = Channels(sketching=Sketching(scheme.normalization))
+    if standing is not None:
+        kept = generations.channels_of(connection, standing[0])
+        channels = replace(
+            channels,
+            simhash=kept is None or kept["simhash"],
+            minhash=kept is not None and kept["minhash"],
+            layout=channels.layout if kept is None else BandLayout(*kept["bands"]),
+        )
+    if wanted is not None:
+        channels = replace(channels, simhash=wanted[0], minhash=wanted[1])
+    return scheme, channels
+
+
+def _is_wanted(
+    connection: Connection,
+    begun: tuple[int, SchemeRecord],
+    scheme: Scheme | None,
+    wanted: tuple[bool, bool] | None,
+) -> bool:
+    """Whether the reindex that was begun is the one that is asked for."""
+    scheme, channels = _wanted(connection, scheme, wanted)
+    return (
+        begun[1] == scheme.record()
+        and generations.channels_of(connection, begun[0]) == channels.record()
+    )
 
 
 def _frozen(connection: Connection, state: State) -> State:

@@ -102,6 +102,23 @@ def test_reindex_given_up_leaves_nothing_behind(tmp_path: Path, new: str, again:
         assert len(store) == len(TEXTS) + 1
 
 
+@pytest.mark.parametrize("new", CHOICES)
+def test_same_reindex_again_goes_on_where_it_was(tmp_path: Path, new: str) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(Interrupted):
+            store.reindex(CHOICES[new], on_progress=interrupt)
+        assert store.reindex(CHOICES[new]) == store.statistics().scheme
+        assert store.fsck() == []
+
+
+def test_same_scheme_with_other_channels_is_another_reindex(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(Interrupted):
+            store.reindex(WIDE, channels=["simhash"], on_progress=interrupt)
+        with pytest.raises(ReindexInProgress):
+            store.reindex(WIDE, channels=["minhash"])
+
+
 def test_store_takes_no_documents_while_a_reindex_is_under_way(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         with pytest.raises(Interrupted):
