@@ -67,7 +67,7 @@ def _unshare() -> list[str]:
 def _enter(folder: str, words: list[str]) -> None:
     """Seal the namespaces that this process is in, and become the command."""
     _mount("-t", "tmpfs", "tmpfs", _SHARED)
-    _open_ways((sys.base_prefix, sys.prefix, str(Path(__file__).resolve().parents[2])))
+    _open_ways((sys.base_prefix, sys.prefix, str(Path(__file__).resolve().parents[2]), folder))
     _mount("--bind", folder, folder)
     lines = Path("/proc/self/mounts").read_text().splitlines()
     for place in dict.fromkeys(line.split(" ")[1] for line in lines):
@@ -91,19 +91,23 @@ def _enter(folder: str, words: list[str]) -> None:
 def _open_ways(needed: Sequence[str]) -> None:
     """Let nobody reach folders that lie in others which only root can look into.
 
-    The closed folder is covered by an empty one, with the needed folder at its place in it.
+    A closed folder is covered by an empty one, with the needed folders at their places in it.
     """
-    for at, path in enumerate(needed):
+    aside: dict[str, str] = {}
+    covers: set[Path] = set()
+    for path in sorted(set(needed)):
         closed = [one for one in reversed(Path(path).parents) if not one.stat().st_mode & 0o001]
-        if not closed:
-            continue
-        aside = Path(_SHARED, str(at))
-        aside.mkdir()
-        _mount("--bind", path, str(aside))
-        _mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", str(closed[0]))
-        Path(path).mkdir(parents=True)
-        _mount("--move", str(aside), path)
-        aside.rmdir()
+        if closed:
+            aside[path] = f"{_SHARED}/{len(aside)}"
+            covers.add(closed[0])
+            Path(aside[path]).mkdir()
+            _mount("--bind", path, aside[path])
+    for cover in covers:
+        _mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", str(cover))
+    for path, place in aside.items():
+        Path(path).mkdir(parents=True, exist_ok=True)
+        _mount("--move", place, path)
+        Path(place).rmdir()
 
 
 def _mount(*words: str) -> None:
