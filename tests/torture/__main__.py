@@ -66,6 +66,9 @@ def main(
     outcomes = []
     for at, name in enumerate(names):
         kind = load(name)
+        if reason := kind.cannot_run():
+            click.echo(f"{name}: skipped: {reason}")
+            continue
         # What a whole run has left is shared by the campaigns that are left.
         share = (FULL_SECONDS - (time.monotonic() - start)) / (len(names) - at)
 

@@ -60,6 +60,11 @@ class Campaign(ABC):
     def __init__(self, place: Place) -> None:
         self.place = place
 
+    @classmethod
+    def cannot_run(cls) -> str | None:
+        """Return why it cannot run here; None where it can."""
+        return None
+
     def __enter__(self) -> Self:
         return self
 
