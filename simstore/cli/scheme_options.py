@@ -133,6 +133,21 @@ def scheme_choice(name: str | None, **options: Any) -> SchemeChoice | None:
     return SchemeChoice(name or "web", **given)
 
 
+def choice_here(chosen: SchemeChoice | None) -> SchemeChoice | None:
+    """Return a scheme that was chosen with the course tool's files that lie here, and tell of them.
+
+    None, and a scheme other than ``simtool``, stay as they are.
+    """
+    from simstore.services.upkeep.choose import choice_for_folder
+
+    if chosen is None or chosen.name != "simtool":
+        return chosen
+    found = choice_for_folder(Path(), chosen, is_named=True)
+    if found.used:
+        log.info("%s here, and %s used", _lie(found.used), _be(found.used))
+    return found.choice
+
+
 def create_here(
     chosen: SchemeChoice | None,
     *,

@@ -20,7 +20,12 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import print_facts, progress, time_text
-from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
+from simstore.cli.scheme_options import (
+    choice_here,
+    create_here,
+    scheme_choice,
+    scheme_options,
+)
 from simstore.cli.served import refuse_served
 from simstore.cli.sizes import bands_of
 from simstore.errors import printable, shown_place
@@ -216,7 +221,7 @@ def reindex(channels: str | None, resume: bool, abort: bool, **scheme: Any) -> N
             return
         with progress("reindex") as show:
             label = store.reindex(
-                choice,
+                choice_here(choice),
                 channels=None if channels is None else channel_names(channels),
                 resume=resume,
                 on_progress=show,

