@@ -68,6 +68,8 @@ class Kernel:
         function: A function at the top level of a module, in the part of Python that Numba knows.
         signatures: The types it is compiled for, as Numba writes them.
         parts: Functions of a module that it calls by their names; each may call those before it.
+        lets_go: Let other threads run meanwhile. A thread that lets go of the interpreter's lock
+            waits for it afterwards, so calls of a few microseconds had better keep it.
         options: More options of ``numba.njit``.
     """
 
@@ -77,11 +79,13 @@ class Kernel:
         signatures: Sequence[str],
         *,
         parts: Sequence[Callable[..., Any]] = (),
+        lets_go: bool = True,
         **options: Any,
     ) -> None:
         self._function = function
         self._signatures = list(signatures)
         self._parts = parts
+        self.lets_go = lets_go
         self._options = options
         self._compiled: Callable[..., Any] | None = None
 
@@ -125,7 +129,11 @@ class Kernel:
             function = _with_names(function, parts)
             # What is kept on disk goes by this name: another part, another kernel.
             function.__qualname__ += f"_{stamp:08x}"
-        decorate = numba.njit(self._signatures, nogil=True, cache=cached, **self._options)
+        if not self.lets_go:
+            # On disk another kernel than one that does.
+            function = _with_names(function, {})
+            function.__qualname__ += "_keeping_the_lock"
+        decorate = numba.njit(self._signatures, nogil=self.lets_go, cache=cached, **self._options)
         compiled: Callable[..., Any] = decorate(function)
         return compiled
 

@@ -133,6 +133,11 @@ class Database:
             self._backend.vacuum()
 
     @property
+    def is_file(self) -> bool:
+        """Return whether the store is a file that this process reads, and no server's database."""
+        return self.given is not None
+
+    @property
     def can_write(self) -> bool:
         """Return whether this process may write, as far as can be told before it does."""
         return self._backend.can_write

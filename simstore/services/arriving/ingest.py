@@ -268,7 +268,8 @@ def _prepared(batches: Iterable[Batch], options: IngestOptions, state: State) ->
         prepared,
         batches,
         options.threads or _THREADS,
-        most_ahead=COMMIT_DOCUMENTS // BATCH_DOCUMENTS,
+        # As many as come into a transaction, and as many while it is written.
+        most_ahead=2 * (COMMIT_DOCUMENTS // BATCH_DOCUMENTS),
         weight=lambda batch: batch.size,
         most_weight=_COMMIT_CHARACTERS,
     )

@@ -69,12 +69,13 @@ def query_samples(
     results: list[SampleResult] = []
     rejections: list[Rejection] = []
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        bits = state.scheme.bits
-        radius = default_radius(bits) if options.radius is None else options.radius
-        check_radius(radius, bits)
-        check_method(options.plan, bits, radius)
-        matcher = Matcher(opened, connection, state, replace(options, radius=radius))
+        with opened.computing():
+            state = opened.state(connection)
+            bits = state.scheme.bits
+            radius = default_radius(bits) if options.radius is None else options.radius
+            check_radius(radius, bits)
+            check_method(options.plan, bits, radius)
+            matcher = Matcher(opened, connection, state, replace(options, radius=radius))
         batch: list[Document] = []
         size = 0
         for sample in samples:
@@ -84,12 +85,14 @@ def query_samples(
             batch.append(sample)
             size += len(sample.text)
             if len(batch) >= BATCH_SAMPLES or size >= BATCH_CHARACTERS:
-                results += matcher.answer(batch)
+                with opened.computing(size):
+                    results += matcher.answer(batch)
                 batch, size = [], 0
                 if on_progress is not None:
                     on_progress()
-        results += matcher.answer(batch)
-        stale = stale_reason(connection, state)
+        with opened.computing(size):
+            results += matcher.answer(batch)
+            stale = stale_reason(connection, state)
     run = QueryRun(
         None, radius, bits, state.scheme.label, tuple(results), stale, None, tuple(rejections)
     )
