@@ -36,6 +36,19 @@ def enable(worth_compiling_seconds: float = _WORTH_COMPILING_SECONDS) -> None:
     _set_threshold(worth_compiling_seconds)
 
 
+def settings() -> tuple[float | None, bool]:
+    """Return what another process of ours gives to :func:`set_up`, to compute as this one does."""
+    threshold = 0.0 if _threshold_seconds is not None and _is_loaded() else _threshold_seconds
+    return threshold, _leaves_out_blas
+
+
+def set_up(settings: tuple[float | None, bool]) -> None:
+    """Use the compiled forms as the process does that has given its :func:`settings`."""
+    global _leaves_out_blas
+    threshold, _leaves_out_blas = settings
+    _set_threshold(threshold)
+
+
 def leave_out_blas() -> None:
     """Do not let Numba import SciPy for its linear algebra, 0.2 s, that no kernel of ours uses.
 
@@ -56,7 +69,7 @@ def pays(seconds: float) -> bool:
     if _threshold_seconds is None:
         return False
     _announced_seconds += seconds
-    if _announced_seconds < _threshold_seconds and "numba" not in sys.modules:
+    if _announced_seconds < _threshold_seconds and not _is_loaded():
         return False
     return _is_usable()
 
@@ -144,6 +157,10 @@ def _with_names(function: Any, names: dict[str, Any]) -> Callable[..., Any]:
     copy = FunctionType(function.__code__, seen, function.__name__, function.__defaults__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
     return copy
+
+
+def _is_loaded() -> bool:
+    return "numba" in sys.modules
 
 
 @cache

@@ -8,7 +8,6 @@ interruption goes on where the last commit ended.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -41,6 +40,7 @@ from simstore.services.arriving.source_batches import (
 from simstore.services.near_duplicates.edges import check_verifiable
 from simstore.services.near_duplicates.screen import CheckOptions
 from simstore.services.opened import OpenStore, State, now
+from simstore.services.processors import processor_count
 from simstore.services.upkeep import pack, pack_fingerprints
 from simstore.services.upkeep.refresh import refresh
 from simstore.sources.source import Source
@@ -56,7 +56,7 @@ BATCH_DOCUMENTS = 1_000
 _COMMIT_CHARACTERS = 16 * BATCH_CHARACTERS
 # While documents come slowly, what is prepared is committed about as often.
 _COMMIT_SECONDS = 1.0
-_THREADS = min(os.cpu_count() or 1, 4)
+_MOST_THREADS = 4
 # Documents of a run, or runs of fewer, after which is looked whether a tail is long.
 _LOOKED_AT = 256
 
@@ -267,7 +267,7 @@ def _prepared(batches: Iterable[Batch], options: IngestOptions, state: State) ->
     return in_order(
         prepared,
         batches,
-        options.threads or _THREADS,
+        options.threads or min(processor_count(), _MOST_THREADS),
         # As many as come into a transaction, and as many while it is written.
         most_ahead=2 * (COMMIT_DOCUMENTS // BATCH_DOCUMENTS),
         weight=lambda batch: batch.size,
