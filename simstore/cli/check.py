@@ -126,7 +126,7 @@ if TYPE_CHECKING:
     help="With HTML: language of its interface.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-@threads_option("processes are started from 16 papers on, or 256 kB of text")
+@threads_option("processes are started from 64 papers on, or 64 kB of text")
 @reading_options
 @common_options
 def check(

@@ -113,7 +113,6 @@ def in_order(items: Iterable[Item], work: Callable[[Item], Result], crew: Crew) 
         weight += crew.weight(item)
         if crew.count > 1 and (done >= crew.least_items or weight >= crew.least_weight):
             break
-    # There may be no more; then nothing is started.
     for item in source:
         yield from _Shared(work, crew).results(item, source)
     if failures:
@@ -154,11 +153,13 @@ class _Shared(Generic[Item, Result]):
         slots: deque[_Slot[Item, Result]] = deque()
         most = _AHEAD * self._crew.count
         with ExitStack() as stack:
-            arguments = self._crew.arguments()
-            for _ in range(self._crew.count - 1):
-                self._start(stack, arguments)
             self._put(first, slots)
-            for item in others:
+            for number, item in enumerate(others):
+                if not number:
+                    # There is more than this process does meanwhile.
+                    arguments = self._crew.arguments()
+                    for _ in range(self._crew.count - 1):
+                        self._start(stack, arguments)
                 self._put(item, slots)
                 while len(slots) >= most:
                     yield self._result(slots)

@@ -47,8 +47,8 @@ class Checking(Opened):
             options: How to check them.
             on_step: Called between pieces of work, a source that is compared being one; what it
                 raises ends the check.
-            threads: Processors to use; None: all. For more than one, processes are started from 16
-                papers on (or 262,144 characters); what is found is the same.
+            threads: Processors to use; None: all. For more than one, processes are started from 64
+                papers on (or 65,536 characters); what is found is the same.
 
         Raises:
             InvalidParameter: The options contradict each other.

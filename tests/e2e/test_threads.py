@@ -13,7 +13,7 @@ from .shells import Shell
 
 @pytest.fixture
 def shell(nursery: Nursery, tmp_path: Path) -> Shell:
-    """A folder with a store, a file of 2,400 samples and a folder of 24 papers."""
+    """A folder with a store, a file of 2,400 samples and a folder of 90 papers."""
     shell = Shell(nursery, tmp_path)
     texts = [
         f"the {number} boats of harbour {number % 7} came in before the night of the "
@@ -25,7 +25,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     (tmp_path / "asked.jsonl").write_text("\n".join([*lines, "{broken", *lines * 11]))
     papers = tmp_path / "papers"
     papers.mkdir()
-    for number in range(24):
+    for number in range(90):
         (papers / f"{number:02}.txt").write_text(f"Own words first. {texts[number]}. And last.")
     shell("ingest", "--passages", "stored.jsonl")
     return shell
@@ -45,6 +45,6 @@ def test_a_check_of_many_papers_prints_the_same_with_any_number_of_threads(shell
     pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
     alone = shell("check", "--format", "jsonl", "--threads", "1", "papers")
     shared = shell("check", "--format", "jsonl", "--threads", "3", "papers")
-    assert len(alone.text.splitlines()) == 24
+    assert len(alone.text.splitlines()) == 90
     assert shared.text == alone.text
     assert shared.errors == alone.errors == ""

@@ -28,8 +28,8 @@ from simstore.text.passages import Span
 from simstore.text.patterns import Globs
 
 # What is checked before worker processes are started takes about as long as starting them.
-ALONE_PAPERS = 16
-ALONE_CHARACTERS = 1 << 18
+ALONE_PAPERS = 64
+ALONE_CHARACTERS = 1 << 16
 # Measured on 2,000 windows of the labelled texts: docs/passages.md.
 _OF_FINGERPRINTS = (
     "fingerprints of passages within 3 bits were looked up too, which finds few short passages "
@@ -239,7 +239,8 @@ def check_papers(
         options: How to check them.
         on_step: Called between pieces of work of this process; what it raises ends the check.
         threads: Processes that compute, with this one; None: as many as there are processors. More
-            than one are used from :data:`ALONE_PAPERS` papers on, in the same snapshot as for
+            than one are used after :data:`ALONE_PAPERS` papers or :data:`ALONE_CHARACTERS`; all
+            read the same snapshot, as for
             :func:`~simstore.services.finding.query.query_samples`.
         expected_characters: How long all papers are, as far as is known: where it is much, others
             are used from the first on.

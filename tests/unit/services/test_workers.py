@@ -91,7 +91,9 @@ def test_results_come_in_the_order_of_the_items(watched: Watched) -> None:
     assert watched.have_ended()
 
 
-@pytest.mark.parametrize("chosen", [{"count": 1}, {"least_items": 40}, {"least_items": 41}])
+@pytest.mark.parametrize(
+    "chosen", [{"count": 1}, {"least_items": 39}, {"least_items": 40}, {"least_items": 41}]
+)
 def test_no_worker_is_started_where_there_is_not_enough_to_do(
     watched: Watched, chosen: dict[str, Any]
 ) -> None:
