@@ -27,7 +27,7 @@ from simstore.model import (
     Rejection,
     SourceState,
 )
-from simstore.services.arriving.ingest_options import COMMIT_DOCUMENTS, IngestOptions, Observer
+from simstore.services.arriving.ingest_options import IngestOptions, Observer
 from simstore.services.arriving.ingest_run import Run, Work, commit
 from simstore.services.arriving.pipeline import in_order, with_last
 from simstore.services.arriving.prepare import prepare
@@ -263,16 +263,14 @@ def _prepared(batches: Iterable[Batch], options: IngestOptions, state: State) ->
             ]
         return batch, prepare(documents, state), state
 
-    # Threads have something to do while a transaction is written.
-    return in_order(
-        prepared,
-        batches,
-        options.threads or min(processor_count(), _MOST_THREADS),
-        # As many as come into a transaction, and as many while it is written.
-        most_ahead=2 * (COMMIT_DOCUMENTS // BATCH_DOCUMENTS),
-        weight=lambda batch: batch.size,
-        most_weight=_COMMIT_CHARACTERS,
-    )
+    threads = options.threads or min(processor_count(), _MOST_THREADS)
+
+    def share(batch: Batch) -> float:
+        # Threads have something to do while a transaction is written: those of another one.
+        of_transaction = batch.record_count / options.batch_documents
+        return max(min(of_transaction, 1 / threads), batch.size / _COMMIT_CHARACTERS)
+
+    return in_order(prepared, batches, threads, share=share)
 
 
 def _together(works: Iterable[Work], options: IngestOptions) -> Iterator[list[Work]]:
