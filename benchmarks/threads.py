@@ -16,7 +16,7 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -140,34 +140,34 @@ def without_times(found: Sequence[SampleResult]) -> list[SampleResult]:
     ]
 
 
-def asked(place: str, texts: list[Text], threads: int) -> list[Any]:
+def asked(place: str, source: str, threads: int) -> list[Any]:
     """Query with many samples in this process, which has done nothing else."""
     compiled.leave_out_blas()
     started, processor = time.perf_counter(), processor_seconds()
     with Store.open(place, read_only=True) as store:
-        found = store.query_many(texts, threads=threads)
+        found = store.query_sources([source], record=False, threads=threads).samples
     took = [time.perf_counter() - started, processor_seconds() - processor]
     digest = hashlib.sha256(repr(without_times(found)).encode()).hexdigest()
     return [*took, digest]
 
 
-def checked(place: str, texts: list[Text], threads: int) -> list[Any]:
+def checked(place: str, source: str, threads: int) -> list[Any]:
     """Check many papers in this process, which has done nothing else."""
     compiled.leave_out_blas()
     started, processor = time.perf_counter(), processor_seconds()
     with Store.open(place, read_only=True) as store:
-        found = list(store.check(texts, threads=threads))
+        found = list(store.check_sources([source], threads=threads))
     took = [time.perf_counter() - started, processor_seconds() - processor]
     return [*took, hashlib.sha256(repr(found).encode()).hexdigest()]
 
 
-def shared(work: Callable[..., list[Any]], place: Path, texts: list[Text], rounds: int) -> Best:
+def shared(work: Callable[..., list[Any]], place: Path, source: Path, rounds: int) -> Best:
     """Time what is shared out to processes; the answers must be the same."""
     best = Best()
     answers = set()
     for _ in range(rounds):
         for way in (1, 2):
-            seconds, processor, digest = alone(work, str(place), texts, way)
+            seconds, processor, digest = alone(work, str(place), str(source), way)
             best.note(way, seconds, processor)
             answers.add(digest)
     if len(answers) != 1:
@@ -188,20 +188,28 @@ def papers_of(texts: Sequence[Text], count: int) -> Iterator[Text]:
 
 
 def many(report: Report, table: Table, place: Path, samples: int, rounds: int) -> None:
-    """Query with many samples."""
-    texts = list(documents(samples, seed=2))
-    gain = shared(asked, place, texts, rounds).row(table, f"query with {samples:,} samples")
+    """Query with many samples of a file."""
+    source = place.with_name("samples.jsonl")
+    write_texts(source, documents(samples, seed=2))
+    gain = shared(asked, place, source, rounds).row(table, f"query with {samples:,} samples")
     report.target("query of many samples, two processors beside one, cores idle", 1.5, gain)
 
 
+def write_texts(path: Path, texts: Iterable[Text]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps({"key": key, "text": text}) + "\n" for key, text in texts)
+
+
 def many_papers(report: Report, table: Table, folder: Path, papers: int, rounds: int) -> None:
-    """Check many papers."""
+    """Check many papers of a file."""
     source, place = folder / "sources.jsonl", folder / "passages.db"
     texts = list(documents(2_000))
-    source.write_text("".join(json.dumps({"key": k, "text": t}) + "\n" for k, t in texts))
+    write_texts(source, texts)
     alone(partial(filled, passages=True), str(source), str(place), 2)
-    made = list(papers_of(texts, papers))
-    gain = shared(checked, place, made, rounds).row(table, f"check {papers:,} papers of 2.8 kB")
+    write_texts(folder / "papers.jsonl", papers_of(texts, papers))
+    gain = shared(checked, place, folder / "papers.jsonl", rounds).row(
+        table, f"check {papers:,} papers of 2.8 kB"
+    )
     report.target("check of many papers, two processors beside one, cores idle", 1.5, gain)
 
 
@@ -312,10 +320,10 @@ def microseconds(ask: Callable[[int], Any], samples: Words) -> float:
 def main() -> None:
     made = parser(__doc__)
     made.add_argument("--documents", type=int, default=20_000)
-    made.add_argument("--samples", type=int, default=12_000)
+    made.add_argument("--samples", type=int, default=30_000)
     made.add_argument("--papers", type=int, default=200)
     made.add_argument("--fingerprints", type=int, nargs="+", default=[1_000_000, 10_000_000])
-    made.add_argument("--rounds", type=int, default=3)
+    made.add_argument("--rounds", type=int, default=2)
     options = made.parse_args()
     if options.quick:
         options.documents, options.samples, options.papers = 2_000, 500, 20
