@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from simstore import compiled
 from simstore.errors import InvalidParameter
@@ -192,7 +192,7 @@ class _Shared(Generic[Item, Result]):
         slots.popleft()
         if slot.error is not None:
             raise slot.error
-        return slot.result  # type: ignore[return-value]
+        return cast(Result, slot.result)
 
     # Workers
 
@@ -231,7 +231,8 @@ class _Shared(Generic[Item, Result]):
             while (slot := self._taken()) is not None:
                 try:
                     is_done, told = worker.ask(slot.item)
-                except (EOFError, OSError):
+                except Exception:
+                    # What cannot be sent, too, is done here.
                     with self._changed:
                         self._waiting.appendleft(slot)
                         self._changed.notify_all()
@@ -246,6 +247,9 @@ class _Shared(Generic[Item, Result]):
                     "a worker process has ended (%s); the others go on with its work",
                     worker.ended(),
                 )
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            _log.warning("a worker process cannot help (%s); the others do its work", reason)
 
     def _taken(self) -> _Slot[Item, Result] | None:
         with self._changed:

@@ -157,6 +157,28 @@ def test_what_a_killed_worker_had_to_do_is_done_here(
     assert "a worker process has ended (signal 9)" in caplog.text
 
 
+def test_what_cannot_be_sent_to_a_worker_is_done_here(caplog: pytest.LogCaptureFixture) -> None:
+    tried = threading.Event()
+    ask = Worker.ask
+
+    def noted(worker: Worker, item: Any) -> tuple[bool, Any]:
+        try:
+            return ask(worker, item)
+        finally:
+            tried.set()
+
+    def work(item: Callable[[], int]) -> int:
+        assert item() == 0 or tried.wait(60)
+        return item()
+
+    # No process can be told of functions without a name.
+    items = [lambda number=number: number for number in range(9)]
+    with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.WARNING):
+        patch.setattr(Worker, "ask", noted)
+        assert list(in_order(items, work, crew())) == list(range(9))
+    assert "a worker process cannot help" in caplog.text
+
+
 def test_a_worker_that_cannot_begin_leaves_the_work_to_others() -> None:
     met = threading.Event()
     ready = Worker.wait_until_ready
