@@ -219,7 +219,8 @@ def resident(report: Report, place: Path, samples: int, rounds: int) -> None:
         "Threads of one program that ask a resident store",
         COLUMNS,
         note="The same questions by one thread, and by two that have half of them each. Python "
-        "computes in one thread at a time: two cannot be faster, and should not be slower.",
+        "computes in one thread at a time: two cannot be faster, and should not be slower. On a "
+        "busy machine two threads get more of it than one; their processor time tells more then.",
     )
     texts = [text for _, text in documents(samples, seed=2)]
     with Store.open(place, resident=True) as store:
