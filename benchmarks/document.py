@@ -48,6 +48,18 @@ WHY: dict[str, str] = {
         "most of a query from the file are the calls of SQLite and NumPy; 300 × would leave them "
         "18 µs. The resident index passes it."
     ),
+    "ingest, two threads beside one": (
+        "other work kept both processors busy while it was measured (the load stands above), so "
+        "that a second thread had none to itself."
+    ),
+    "query of many samples, two processors": (
+        "other work kept both processors busy while it was measured (the load stands above), so "
+        "that a second thread had none to itself."
+    ),
+    "check of many papers, two processors": (
+        "other work kept both processors busy while it was measured (the load stands above), so "
+        "that a second thread had none to itself."
+    ),
 }
 
 HEAD = """# Benchmarks

@@ -43,6 +43,7 @@ PARTS = (
     "neighbours",
     "plans",
     "widths",
+    "threads",
     "growth",
     "big",
     "spark_equality",

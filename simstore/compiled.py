@@ -36,6 +36,19 @@ def enable(worth_compiling_seconds: float = _WORTH_COMPILING_SECONDS) -> None:
     _set_threshold(worth_compiling_seconds)
 
 
+def settings() -> tuple[float | None, bool]:
+    """Return what another process of ours gives to :func:`set_up`, to compute as this one does."""
+    threshold = 0.0 if _threshold_seconds is not None and _is_loaded() else _threshold_seconds
+    return threshold, _leaves_out_blas
+
+
+def set_up(settings: tuple[float | None, bool]) -> None:
+    """Use the compiled forms as the process does that has given its :func:`settings`."""
+    global _leaves_out_blas
+    threshold, _leaves_out_blas = settings
+    _set_threshold(threshold)
+
+
 def leave_out_blas() -> None:
     """Do not let Numba import SciPy for its linear algebra, 0.2 s, that no kernel of ours uses.
 
@@ -56,7 +69,7 @@ def pays(seconds: float) -> bool:
     if _threshold_seconds is None:
         return False
     _announced_seconds += seconds
-    if _announced_seconds < _threshold_seconds and "numba" not in sys.modules:
+    if _announced_seconds < _threshold_seconds and not _is_loaded():
         return False
     return _is_usable()
 
@@ -68,6 +81,8 @@ class Kernel:
         function: A function at the top level of a module, in the part of Python that Numba knows.
         signatures: The types it is compiled for, as Numba writes them.
         parts: Functions of a module that it calls by their names; each may call those before it.
+        lets_go: Let other threads run meanwhile. A thread that lets go of the interpreter's lock
+            waits for it afterwards, so calls of a few microseconds had better keep it.
         options: More options of ``numba.njit``.
     """
 
@@ -77,11 +92,13 @@ class Kernel:
         signatures: Sequence[str],
         *,
         parts: Sequence[Callable[..., Any]] = (),
+        lets_go: bool = True,
         **options: Any,
     ) -> None:
         self._function = function
         self._signatures = list(signatures)
         self._parts = parts
+        self.lets_go = lets_go
         self._options = options
         self._compiled: Callable[..., Any] | None = None
 
@@ -125,7 +142,11 @@ class Kernel:
             function = _with_names(function, parts)
             # What is kept on disk goes by this name: another part, another kernel.
             function.__qualname__ += f"_{stamp:08x}"
-        decorate = numba.njit(self._signatures, nogil=True, cache=cached, **self._options)
+        if not self.lets_go:
+            # On disk another kernel than one that does.
+            function = _with_names(function, {})
+            function.__qualname__ += "_keeping_the_lock"
+        decorate = numba.njit(self._signatures, nogil=self.lets_go, cache=cached, **self._options)
         compiled: Callable[..., Any] = decorate(function)
         return compiled
 
@@ -136,6 +157,10 @@ def _with_names(function: Any, names: dict[str, Any]) -> Callable[..., Any]:
     copy = FunctionType(function.__code__, seen, function.__name__, function.__defaults__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
     return copy
+
+
+def _is_loaded() -> bool:
+    return "numba" in sys.modules
 
 
 @cache

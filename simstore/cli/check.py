@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.options import (
+    common_options,
+    format_option,
+    log,
+    open_store,
+    threads_option,
+)
 from simstore.cli.output import check_output, print_facts, print_table, progress
 from simstore.cli.reading import (
     reading_options,
@@ -18,6 +24,7 @@ from simstore.cli.reading import (
     tell_decodings,
     tell_passed_over,
 )
+from simstore.cli.served import refuse_served, server_url
 from simstore.errors import printable
 from simstore.outputs import is_standard_output, write_file
 
@@ -119,6 +126,7 @@ if TYPE_CHECKING:
     help="With HTML: language of its interface.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
+@threads_option("processes are started from 64 papers on, or 64 kB of text")
 @reading_options
 @common_options
 def check(
@@ -127,12 +135,15 @@ def check(
     output: str | None,
     force: bool,
     lang: Language,
+    threads: int | None,
     **options: Any,
 ) -> None:
     """Tell which passages of papers are in stored documents, and in which; nothing is inserted."""
     from simstore.model import CheckOptions
 
     read = take_read_options(options)
+    refuse_served(("threads",))
+    shared = {} if server_url() is not None else {"threads": threads}
     channels = ("anchors", "simhash") if options.pop("simhash") else ("anchors",)
     asked = CheckOptions(**_passages(options), channels=channels)
     chosen = _format(output_format, output)
@@ -146,7 +157,7 @@ def check(
     told_of: list[tuple[str, Decoding | None]] = []
     with open_store(read_only=True, served=True) as store, progress("check", in_bytes=True) as show:
         found = store.check_sources(
-            papers, asked, read=read, on_progress=show, on_pass_over=tell_passed_over
+            papers, asked, read=read, on_progress=show, on_pass_over=tell_passed_over, **shared
         )
         _warn_of_absent(store, asked.exclude)
         blocks = _rendered(_kept(found, rejections, told_of), chosen, lang)

@@ -180,6 +180,20 @@ def open_store(*, read_only: bool = False, served: bool = False, **options: Any)
         yield store
 
 
+def threads_option(shared: str) -> Callable[[Command], Command]:
+    """Return the option ``--threads`` of a command that shares out its work to processes.
+
+    Args:
+        shared: What is shared out, and from when on.
+    """
+    return click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"Processors to use: {shared}; the output is the same.  [default: all]",
+    )
+
+
 def channels_option(default: str | None) -> Callable[[Command], Command]:
     """Return the option ``--channels``."""
     return click.option(

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.options import (
+    common_options,
+    format_option,
+    log,
+    open_store,
+    threads_option,
+)
 from simstore.cli.output import print_table, progress
 from simstore.cli.reading import (
     reading_options,
@@ -16,7 +22,7 @@ from simstore.cli.reading import (
     tell_decodings,
     tell_passed_over,
 )
-from simstore.cli.served import server_url
+from simstore.cli.served import refuse_served, server_url
 from simstore.errors import InvalidParameter, printable
 from simstore.model.asking import PlanName
 
@@ -124,6 +130,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 )
 @click.option("--no-record", is_flag=True, help="Leave no run behind for reports.")
 @click.option("--require-fresh", is_flag=True, help="Refresh a stale store first, or exit with 4.")
+@threads_option("processes are started from 2,048 samples on, or 8 MB of text")
 @reading_options
 @common_options
 def query(
@@ -148,6 +155,7 @@ def query(
     plan: str,
     no_record: bool,
     require_fresh: bool,
+    threads: int | None,
     **reading: Any,
 ) -> None:
     """Find the stored documents near each document of the sources; nothing is inserted."""
@@ -172,6 +180,8 @@ def query(
         min_cosine,
     )
     read = take_read_options(reading)
+    refuse_served(("threads",))
+    shared = {} if server_url() is not None else {"threads": threads}
     with open_store(served=True) as store, progress("query", in_bytes=True) as show:
         run = store.query_sources(
             sources,
@@ -182,6 +192,7 @@ def query(
             require_fresh=require_fresh,
             on_progress=show,
             on_pass_over=tell_passed_over,
+            **shared,
         )
     if run.stale:
         log.warning(

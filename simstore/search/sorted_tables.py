@@ -11,7 +11,8 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ from simstore.search.table_plans import (
 _SECONDS_EACH = 1e-6
 # Matches of one query for which there is room at first.
 _FIRST_ROOM = 256
+# Look-ups in a table that take less time than a thread may wait for the interpreter's lock.
+_FEW_LOOK_UPS = 64
 # Pairs that are held at a time.
 _HELD_PAIRS = 1 << 22
 # Queries that a scan for pairs compares at a time.
@@ -50,8 +53,8 @@ PAIR_RATES = Rates(0.012, 0.0006, 0.1, 0.0, 0.0004, 0.0, 0.0)
 class SortedTables:
     """All fingerprints of a set, to be asked for those near others.
 
-    It holds ceil(M / 16) copies. Any number of threads may ask it; the compiled forms let go of the
-    interpreter's lock.
+    It holds ceil(M / 16) copies. Any number of threads may ask it. Compiled look-ups of many let go
+    of the interpreter's lock; those of one or a few take microseconds, and keep it.
 
     Args:
         words: Fingerprints of M bits, shape (n, ceil(M / 64)), in any order; not kept. Repeated
@@ -270,7 +273,10 @@ class SortedTables:
         # Neighbours in the table are asked for one after the other: they are in the cache.
         prefixes = (queries[asked] >> np.uint64(64 - SEGMENT_BITS)).astype(np.uint16)
         order = asked[np.argsort(prefixes, kind="stable")]
-        look_up = table_kernels.near_places if pays(self._compiled_seconds) else near_places
+        look_up: Callable[..., Any] = near_places
+        if pays(self._compiled_seconds):
+            few = len(asked) * len(one.masks) <= _FEW_LOOK_UPS
+            look_up = table_kernels.near_places_of_few if few else table_kernels.near_places
         rows, places, _ = look_up(
             self._tables[segment],
             self._offsets[segment],

@@ -197,6 +197,10 @@ def _paired_places(
     return lefts[:count], rights[:count], begin
 
 
+_OF_NEAR_PLACES = [
+    "Tuple((int64[::1], int64[::1], int64))(uint64[::1], uint32[::1], uint64[::1], "
+    "int64[::1], uint64[::1], int64, int64)"
+]
 next_table = Kernel(_next_table, ["void(uint64[::1], uint64[::1], int64[::1], int64, int64)"])
 near_values = Kernel(
     _near_values,
@@ -205,14 +209,14 @@ near_values = Kernel(
         "int64, uint64[::1])"
     ],
     parts=[bits_of, _bounds, _count_near],
+    lets_go=False,
 )
-near_places = Kernel(
+near_places = Kernel(_near_places, _OF_NEAR_PLACES, parts=[bits_of, _bounds, _count_near, _grown])
+near_places_of_few = Kernel(
     _near_places,
-    [
-        "Tuple((int64[::1], int64[::1], int64))(uint64[::1], uint32[::1], uint64[::1], "
-        "int64[::1], uint64[::1], int64, int64)"
-    ],
+    _OF_NEAR_PLACES,
     parts=[bits_of, _bounds, _count_near, _grown],
+    lets_go=False,
 )
 paired_places = Kernel(
     _paired_places,

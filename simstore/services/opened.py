@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.services.turns import Turns
+from simstore.services.turns import LongTurns, Turns
 from simstore.storage import (
     additions,
     frequencies,
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
+# Texts of more characters are worked on for milliseconds without the interpreter's lock.
+_SHORT_CHARACTERS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ class OpenStore:
 
             self.resident = ResidentIndex()
         self._turns = Turns()
+        self._short_questions = LongTurns()
         # Whether the writer of this process works beside others.
         self.is_beside = False
         # What stood when it was last asked; it may have changed since.
@@ -147,6 +150,20 @@ class OpenStore:
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
         self._frequencies: tuple[int, Frequencies] | None = None
+
+    def computing(self, characters: int = 0) -> AbstractContextManager[None]:
+        """Return the context of work on a question: of short ones, one is worked on at a time.
+
+        What a short question needs of a resident index in this process is hardly ever waited for:
+        threads that worked on some at once would only wait for the interpreter's lock, some twenty
+        times a question.
+
+        Args:
+            characters: The length of its texts.
+        """
+        if self.resident is None or not self.database.is_file or characters > _SHORT_CHARACTERS:
+            return nullcontext()
+        return self._short_questions
 
     @contextmanager
     def write(self, claims: Sequence[int] | None = None) -> Iterator[Connection]:

@@ -6,7 +6,6 @@ the hash table and verification are a store's.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from simstore.fingerprint.vocabulary import check_features, rank_array, rank_fea
 from simstore.model import Match, Rejection, SampleResult
 from simstore.search.hamming import verify
 from simstore.search.plan import default_radius
+from simstore.services.processors import processor_count
 from simstore.sources.articles import read_articles
 from simstore.sources.course import read_hash_table, read_stopwords
 from simstore.sources.course_pages import part_ends, read_bytes, take_pages
@@ -68,7 +68,7 @@ def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
     check_bits(bits)
     rows = read_hash_table(folder / "hashvalue.txt", features, bits)
     stopwords = read_stopwords(folder / "stopwords.txt")
-    with ThreadPoolExecutor(_cores()) as threads:
+    with ThreadPoolExecutor(processor_count()) as threads:
         parts = _scanned(folder / "article.txt", threads)
         words, ids = _united(parts, LetterTable())
         ranks = _ranks(parts, words, ids, stopwords, features)
@@ -87,11 +87,6 @@ def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
         return tuple(threads.map(result, range(len(names))))
 
 
-def _cores() -> int:
-    # Not everywhere can the cores that are ours be told from those that are there.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _scanned(path: Path, threads: ThreadPoolExecutor) -> list[_Part]:
     """Return all pages of a file, in parts."""
     try:
@@ -108,7 +103,7 @@ def _scanned(path: Path, threads: ThreadPoolExecutor) -> list[_Part]:
         numbers, offsets = scan_letters_of(data, first, end, pages.bodies, table)
         return _Part(pages.keys, numbers, offsets, table)
 
-    ends = part_ends(data, size, max(1, min(_cores(), size // _LEAST_PART_BYTES)))
+    ends = part_ends(data, size, max(1, min(processor_count(), size // _LEAST_PART_BYTES)))
     return list(threads.map(scan, ends[:-1], ends[1:]))
 
 

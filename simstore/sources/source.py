@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from simstore.errors import SourceNotFound
 from simstore.model import Document, PassedOver, Rejection, SourceState
 
 MAX_DOCUMENT_BYTES = 8 << 20
@@ -93,6 +95,15 @@ def read_so_far(sources: Sequence[Source]) -> tuple[int, int | None]:
     sizes = [source.total_bytes for source in sources]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     return sum(source.bytes_read for source in sources), total
+
+
+def known_bytes(sources: Sequence[Source]) -> int:
+    """Return the bytes of those sources whose size can be told; they may be compressed."""
+    total = 0
+    for source in sources:
+        with suppress(SourceNotFound, OSError):
+            total += source.total_bytes or 0
+    return total
 
 
 def samples_of(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sqlalchemy import Connection
@@ -12,6 +13,23 @@ APPLICATION_ID = 0x53494D53  # "SIMS"
 BUSY_SECONDS = 60.0
 
 Synchronous = Literal["full", "normal"]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSnapshot:
+    """A snapshot that other processes can read too.
+
+    Attributes:
+        connection: Reads it.
+        name: Returns what another process gives to :meth:`Backend.reading`, as long as this one is
+            open.
+        is_latest: Returns whether those who began to read until now have the same snapshot. Where
+            the database has no names for snapshots, that is so as long as nothing was committed.
+    """
+
+    connection: Connection
+    name: Callable[[], str | None]
+    is_latest: Callable[[], bool]
 
 
 class Backend(Protocol):
@@ -28,8 +46,15 @@ class Backend(Protocol):
     def check_exists(self) -> None:
         """Raise StoreNotFound or NotAStore unless there is a store."""
 
-    def reading(self) -> AbstractContextManager[Connection]:
-        """Return the context of a snapshot, through which nothing can be written."""
+    def reading(self, snapshot: str | None = None) -> AbstractContextManager[Connection]:
+        """Return the context of a snapshot, through which nothing can be written.
+
+        Args:
+            snapshot: The name of one that another process has open; None: the latest.
+        """
+
+    def sharing(self) -> AbstractContextManager[SharedSnapshot]:
+        """Return the context of a snapshot that other processes can read too."""
 
     def writing(self, claims: Sequence[int] | None) -> AbstractContextManager[Connection]:
         """Return the context of a writer's transaction.

@@ -12,12 +12,18 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from simstore.errors import ForkedStore, InvalidParameter, ReadOnlyStore, printable, shown_place
-from simstore.storage.backends import APPLICATION_ID, BUSY_SECONDS, Backend, Synchronous
+from simstore.storage.backends import (
+    APPLICATION_ID,
+    BUSY_SECONDS,
+    Backend,
+    SharedSnapshot,
+    Synchronous,
+)
 from simstore.storage.postgres_server import PostgresServer
 from simstore.storage.sqlite_file import SqliteFile
 from simstore.storage.translate import gone, translated
 
-__all__ = ["APPLICATION_ID", "Connection", "Database", "Synchronous"]
+__all__ = ["APPLICATION_ID", "Connection", "Database", "SharedSnapshot", "Synchronous"]
 
 
 class Database:
@@ -92,11 +98,29 @@ class Database:
             self._backend.check_exists()
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """Yield a connection with one snapshot; nothing can be written through it."""
+    def read(self, snapshot: str | None = None) -> Iterator[Connection]:
+        """Yield a connection with one snapshot; nothing can be written through it.
+
+        Args:
+            snapshot: The name of one that another process shares; None: the latest.
+        """
         self._check_process()
-        with translated(self.label), self._backend.reading() as connection:
+        with translated(self.label), self._backend.reading(snapshot) as connection:
             yield connection
+
+    @contextmanager
+    def share(self) -> Iterator[SharedSnapshot]:
+        """Yield a snapshot that other processes can read too."""
+        self._check_process()
+        with translated(self.label), self._backend.sharing() as snapshot:
+            yield snapshot
+
+    @property
+    def place(self) -> str:
+        """The path or the whole URL, by which another process opens it."""
+        if self.path is not None:
+            return os.fsdecode(self.path)
+        return self.url.render_as_string(hide_password=False)
 
     @contextmanager
     def write(self, claims: Sequence[int] | None = None) -> Iterator[Connection]:
@@ -131,6 +155,11 @@ class Database:
         self._check_writable()
         with translated(self.label):
             self._backend.vacuum()
+
+    @property
+    def is_file(self) -> bool:
+        """Return whether the store is a file that this process reads, and no server's database."""
+        return self.given is not None
 
     @property
     def can_write(self) -> bool:

@@ -7,6 +7,7 @@ order, and waits for whoever has claimed the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -17,7 +18,12 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from simstore.errors import InvalidParameter, MissingExtra, StorageError, StoreNotFound
-from simstore.storage.backends import APPLICATION_ID, BUSY_SECONDS, Synchronous
+from simstore.storage.backends import (
+    APPLICATION_ID,
+    BUSY_SECONDS,
+    SharedSnapshot,
+    Synchronous,
+)
 
 _DRIVER_NAME = "postgresql+psycopg"
 # Spellings that other programs take, of the same thing.
@@ -39,6 +45,7 @@ _BYTES = (
 _BESIDE_EACH_OTHER = 8
 # What the server says when its table of locks is full.
 _OUT_OF_MEMORY = "53200"
+_SNAPSHOT = re.compile(r"[0-9A-Fa-f-]{1,64}")
 
 
 class PostgresServer:
@@ -83,11 +90,28 @@ class PostgresServer:
         if found is None:
             raise StoreNotFound(self._label)
 
-    def reading(self) -> AbstractContextManager[Connection]:
-        """Return the context of a snapshot."""
+    @contextmanager
+    def reading(self, snapshot: str | None = None) -> Iterator[Connection]:
+        """Yield a connection with a snapshot: the latest, or one that another connection shares."""
         if self._reader is None:
             self._reader = self._engine("REPEATABLE READ", reads_only=True)
-        return self._reader.begin()
+        with self._reader.begin() as connection:
+            if snapshot is not None:
+                # A statement that takes no parameters.
+                if not _SNAPSHOT.fullmatch(snapshot):
+                    raise InvalidParameter(f"{snapshot!r} is no name of a snapshot")
+                connection.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+            yield connection
+
+    @contextmanager
+    def sharing(self) -> Iterator[SharedSnapshot]:
+        """Yield a snapshot that has a name."""
+        with self.reading() as connection:
+
+            def name() -> str:
+                return str(connection.exec_driver_sql("SELECT pg_export_snapshot()").scalar_one())
+
+            yield SharedSnapshot(connection, name, lambda: True)
 
     @contextmanager
     def writing(self, claims: Sequence[int] | None) -> Iterator[Connection]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +13,12 @@ from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import URL
 
 from simstore.errors import InvalidParameter, NotAStore, StorageError, StoreNotFound
-from simstore.storage.backends import APPLICATION_ID, BUSY_SECONDS, Synchronous
+from simstore.storage.backends import (
+    APPLICATION_ID,
+    BUSY_SECONDS,
+    SharedSnapshot,
+    Synchronous,
+)
 from simstore.storage.kept import KeptConnections, LogPages
 from simstore.storage.sqlite_values import TypedRows, json_reader
 
@@ -101,12 +106,24 @@ class SqliteFile:
         if found != APPLICATION_ID:
             raise NotAStore(self._label)
 
-    def reading(self) -> AbstractContextManager[Connection]:
-        """Return the context of a snapshot."""
+    def reading(self, snapshot: str | None = None) -> AbstractContextManager[Connection]:  # noqa: ARG002
+        """Return the context of the latest snapshot: SQLite has no names for others."""
         if self._kept_readers is None:
-            self._reader = self._engine("ro")
-            self._kept_readers = KeptConnections(self._reader, "BEGIN")
+            self._kept_readers = KeptConnections(self._reading_engine(), "BEGIN")
         return self._kept_readers.transaction()
+
+    @contextmanager
+    def sharing(self) -> Iterator[SharedSnapshot]:
+        """Yield a snapshot, and look beside it whether anything was committed since before it."""
+        # A transaction has no snapshot before it reads.
+        with self.reading() as connection, self._reading_engine().connect() as beside:
+
+            def version() -> int:
+                # It tells one connection whether others have committed.
+                return int(beside.exec_driver_sql("PRAGMA data_version").scalar_one())
+
+            first = version()
+            yield SharedSnapshot(connection, lambda: None, lambda: version() == first)
 
     def writing(self, claims: Sequence[int] | None = None) -> AbstractContextManager[Connection]:  # noqa: ARG002
         """Return the context of the one writer's transaction."""
@@ -152,6 +169,11 @@ class SqliteFile:
         """Forget all connections: they belong to another process."""
         self._reader = self._writer = None
         self._kept_readers = self._kept_writers = None
+
+    def _reading_engine(self) -> Engine:
+        if self._reader is None:
+            self._reader = self._engine("ro")
+        return self._reader
 
     def _write_engine(self) -> Engine:
         if self._writer is None:

@@ -8,7 +8,7 @@ from simstore.model import CheckedPaper, CheckOptions, PassedOver, Rejection
 from simstore.services.arriving.accept import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
-from simstore.sources.source import read_so_far, samples_of
+from simstore.sources.source import known_bytes, read_so_far, samples_of
 from simstore.store.opened import Opened
 
 
@@ -38,6 +38,7 @@ class Checking(Opened):
         options: CheckOptions | None = None,
         *,
         on_step: Callable[[], None] | None = None,
+        threads: int | None = 1,
     ) -> Iterator[CheckedPaper]:
         """Yield what was found in each paper, in their order; as :meth:`check_text`.
 
@@ -46,11 +47,16 @@ class Checking(Opened):
             options: How to check them.
             on_step: Called between pieces of work, a source that is compared being one; what it
                 raises ends the check.
+            threads: Processors to use; None: all. For more than one, processes are started from 64
+                papers on (or 65,536 characters); what is found is the same.
+
+        Raises:
+            InvalidParameter: The options contradict each other.
         """
         from simstore.services.passages.check import check_papers
 
         given = map(accept, papers)
-        for found in check_papers(self._opened, given, options or CheckOptions(), on_step):
+        for found in check_papers(self._opened, given, options or CheckOptions(), on_step, threads):
             if isinstance(found, CheckedPaper):
                 yield found
 
@@ -60,6 +66,7 @@ class Checking(Opened):
         options: CheckOptions | None = None,
         *,
         read: ReadOptions | None = None,
+        threads: int | None = 1,
         on_progress: Callable[[int, int | None], None] | None = None,
         on_pass_over: Callable[[PassedOver], None] | None = None,
     ) -> Iterator[CheckedPaper | Rejection]:
@@ -69,6 +76,7 @@ class Checking(Opened):
             names: As for :meth:`ingest`.
             options: How to check them.
             read: How to read the sources.
+            threads: As for :meth:`check`.
             on_progress: Called with bytes read, and bytes in all where that is known.
             on_pass_over: Called for each part of a source that is no document and shall be none.
 
@@ -79,7 +87,11 @@ class Checking(Opened):
 
         sources, _ = open_sources(names, self._read_options(read))
         papers = samples_of(sources, on_pass_over)
-        for found in check_papers(self._opened, papers, options or CheckOptions()):
+        expected = known_bytes(sources) if threads != 1 else 0
+        asked = options or CheckOptions()
+        for found in check_papers(
+            self._opened, papers, asked, threads=threads, expected_characters=expected
+        ):
             if on_progress is not None:
                 on_progress(*read_so_far(sources))
             yield found

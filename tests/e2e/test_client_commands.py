@@ -95,6 +95,8 @@ NOT_SERVED = [
     ["remove", "--no-refresh", "harbour"],
     ["ingest", "--passages", "article.txt"],
     ["ingest", "--threads", "2", "article.txt"],
+    ["query", "--threads", "2", "article.txt"],
+    ["check", "--threads", "2", "article.txt"],
     ["ingest", "--scheme", "simtool", "article.txt"],
     ["ingest", "--from", "a.db", "--sql", "SELECT 1"],
 ]  # fmt: skip

@@ -120,6 +120,35 @@ def test_interrupted_query_exits_with_130_and_no_traceback(
     assert len(done.error_lines) <= 1
 
 
+def _children(pid: int) -> list[int]:
+    files = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(number) for file in files for number in file.read_text().split()]
+
+
+@signals
+def test_interrupted_query_ends_its_worker_processes(
+    nursery: Nursery, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    Store.create(tmp_path / "simstore.db").close()
+    reading, writing = os.pipe()
+    words = ["query", "--threads", "3", "--as", "articles", "-"]
+    child = nursery.start("simstore", tmp_path, words=words, stdin=reading)
+    # More than are answered before others are started; the input does not end.
+    samples = b"".join(b"%d\na sample of a few words\f" % place for place in range(3_000))
+    with os.fdopen(writing, "wb") as pipe:
+        pipe.write(samples)
+        pipe.flush()
+        workers = until(lambda: len(found := _children(child.pid)) == 2 and found, "two workers")
+        until(lambda: not _unread(reading) and _is_asleep(child), "the command to wait")
+        child.signal(number)
+        done = child.wait()
+    os.close(reading)
+    assert done.code == code, done.errors
+    assert done.out == b""
+    assert "Traceback" not in done.errors
+    until(lambda: not any(Path(f"/proc/{each}").exists() for each in workers), "their end")
+
+
 @pytest.mark.parametrize(
     ("words", "again", "table"),
     [

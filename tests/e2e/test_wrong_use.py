@@ -213,6 +213,8 @@ def test_store_can_be_named_by_url(nursery: Nursery, folder: Path) -> None:
         (["completion", "tcsh"], 2, "tcsh"),
         (["ingest", "--as", "nonsense", "article.txt"], 2, "nonsense"),
         (["ingest", "--threads", "0", "article.txt"], 2, "threads"),
+        (["query", "--threads", "0", "sample.txt"], 2, "threads"),
+        (["check", "--threads", "0", "sample.txt"], 2, "threads"),
         (["ingest", "--max-document-bytes", "0", "article.txt"], 2, "max-document-bytes"),
         (["ingest", "--synchronous", "off", "article.txt"], 2, "off"),
         (["ingest", "--scheme", "simtool", "article.txt"], 2, "simstore.db"),

@@ -8,7 +8,6 @@ interruption goes on where the last commit ended.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,7 +27,7 @@ from simstore.model import (
     Rejection,
     SourceState,
 )
-from simstore.services.arriving.ingest_options import COMMIT_DOCUMENTS, IngestOptions, Observer
+from simstore.services.arriving.ingest_options import IngestOptions, Observer
 from simstore.services.arriving.ingest_run import Run, Work, commit
 from simstore.services.arriving.pipeline import in_order, with_last
 from simstore.services.arriving.prepare import prepare
@@ -41,6 +40,7 @@ from simstore.services.arriving.source_batches import (
 from simstore.services.near_duplicates.edges import check_verifiable
 from simstore.services.near_duplicates.screen import CheckOptions
 from simstore.services.opened import OpenStore, State, now
+from simstore.services.processors import processor_count
 from simstore.services.upkeep import pack, pack_fingerprints
 from simstore.services.upkeep.refresh import refresh
 from simstore.sources.source import Source
@@ -56,7 +56,7 @@ BATCH_DOCUMENTS = 1_000
 _COMMIT_CHARACTERS = 16 * BATCH_CHARACTERS
 # While documents come slowly, what is prepared is committed about as often.
 _COMMIT_SECONDS = 1.0
-_THREADS = min(os.cpu_count() or 1, 4)
+_MOST_THREADS = 4
 # Documents of a run, or runs of fewer, after which is looked whether a tail is long.
 _LOOKED_AT = 256
 
@@ -263,15 +263,14 @@ def _prepared(batches: Iterable[Batch], options: IngestOptions, state: State) ->
             ]
         return batch, prepare(documents, state), state
 
-    # Threads have something to do while a transaction is written.
-    return in_order(
-        prepared,
-        batches,
-        options.threads or _THREADS,
-        most_ahead=COMMIT_DOCUMENTS // BATCH_DOCUMENTS,
-        weight=lambda batch: batch.size,
-        most_weight=_COMMIT_CHARACTERS,
-    )
+    threads = options.threads or min(processor_count(), _MOST_THREADS)
+
+    def share(batch: Batch) -> float:
+        # Threads have something to do while a transaction is written: those of another one.
+        of_transaction = batch.record_count / options.batch_documents
+        return max(min(of_transaction, 1 / threads), batch.size / _COMMIT_CHARACTERS)
+
+    return in_order(prepared, batches, threads, share=share)
 
 
 def _together(works: Iterable[Work], options: IngestOptions) -> Iterator[list[Work]]:

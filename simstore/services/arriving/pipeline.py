@@ -17,9 +17,7 @@ def in_order(
     items: Iterable[Item],
     threads: int,
     *,
-    most_ahead: int,
-    weight: Callable[[Item], int],
-    most_weight: int,
+    share: Callable[[Item], float],
 ) -> Iterator[Result]:
     """Yield the result of each item in the order of the items.
 
@@ -27,9 +25,7 @@ def in_order(
         work: What the threads do.
         items: Taken one by one, as the results before them are asked for.
         threads: How many; with 1, or a single item, all is done in the caller's thread.
-        most_ahead: Items taken ahead of the last result, at most; no fewer than there are threads.
-        weight: What an item weighs in memory.
-        most_weight: Fewer items are ahead where they weigh more together.
+        share: How much an item takes of the room for those ahead of the last result, which is 1.
     """
     failures: list[Exception] = []
 
@@ -46,12 +42,11 @@ def in_order(
         yield from map(work, chain(few, source))
     else:
         with ThreadPoolExecutor(threads, thread_name_prefix="prepare") as pool:
-            ahead: deque[tuple[int, Future[Result]]] = deque()
-            most_ahead = max(most_ahead, threads)
+            ahead: deque[tuple[float, Future[Result]]] = deque()
             try:
                 for item in chain(few, source):
-                    ahead.append((weight(item), pool.submit(work, item)))
-                    while len(ahead) > most_ahead or sum(w for w, _ in ahead) > most_weight:
+                    ahead.append((share(item), pool.submit(work, item)))
+                    while sum(taken for taken, _ in ahead) > 1:
                         yield ahead.popleft()[1].result()
                 while ahead:
                     yield ahead.popleft()[1].result()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from simstore.services.opened import State
 from simstore.sources.json_values import check_metadata
 from simstore.storage import codecs
 from simstore.text.decoding import encode, storable
+from simstore.text.digests import text_digest
 from simstore.text.scanning import Scanned
 
 DIGEST_BYTES = 16
@@ -110,7 +110,7 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     return PreparedBatch(
         tuple(batch),
         tuple(encode(document.key) for document in batch),
-        tuple(hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest() for data in encoded),
+        tuple(map(text_digest, encoded)),
         tuple(map(len, encoded)),
         tuple(token_counts.tolist()),
         codecs.compress_many(encoded) if state.settings.text_kept else (),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import fields, replace
 
 from simstore.errors import InvalidParameter, StaleGeneration, StorageError, printable
@@ -19,11 +20,15 @@ from simstore.search.plan import check_radius, default_radius
 from simstore.services.finding.matching import Matcher
 from simstore.services.opened import OpenStore, State, now
 from simstore.services.upkeep.refresh import refresh
+from simstore.services.workers import Crew, in_order, snapshot_for, worker_count
 from simstore.storage import documents, fingerprints, queries
-from simstore.storage.engine import Connection
+from simstore.storage.engine import Connection, Database
 
 BATCH_SAMPLES = 256
 BATCH_CHARACTERS = 4 << 20
+# What is answered before worker processes are started takes about as long as starting them.
+ALONE_BATCHES = 8
+ALONE_CHARACTERS = 8 << 20
 
 
 def query_samples(
@@ -35,6 +40,8 @@ def query_samples(
     record: bool = True,
     require_fresh: bool = False,
     on_progress: Callable[[], None] | None = None,
+    threads: int | None = 1,
+    expected_characters: int = 0,
 ) -> QueryRun:
     """Find the stored documents near each sample.
 
@@ -46,6 +53,12 @@ def query_samples(
         record: Keep the run for reports.
         require_fresh: Refresh a stale generation first.
         on_progress: Called after each batch of samples.
+        threads: Processes that compute, with this one; None: as many as there are processors.
+            Others are started after :data:`ALONE_BATCHES` batches or :data:`ALONE_CHARACTERS`. All
+            read the same snapshot: those that cannot, as something was committed to an SQLite
+            file meanwhile, are not asked.
+        expected_characters: How long all samples are, as far as is known: where it is much, others
+            are used from the first on.
 
     Raises:
         InvalidParameter: The radius is larger than the fingerprints or than the plan can do, a
@@ -53,6 +66,7 @@ def query_samples(
         StaleGeneration: ``require_fresh`` and the store cannot be refreshed.
     """
     started_at, started = now(), time.perf_counter()
+    threads = worker_count(threads)
     if options.limit is not None and options.limit < 1:
         raise InvalidParameter(f"limit {options.limit}: it must be at least 1")
     if options.plan not in METHODS:
@@ -68,28 +82,37 @@ def query_samples(
         _refresh_first(opened)
     results: list[SampleResult] = []
     rejections: list[Rejection] = []
-    with opened.database.read() as connection:
-        state = opened.state(connection)
-        bits = state.scheme.bits
-        radius = default_radius(bits) if options.radius is None else options.radius
-        check_radius(radius, bits)
-        check_method(options.plan, bits, radius)
-        matcher = Matcher(opened, connection, state, replace(options, radius=radius))
-        batch: list[Document] = []
-        size = 0
-        for sample in samples:
-            if isinstance(sample, Rejection):
-                rejections.append(sample)
-                continue
-            batch.append(sample)
-            size += len(sample.text)
-            if len(batch) >= BATCH_SAMPLES or size >= BATCH_CHARACTERS:
-                results += matcher.answer(batch)
-                batch, size = [], 0
-                if on_progress is not None:
-                    on_progress()
-        results += matcher.answer(batch)
-        stale = stale_reason(connection, state)
+    with snapshot_for(opened.database, threads) as snapshot:
+        connection = snapshot.connection
+        with opened.computing():
+            state = opened.state(connection)
+            bits = state.scheme.bits
+            radius = default_radius(bits) if options.radius is None else options.radius
+            check_radius(radius, bits)
+            check_method(options.plan, bits, radius)
+            asked = replace(options, radius=radius)
+            matcher = Matcher(opened, connection, state, asked)
+
+        def answer(batch: list[Document]) -> list[SampleResult]:
+            with opened.computing(_characters(batch)):
+                return matcher.answer(batch)
+
+        crew = Crew(
+            threads,
+            _answering,
+            lambda: (opened.database.place, snapshot.name(), asked),
+            snapshot.is_latest,
+            ALONE_BATCHES,
+            ALONE_CHARACTERS,
+            _characters,
+            expected_characters,
+        )
+        for answered in in_order(_batches(samples, rejections), answer, crew):
+            results += answered
+            if on_progress is not None:
+                on_progress()
+        with opened.computing():
+            stale = stale_reason(connection, state)
     run = QueryRun(
         None, radius, bits, state.scheme.label, tuple(results), stale, None, tuple(rejections)
     )
@@ -97,6 +120,40 @@ def query_samples(
         return run
     seconds = time.perf_counter() - started
     return _record(opened, run, options, state, sources, started_at, seconds)
+
+
+def _batches(
+    samples: Iterable[Document | Rejection], rejections: list[Rejection]
+) -> Iterator[list[Document]]:
+    """Yield samples that are answered together; put aside what was rejected."""
+    batch: list[Document] = []
+    size = 0
+    for sample in samples:
+        if isinstance(sample, Rejection):
+            rejections.append(sample)
+            continue
+        batch.append(sample)
+        size += len(sample.text)
+        if len(batch) >= BATCH_SAMPLES or size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _characters(batch: Iterable[Document]) -> int:
+    return sum(len(sample.text) for sample in batch)
+
+
+@contextmanager
+def _answering(
+    place: str, snapshot: str | None, options: QueryOptions
+) -> Iterator[Callable[[list[Document]], list[SampleResult]]]:
+    """Yield what answers batches of samples in a worker process."""
+    with closing(Database(place, read_only=True)) as database:
+        opened = OpenStore(database)
+        with database.read(snapshot) as connection:
+            yield Matcher(opened, connection, opened.state(connection), options).answer
 
 
 def stale_reason(connection: Connection, state: State) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,11 +12,12 @@ from simstore.fingerprint.channels import Sketching
 from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.fingerprint.shingle_sets import from_rows
 from simstore.model import Document
-from simstore.services.arriving.prepare import DIGEST_BYTES, scanned_words
+from simstore.services.arriving.prepare import scanned_words
 from simstore.services.finding.neighbours import Neighbours, NeighbourSearch
 from simstore.services.opened import State
 from simstore.storage.sketches import StoredSketch
 from simstore.text.decoding import encode
+from simstore.text.digests import text_digest
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ def read_samples(
     made = [
         ReadSample(
             sample,
-            hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest(),
+            text_digest(data),
             feature_count,
             sketching,
         )

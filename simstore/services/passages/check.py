@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -20,10 +21,15 @@ from simstore.services.passages.copies import CopyFinder, FindOptions, FoundCopy
 from simstore.services.passages.copies_by_place import copies_by_place
 from simstore.services.passages.near_copies import aligned_passages, named_passages
 from simstore.services.passages.passage_lookup import NearPassages
+from simstore.services.workers import Crew, in_order, snapshot_for, worker_count
+from simstore.storage.engine import Connection, Database
 from simstore.text.decoding import encode
 from simstore.text.passages import Span
 from simstore.text.patterns import Globs
 
+# What is checked before worker processes are started takes about as long as starting them.
+ALONE_PAPERS = 64
+ALONE_CHARACTERS = 1 << 16
 # Measured on 2,000 windows of the labelled texts: docs/passages.md.
 _OF_FINGERPRINTS = (
     "fingerprints of passages within 3 bits were looked up too, which finds few short passages "
@@ -220,6 +226,8 @@ def check_papers(
     papers: Iterable[Document | Rejection],
     options: CheckOptions,
     on_step: Step | None = None,
+    threads: int | None = 1,
+    expected_characters: int = 0,
 ) -> Iterator[CheckedPaper | Rejection]:
     """Yield what was found in each paper, in their order; what could not be read passes through.
 
@@ -229,7 +237,13 @@ def check_papers(
         opened: The store.
         papers: The papers.
         options: How to check them.
-        on_step: Called between pieces of work; what it raises ends the check.
+        on_step: Called between pieces of work of this process; what it raises ends the check.
+        threads: Processes that compute, with this one; None: as many as there are processors. More
+            than one are used after :data:`ALONE_PAPERS` papers or :data:`ALONE_CHARACTERS`; all
+            read the same snapshot, as for
+            :func:`~simstore.services.finding.query.query_samples`.
+        expected_characters: How long all papers are, as far as is known: where it is much, others
+            are used from the first on.
 
     Raises:
         InvalidParameter: The options contradict each other.
@@ -237,11 +251,41 @@ def check_papers(
         NotFound: The store has no passage index.
     """
     check_options(options)
-    with opened.database.read() as connection:
-        index = StoredPassages(opened, connection, opened.state(connection))
-        checker = PaperChecker(index, options, on_step or no_step)
-        for paper in papers:
-            yield paper if isinstance(paper, Rejection) else checker.check(paper)
+    count = worker_count(threads)
+    with snapshot_for(opened.database, count) as snapshot:
+        check = _checks(opened, snapshot.connection, options, on_step or no_step)
+        crew = Crew(
+            count,
+            _checking,
+            lambda: (opened.database.place, snapshot.name(), options),
+            snapshot.is_latest,
+            ALONE_PAPERS,
+            ALONE_CHARACTERS,
+            lambda paper: 0 if isinstance(paper, Rejection) else len(paper.text),
+            expected_characters,
+        )
+        yield from in_order(papers, check, crew)
+
+
+def _checks(
+    opened: OpenStore, connection: Connection, options: CheckOptions, on_step: Step
+) -> Callable[[Document | Rejection], CheckedPaper | Rejection]:
+    """Return what checks a paper in a snapshot."""
+    index = StoredPassages(opened, connection, opened.state(connection))
+    checker = PaperChecker(index, options, on_step)
+    return lambda paper: paper if isinstance(paper, Rejection) else checker.check(paper)
+
+
+@contextmanager
+def _checking(
+    place: str, snapshot: str | None, options: CheckOptions
+) -> Iterator[Callable[[Document | Rejection], CheckedPaper | Rejection]]:
+    """Yield what checks papers in a worker process."""
+    with (
+        closing(Database(place, read_only=True)) as database,
+        database.read(snapshot) as connection,
+    ):
+        yield _checks(OpenStore(database), connection, options, no_step)
 
 
 def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:

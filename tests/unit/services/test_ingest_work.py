@@ -11,7 +11,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import IngestProgress
-from simstore.services.arriving import ingest
+from simstore.services.arriving import ingest, source_batches
 from simstore.services.arriving.ingest import IngestOptions, Observer
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.store import Store
@@ -156,7 +156,6 @@ def test_no_more_than_three_transactions_of_documents_are_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", 20)
-    monkeypatch.setattr(ingest, "COMMIT_DOCUMENTS", 80)
     progress: list[IngestProgress] = []
     held: list[int] = []
 
@@ -171,3 +170,30 @@ def test_no_more_than_three_transactions_of_documents_are_held(
         )
     assert max(held[1_000:]) <= max(held[:1_000]) + 20
     assert max(held) <= 3 * 80
+
+
+def test_threads_have_a_transaction_to_prepare_while_another_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Batches are full by their characters, long before they hold as many documents as they may.
+    monkeypatch.setattr(source_batches, "BATCH_CHARACTERS", 5 * len(text(0)))
+    read = 0
+    waiting: list[int] = []
+
+    def documents() -> Iterator[tuple[str, str]]:
+        nonlocal read
+        for number in range(400):
+            read += 1
+            yield f"k{number}", text(number)
+
+    def note(progress: IngestProgress) -> None:
+        waiting.append(read - progress.document_count)
+
+    with Store.create(tmp_path / "s.db", synchronous="normal") as store:
+        observer = Observer(on_progress=note)
+        monkeypatch.setattr(ingest, "_COMMIT_SECONDS", math.inf)
+        store.add_many(documents(), batch_documents=80, threads=2, observer=observer)
+    assert waiting[-1] == 0
+    # A transaction that is gathered, and another that is being prepared.
+    assert all(150 <= count <= 170 for count in waiting[:-2])
+    assert len(waiting) >= 5

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from simstore.services.turns import Turns
+from simstore.services.turns import LongTurns, Turns
 
 
 def test_who_came_first_is_first_though_another_asks_again_at_once() -> None:
@@ -34,6 +34,75 @@ def test_who_came_first_is_first_though_another_asks_again_at_once() -> None:
 
 def test_a_turn_is_passed_on_where_what_was_done_fails() -> None:
     turns = Turns()
+    with pytest.raises(KeyError), turns:
+        raise KeyError
+    with turns:
+        pass
+
+
+def test_a_thread_takes_a_long_turn_again_until_another_has_waited() -> None:
+    turns = LongTurns(seconds=0)
+    taken: list[str] = []
+
+    def wait() -> None:
+        with turns:
+            taken.append("other")
+
+    other = threading.Thread(target=wait)
+    with turns:
+        other.start()
+        while not turns._is_wanted:
+            pass
+    with turns:
+        taken.append("first")
+    other.join()
+    assert taken == ["other", "first"]
+
+
+def test_a_thread_that_has_not_waited_long_lets_the_other_go_on() -> None:
+    turns = LongTurns(seconds=60)
+    taken: list[str] = []
+
+    def wait() -> None:
+        with turns:
+            taken.append("other")
+
+    with turns:
+        other = threading.Thread(target=wait)
+        other.start()
+        while not turns._line._is_taken:
+            pass
+        assert not turns._is_wanted
+    other.join()
+    assert taken == ["other"]
+
+
+def test_long_turns_exclude_each_other() -> None:
+    turns = LongTurns(seconds=0.0001)
+    inside = 0
+    most = 0
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        nonlocal inside, most
+        for _ in range(200):
+            with turns:
+                inside += 1
+                most = max(most, inside)
+                sum(range(200))
+                inside -= 1
+        done.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (most, sorted(done)) == (1, [0, 1, 2, 3])
+
+
+def test_a_long_turn_that_fails_is_given_back() -> None:
+    turns = LongTurns()
     with pytest.raises(KeyError), turns:
         raise KeyError
     with turns:

@@ -1,0 +1,40 @@
+"""How many processors this process may use."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+_GROUPS = Path("/sys/fs/cgroup")
+
+
+def processor_count(groups: Path = _GROUPS, own: Path = Path("/proc/self/cgroup")) -> int:
+    """Return how many processors this process may keep busy, at least 1.
+
+    Fewer than there are where it is bound to some (``taskset``), or where it, as in a container, is
+    allowed so much of their time.
+
+    Args:
+        groups: Where the control groups of Linux are, version 2.
+        own: The file that tells the group of this process.
+    """
+    # Not everywhere can those that are ours be told from those that are there.
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(bound or 1, *_allowed(groups, own)))
+
+
+def _allowed(groups: Path, own: Path) -> list[int]:
+    """Return what the control groups around this process allow, a number each that says any."""
+    found = [1 << 16]
+    with suppress(OSError, ValueError):
+        lines = own.read_text("ascii", "replace").splitlines()
+        group = next((line[3:] for line in lines if line.startswith("0::")), "/")
+        folder = groups / group.lstrip("/")
+        for one in (folder, *folder.parents):
+            with suppress(OSError, ValueError):
+                quota, period = (one / "cpu.max").read_text("ascii").split()
+                found.append(max(1, round(int(quota) / int(period))))
+            if one == groups:
+                break
+    return found

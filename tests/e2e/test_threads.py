@@ -1,0 +1,50 @@
+"""Commands that share out their work to processes print what one process prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from forked import Nursery
+
+from .shells import Shell
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    """A folder with a store, a file of 2,400 samples and a folder of 90 papers."""
+    shell = Shell(nursery, tmp_path)
+    texts = [
+        f"the {number} boats of harbour {number % 7} came in before the night of the "
+        f"{number % 11} storms and nobody counted the {number * 3} lamps on the quay"
+        for number in range(200)
+    ]
+    lines = [json.dumps({"key": f"k{place}", "text": text}) for place, text in enumerate(texts)]
+    (tmp_path / "stored.jsonl").write_text("\n".join(lines))
+    (tmp_path / "asked.jsonl").write_text("\n".join([*lines, "{broken", *lines * 11]))
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    for number in range(90):
+        (papers / f"{number:02}.txt").write_text(f"Own words first. {texts[number]}. And last.")
+    shell("ingest", "--passages", "stored.jsonl")
+    return shell
+
+
+def test_a_query_of_many_samples_prints_the_same_with_any_number_of_threads(shell: Shell) -> None:
+    asked = ("query", "--format", "jsonl", "asked.jsonl")
+    alone = shell(*asked, "--threads", "1", code=5)
+    shared = shell(*asked, "--threads", "3", code=5)
+    assert len(alone.text.splitlines()) == 2_400
+    assert shared.text == alone.text
+    assert shared.errors == alone.errors
+    assert "asked.jsonl, record 200" in shared.errors
+
+
+def test_a_check_of_many_papers_prints_the_same_with_any_number_of_threads(shell: Shell) -> None:
+    pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
+    alone = shell("check", "--format", "jsonl", "--threads", "1", "papers")
+    shared = shell("check", "--format", "jsonl", "--threads", "3", "papers")
+    assert len(alone.text.splitlines()) == 90
+    assert shared.text == alone.text
+    assert shared.errors == alone.errors == ""
