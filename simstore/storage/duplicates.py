@@ -89,6 +89,22 @@ def flagged_because_of(
     return [(row[0], row[1]) for row in select_in(connection, statement, document_ids)]
 
 
+def of_documents(connection: Connection, document_ids: Sequence[int]) -> dict[int, DuplicateRow]:
+    """Return what the flagged ones among these documents duplicate, by their numbers."""
+    statement = f"SELECT {_NAMES} FROM duplicate WHERE document_id IN ({{}})"  # noqa: S608 - ours
+    rows = (DuplicateRow(*row) for row in select_in(connection, statement, document_ids))
+    return {row.document_id: row for row in rows if row.document_id is not None}
+
+
+def with_skipped(connection: Connection, document_ids: Sequence[int]) -> set[int]:
+    """Return those of the documents that keys were skipped because of."""
+    statement = (
+        "SELECT DISTINCT original_id FROM duplicate WHERE document_id IS NULL "
+        "AND original_id IN ({})"
+    )
+    return {row[0] for row in select_in(connection, statement, document_ids)}
+
+
 def put_many(connection: Connection, rows: Sequence[DuplicateRow]) -> None:
     """Write duplicates of keys that are in no other row."""
     values = [tuple(getattr(row, name) for name in _COLUMNS) for row in rows]
