@@ -35,6 +35,7 @@ from simstore.storage import (
 )
 from simstore.storage.engine import Connection
 from simstore.storage.history import put_times
+from simstore.text.decoding import encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class BatchOutcome:
         duplicates: Place of a document to the key of the earliest other with its content.
         found: Place of a document to what a check before the insert found that it duplicates;
             ascending.
-        renewed: Keys that were added, got another text, or were skipped.
+        renewed: Keys that were added, got another text, or duplicate another by now.
         orphans: Keys that were skipped because of documents which have gone or changed.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
         lets_go: Whether a key was one of these at some time, if only until it came again.
@@ -139,6 +140,9 @@ def store_batch(
         state = opened.state(connection)
         settled = settle(opened, connection, state, moved, check, run_id=run_id)
         unflagged |= settled.unflagged
+        displaced = {encode(one.key) for one in settled.displaced}
+        decisions.renewed.update(displaced)
+        unflagged -= displaced
     return BatchOutcome(
         tuple(decisions.outcomes),
         decisions.duplicates,
