@@ -165,9 +165,17 @@ class Plain:
         self.unflagged |= before - flagged
         for key in flagged - before:
             self.unflagged.discard(key)
-            held_for = [f for f in self.duplicates.values() if f[0] == "skipped" and f[2] == key]
-            if mode == "skip" and not held_for:
-                self.duplicates[key] = "skipped", self.texts.pop(key), self.duplicates[key][2]
+            original = self.duplicates[key][2]
+            held_for = {
+                other: found[1]
+                for other, found in self.duplicates.items()
+                if found[0] == "skipped" and found[2] == key
+            }
+            # Of a text that is neither its own nor the original's nobody can tell any more.
+            if mode == "skip" and {self.texts[key], self.texts[original]} >= {*held_for.values()}:
+                self.duplicates[key] = "skipped", self.texts.pop(key), original
+                for other, text in held_for.items():
+                    self.duplicates[other] = "skipped", text, original
                 self.removed += 1
             else:
                 self.kept += 1

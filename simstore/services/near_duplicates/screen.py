@@ -202,11 +202,12 @@ class Screen:
             if (key not in stored or self.stored_ids[place] in leaving)
             and not self._stays_skipped(place, leaving)
         ]
-        asked = [*places, *moving]
+        asked = {*places, *moving}
         self._earliest_date = min((self._arriving[place].first_seen for place in asked), default=0)
         # Of those after each place, the position of the first.
-        self._first_after = _first_after([self._arriving[place].position for place in places])
-        self._turn = {place: turn for turn, place in enumerate(places)}
+        turns = sorted(asked)
+        self._first_after = _first_after([self._arriving[place].position for place in turns])
+        self._turn = {place: turn for turn, place in enumerate(turns)}
         if asked:
             search = EdgeSearch(
                 opened, connection, state, min_resemblance=options.least, within=options.radius
@@ -274,13 +275,13 @@ class Screen:
         edges = self._edges
         if edges is None or ~place not in edges or self._position(place) >= before:
             return
-        passed = [
+        later = [
             one
             for one in self._like(~place)
-            if self._position(place) < one.position < before and one.document_id != number
+            if one.position > self._position(place) and one.document_id != number
         ]
         self._rule.move(self._arriving[place])
-        if self._is_before_any(~place, passed, self._arriving[place]):
+        if self._is_before_any(~place, later, self._arriving[place], before):
             self.unsettled = place
 
     @property
@@ -391,19 +392,27 @@ class Screen:
             self.unsettled = place
         return None
 
-    def _is_before_any(self, place: int, some: list[Contender], me: Contender) -> bool:
+    def _is_before_any(
+        self,
+        place: int,
+        some: list[Contender],
+        me: Contender,
+        before: tuple[int, int] | None = None,
+    ) -> bool:
         """Return whether a document has an edge to an original, or to what duplicates a later one.
 
         Args:
             place: The document.
             some: Others, which it comes before.
             me: The document, as it stands then.
+            before: Where it stood; originals that it came before then are passed over.
         """
         for one in some:
-            if not self._is_original(one):
-                original = self._original_of_flagged(one)
-                if original is None or original.key == me.key or original.position < me.position:
-                    continue
+            original = one if self._is_original(one) else self._original_of_flagged(one)
+            if original is None or original.key == me.key or original.position < me.position:
+                continue
+            if before is not None and original.position > before:
+                continue
             if self._edge(place, one) is not None:
                 return True
         return False

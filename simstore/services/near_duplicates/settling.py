@@ -7,13 +7,15 @@ another original, or is one itself, and may then make duplicates of others in it
 are taken in the order of their dates, so each is looked at once.
 
 With ``skip`` the texts of new duplicates leave the store, as if they had been skipped. One stays,
-flagged, where keys were skipped because of it: its text is all that is left of theirs.
+flagged, where other texts were skipped because of it: whether these are like the new original,
+nobody can tell any more. Keys that were skipped with its own text, or the new original's, are
+duplicates of the new original as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from simstore.model import Duplicate
@@ -172,12 +174,12 @@ class _Settling:
         unflagged: set[bytes] = set()
         retold: dict[bytes, Duplicate] = {}
         fresh = [n for n, now in self._now.items() if now is not None and self._before[n] is None]
-        staying = set(fresh)
-        if self._skips:
-            staying = duplicates.with_skipped(self._connection, sorted(fresh))
         rows: dict[int, DuplicateRow] = {}
         numbers = sorted(self._now)
-        digests = document_rows.sizes_of(self._connection, numbers)
+        asked = sorted({*numbers, *(now[0] for now in self._now.values() if now is not None)})
+        sizes = document_rows.sizes_of(self._connection, asked)
+        digests = {number: digest for number, (digest, _) in sizes.items()}
+        staying = {number for number in fresh if not self._skips or self._holds(number, digests)}
         times = history.times_of(self._connection, numbers)
         dropped = []
         for number, now in self._now.items():
@@ -193,7 +195,7 @@ class _Settling:
             is_stored = before is not None or number in staying
             rows[number] = row = DuplicateRow(
                 key,
-                digests[number][0],
+                digests[number],
                 "flagged" if is_stored else "skipped",
                 number if is_stored else None,
                 original,
@@ -211,6 +213,8 @@ class _Settling:
                 retold[key] = as_duplicate(row)
         duplicates.drop_many(self._connection, sorted(dropped))
         leaving = [number for number, row in rows.items() if row.document_id is None]
+        for number in leaving:
+            self._pass_on(number, rows[number], digests[rows[number].original_id or 0])
         duplicates.put_many(
             self._connection, [row for row in rows.values() if row.document_id is not None]
         )
@@ -220,3 +224,22 @@ class _Settling:
             self._connection, [row for row in rows.values() if row.document_id is None]
         )
         return Settled(tuple(displaced), frozenset(unflagged), retold)
+
+    def _holds(self, number: int, digests: Mapping[int, bytes]) -> bool:
+        """Return whether other texts than its own and its original's were skipped because of it."""
+        skipped = duplicates.texts_skipped(self._connection, number)
+        now = self._now[number]
+        # Where fingerprints cover metadata, equal texts may have different edges.
+        if now is None or self._state.scheme.reads_metadata:
+            return bool(skipped)
+        return not skipped <= {digests[number], digests[now[0]]}
+
+    def _pass_on(self, number: int, row: DuplicateRow, of_original: bytes) -> None:
+        """Let what was skipped because of a document that leaves duplicate its original."""
+        duplicates.pass_on_skipped(self._connection, number, row)
+        if of_original != row.digest:
+            distance = None if row.distance is None else 0
+            same = replace(
+                row, digest=of_original, distance=distance, resemblance=1.0, basis="same"
+            )
+            duplicates.pass_on_skipped(self._connection, number, same)

@@ -247,7 +247,7 @@ def test_options_out_of_their_range_are_refused(options: dict[str, Any]) -> None
         IngestOptions(**options)
 
 
-def dated(key: str, text: str, **dates: int) -> Document:
+def dated(key: str, text: str, **dates: Any) -> Document:
     return Document(key, text, **dates)
 
 
