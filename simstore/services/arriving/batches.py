@@ -27,6 +27,7 @@ from simstore.services.opened import OpenStore, State, check_generation
 from simstore.storage import (
     deltas,
     documents,
+    duplicates,
     fingerprints,
     generations,
     passages,
@@ -130,15 +131,21 @@ def store_batch(
     note_changes(connection, _moved_digests(changed, histories))
     forget_digests(connection, {one.stored.digest for one in changed.values() if one.stored})
     _write_seen(connection, decisions, changed, ids)
+    moved = [
+        (k, one.times.first_seen, one.times.last_seen) for k, one in histories.items() if one.moved
+    ]
+    if moved and duplicates.are_there(connection):
+        # A flagged document and what it duplicates agree on its first sight.
+        duplicates.touch_many(connection, moved)
     found = write_found(connection, batch, screen, ids, run_id=run_id, seen_at=seen_at)
     if screen is not None:
         orphans.update(batch.keys[place] for place in screen.orphans)
         unflagged.update(batch.keys[place] for place in screen.unflagged)
     settled = Settled()
     if check is not None and unsettled is not None:
-        moved = ids[batch.keys[unsettled]]
+        document_id = ids[batch.keys[unsettled]]
         state = opened.state(connection)
-        settled = settle(opened, connection, state, moved, check, run_id=run_id)
+        settled = settle(opened, connection, state, document_id, check, run_id=run_id)
         unflagged |= settled.unflagged
         displaced = {encode(one.key) for one in settled.displaced}
         decisions.renewed.update(displaced)

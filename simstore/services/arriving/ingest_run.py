@@ -118,9 +118,10 @@ def _commit(
     counts, detected = Counter(run.counts), Counter(run.detected)
     source_ids = dict(run.source_ids)
     orphans, unflagged = set(run.orphans), set(run.unflagged)
-    seen_at = now()
     outcomes = []
     with opened.write(claimed) as connection:
+        # Not before: what waited for others comes after what they stored.
+        seen_at = now()
         state = opened.state(connection)
         generations.refuse_during_reindex(connection)
         if claimed is not None:
