@@ -23,6 +23,8 @@ from simstore.services.upkeep import pack_fingerprints as pack_service
 from simstore.services.upkeep import refresh as refresh_service
 from simstore.services.upkeep import reindex as reindex_service
 from simstore.services.upkeep.choose import SchemeChoice
+from simstore.sources.fields import HistoryFields
+from simstore.sources.reader import ReadOptions
 from simstore.storage import anchor_segments
 from simstore.storage import passages as passage_storage
 from simstore.storage.engine import Database
@@ -141,6 +143,7 @@ def ingest(
     batch_documents: int = 5,
     create: bool = False,
     refresh: bool = True,
+    published: str | None = None,
     **options: Any,
 ) -> None:
     """Ingest, and say after each commit how many records are done."""
@@ -152,6 +155,7 @@ def ingest(
         say("open")
         summary = store.ingest(
             names,
+            read=ReadOptions(history_fields=HistoryFields(published=published)),
             options=IngestOptions(batch_documents=batch_documents, refresh=refresh, **options),
             observer=observer,
         )

@@ -12,7 +12,7 @@ import click
 
 from simstore.cli.bars import bar_of, ingest_columns, shows_bars, start
 from simstore.cli.interrupts import uninterruptible
-from simstore.cli.keys import tell_orphans, tell_unflagged
+from simstore.cli.keys import tell_orphans, tell_reprints, tell_unflagged
 from simstore.cli.options import log
 from simstore.cli.output import progress
 from simstore.cli.reading import DECODED, PASSED_OVER, tell_passed_over, with_remedy
@@ -92,6 +92,14 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: Stopping
             _FOUND_BY[one.basis],
         )
 
+    def on_displaced(one: Duplicate) -> None:
+        log.debug(
+            "%s: an original until now, %s as a duplicate of %s, which comes before it",
+            printable(one.key),
+            one.state,
+            printable(one.original),
+        )
+
     with ingest_progress() as show, progress("refresh", at_once=False) as show_refresh:
 
         def on_progress(state: IngestProgress) -> None:
@@ -108,6 +116,7 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: Stopping
             on_pass_over,
             stopping.reading,
             on_decoding,
+            on_displaced,
         )
         summary = run(observer)
     rejects.tell_rest(log.warning)
@@ -203,6 +212,7 @@ def report(summary: IngestSummary, stopping: Stopping) -> None:
     )
     tell_orphans(summary.orphaned)
     tell_unflagged(summary.unflagged)
+    tell_reprints(summary.reprints_removed, summary.reprints_kept)
     if summary.undecodable:
         log.warning(
             "%d documents hold bytes that could not be read in their encoding; "

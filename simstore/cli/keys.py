@@ -64,3 +64,23 @@ def tell_unflagged(count: int) -> None:
             documents,
             they,
         )
+
+
+def tell_reprints(removed: int, kept: int) -> None:
+    """Say on stderr that stored documents turned out to duplicate what came later."""
+    if removed:
+        documents = "document is a duplicate" if removed == 1 else "documents are duplicates"
+        log.warning(
+            "%s stored %s by now: an earlier original came, and only its text stays; "
+            "`simstore duplicates` tells of which",
+            f"{removed:,}",
+            documents,
+        )
+    if kept:
+        documents = "document is a duplicate" if kept == 1 else "documents are duplicates"
+        log.warning(
+            "%s stored %s by now and stay, flagged: an earlier original came; "
+            "`simstore duplicates` tells of which",
+            f"{kept:,}",
+            documents,
+        )

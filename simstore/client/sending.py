@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from simstore.client.connection import Connection
 from simstore.errors import InvalidParameter, TooLarge
 from simstore.model import (
+    KEPT_OR_REMOVED,
     Document,
     DocumentOutcome,
     IngestProgress,
@@ -150,6 +151,10 @@ class Sent:
                 self._observer.on_duplicate(outcome.key, outcome.same_text_as)
         if outcome.duplicate is not None and self._observer is not None:
             self._observer.on_found(outcome.duplicate)
+        for one in outcome.displaced:
+            self.counts[KEPT_OR_REMOVED[one.state]] += 1
+            if self._observer is not None:
+                self._observer.on_displaced(one)
 
     def take(self, batch: Batch, collection: str | None) -> None:
         """Send the documents of a batch of sources, and tell of its other records."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from simstore.errors import MissingExtra, printable
 from simstore.integrations.scrapy_settings import DedupSettings, read_settings
-from simstore.model import Document, Duplicate, Outcome
+from simstore.model import Document, Duplicate, IngestSummary, Outcome
 from simstore.services.arriving.ingest import Observer
 from simstore.sources.fields import RecordFields, of_table, too_long
 from simstore.sources.source import MAX_DOCUMENT_BYTES
@@ -39,7 +39,12 @@ log = logging.getLogger(__name__)
 
 ORIGINAL_FIELD = "simstore_duplicate_of"
 RESEMBLANCE_FIELD = "simstore_resemblance"
-_BASES = {"same": "the same text", "text": "by the texts", "sketch": "estimated by the sketches"}
+_BASES = {
+    "same": "the same text",
+    "text": "by the texts",
+    "sketch": "estimated by the sketches",
+    "distance": "by the fingerprints",
+}
 _Value = TypeVar("_Value")
 
 
@@ -52,9 +57,13 @@ class DuplicateItem(DropItem):
 
     def __init__(self, duplicate: Duplicate) -> None:
         self.duplicate = duplicate
+        if duplicate.resemblance is None:
+            how = f"distance {duplicate.distance}"
+        else:
+            how = f"resemblance {duplicate.resemblance:.3f}"
         super().__init__(
             f"{printable(duplicate.key)} is a duplicate of {printable(duplicate.original)} "
-            f"(resemblance {duplicate.resemblance:.3f}, {_BASES[duplicate.basis]})"
+            f"({how}, {_BASES[duplicate.basis]})"
         )
 
 
@@ -69,7 +78,8 @@ class DedupPipeline:
     ``/unchanged`` (stored before with this text), ``/flagged`` (those that were flagged before are
     unchanged, too), ``/dropped``, ``/rejected`` (passed on without a look, as key or text is
     missing or cannot be used) and ``/orphaned`` (keys that were dropped as duplicates of documents
-    which have changed: to be crawled again).
+    which have changed: to be crawled again). ``/reprints_removed`` and ``/reprints_kept`` count
+    stored documents of which an earlier original came later.
     """
 
     def __init__(self, settings: DedupSettings, crawler: Crawler) -> None:
@@ -113,7 +123,13 @@ class DedupPipeline:
         with ExitStack() as leaving:
             store = leaving.enter_context(Store.open(self._settings.db, create=True))
             # What cannot work at all is refused here, not at each item.
-            store.add_many([], on_duplicate=self._settings.on_duplicate, refresh=False)
+            store.add_many(
+                [],
+                on_duplicate=self._settings.on_duplicate,
+                min_resemblance=self._settings.min_resemblance,
+                radius=self._settings.radius,
+                refresh=False,
+            )
             # As at the end of every ingest.
             leaving.callback(store.add_many, [])
             self._worker = leaving.enter_context(ThreadPoolExecutor(1, "simstore"))
@@ -147,9 +163,10 @@ class DedupPipeline:
         if isinstance(document, str):
             self._reject(document)
             return item
-        outcome, duplicate, orphaned = await self._in_worker(lambda: self._add(document))
-        if orphaned:
-            self._count("orphaned", orphaned)
+        outcome, duplicate, summary = await self._in_worker(lambda: self._add(document))
+        for name in ("orphaned", "reprints_removed", "reprints_kept"):
+            if count := getattr(summary, name):
+                self._count(name, count)
         if outcome == "skipped" and duplicate is not None:
             self._count("dropped")
             raise DuplicateItem(duplicate)
@@ -192,8 +209,8 @@ class DedupPipeline:
             links=made.links,
         )
 
-    def _add(self, document: Document) -> tuple[Outcome, Duplicate | None, int]:
-        """Store a document; return its outcome, what it duplicates, and how many keys it orphans.
+    def _add(self, document: Document) -> tuple[Outcome, Duplicate | None, IngestSummary]:
+        """Store a document; return its outcome, what it duplicates, and what else became of it.
 
         Runs on the worker's thread.
         """
@@ -203,13 +220,14 @@ class DedupPipeline:
             refresh=False,
             on_duplicate=self._settings.on_duplicate,
             min_resemblance=self._settings.min_resemblance,
+            radius=self._settings.radius,
             observer=Observer(on_found=found.append),
         )
         outcome = outcome_of(summary)
         if outcome == "unchanged" and self._settings.action == "flag":
             known = self._store.duplicate(document.key)
             found = [known] if known is not None else []
-        return outcome, found[0] if found else None, summary.orphaned
+        return outcome, found[0] if found else None, summary
 
     def _mark(self, adapter: ItemAdapter, duplicate: Duplicate) -> None:
         """Tell a duplicate in its item, where the item's type has room for that."""

@@ -17,6 +17,7 @@ NAMES = (
     "SIMSTORE_DB",
     "SIMSTORE_ACTION",
     "SIMSTORE_MIN_RESEMBLANCE",
+    "SIMSTORE_RADIUS",
     "SIMSTORE_DROP_UNCHANGED",
     "SIMSTORE_KEY_FIELD",
     "SIMSTORE_TEXT_FIELD",
@@ -40,7 +41,8 @@ class DedupSettings:
         db: Path of the store, or an SQLAlchemy URL.
         action: ``drop``: a duplicate is dropped, and the store keeps what it duplicates; ``flag``:
             it is stored as one and passed on marked; ``keep``: nothing is looked for.
-        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1.
+        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1; None:
+            the distance decides.
         drop_unchanged: Drop items that are stored under their key with this text already.
         key_field: Field with the key; a dotted path leads into objects.
         text_field: Field with the text.
@@ -48,11 +50,13 @@ class DedupSettings:
         history_fields: Fields with times and links, which items may lack.
         metadata_fields: Fields that are stored as metadata.
         collection: Collection of the documents; None: none.
+        radius: Largest distance of a duplicate's fingerprint to its original's, bits, inclusive;
+            None: it does not count. Where there is a resemblance too, both have to hold.
     """
 
     db: str
     action: str = "drop"
-    min_resemblance: float = 0.8
+    min_resemblance: float | None = 0.8
     drop_unchanged: bool = False
     key_field: str = "url"
     text_field: str = "text"
@@ -60,6 +64,7 @@ class DedupSettings:
     history_fields: HistoryFields = field(default_factory=HistoryFields)
     metadata_fields: tuple[str, ...] = ()
     collection: str | None = None
+    radius: int | None = None
 
     @property
     def on_duplicate(self) -> OnDuplicate:
@@ -93,10 +98,13 @@ def read_settings(settings: Mapping[str, Any]) -> DedupSettings | None:
     action = _text(settings, "SIMSTORE_ACTION") or "drop"
     if action not in ACTIONS:
         raise InvalidParameter(f"SIMSTORE_ACTION {action!r}: choose one of {', '.join(ACTIONS)}")
+    radius = _bits(settings, "SIMSTORE_RADIUS")
     found = DedupSettings(
         db=str(settings["SIMSTORE_DB"]),
         action=action,
-        min_resemblance=_share(settings, "SIMSTORE_MIN_RESEMBLANCE", 0.8),
+        min_resemblance=_share(
+            settings, "SIMSTORE_MIN_RESEMBLANCE", 0.8 if radius is None else None
+        ),
         drop_unchanged=_flag(settings, "SIMSTORE_DROP_UNCHANGED"),
         key_field=_text(settings, "SIMSTORE_KEY_FIELD") or "url",
         text_field=_text(settings, "SIMSTORE_TEXT_FIELD") or "text",
@@ -108,11 +116,16 @@ def read_settings(settings: Mapping[str, Any]) -> DedupSettings | None:
         ),
         metadata_fields=_list(settings, "SIMSTORE_METADATA_FIELDS"),
         collection=_text(settings, "SIMSTORE_COLLECTION"),
+        radius=radius,
     )
-    try:
-        IngestOptions(on_duplicate=found.on_duplicate, min_resemblance=found.min_resemblance)
-    except InvalidParameter as error:
-        raise InvalidParameter(f"SIMSTORE_MIN_RESEMBLANCE: {error}") from None
+    for name, least, within in (
+        ("SIMSTORE_MIN_RESEMBLANCE", found.min_resemblance, None),
+        ("SIMSTORE_RADIUS", None, found.radius),
+    ):
+        try:
+            IngestOptions(min_resemblance=least, radius=within)
+        except InvalidParameter as error:
+            raise InvalidParameter(f"{name}: {error}") from None
     return found
 
 
@@ -131,7 +144,19 @@ def _text(settings: Mapping[str, Any], name: str, usual: str | None = None) -> s
     return value or None
 
 
-def _share(settings: Mapping[str, Any], name: str, usual: float) -> float:
+def _bits(settings: Mapping[str, Any], name: str) -> int | None:
+    """Return a number of bits; None where it is empty or None."""
+    value = settings.get(name)
+    if value is None or value == "":
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    raise InvalidParameter(f"{name} {value!r}: it must be a whole number of bits, like 3")
+
+
+def _share(settings: Mapping[str, Any], name: str, usual: float | None) -> float | None:
     value = settings.get(name)
     if value is None:
         return usual

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from simstore.model.access import SCOPES, Scope, Token
 from simstore.model.arriving import (
+    KEPT_OR_REMOVED,
     Decoding,
     Document,
     Duplicate,
@@ -81,6 +82,7 @@ from simstore.model.writing import (
 )
 
 __all__ = [
+    "KEPT_OR_REMOVED",
     "SCOPES",
     "CheckOptions",
     "CheckedPaper",

@@ -9,6 +9,8 @@ from typing import Any, Literal
 Outcome = Literal["added", "updated", "unchanged", "flagged", "skipped"]
 OnDuplicate = Literal["keep", "flag", "skip"]
 DuplicateState = Literal["flagged", "skipped", "orphaned"]
+# How an original that turns out to be a duplicate is counted, by its state then.
+KEPT_OR_REMOVED: Mapping[str, str] = {"skipped": "reprints_removed", "flagged": "reprints_kept"}
 Policy = Literal["live", "frozen"]
 
 
@@ -186,7 +188,9 @@ class IngestSummary:
     ``undecodable`` the documents with bytes that could not be read in their encoding, ``detected``
     those whose encoding was detected, by its name,
     ``unflagged`` the documents that were flagged because of such which changed, and are originals
-    now.
+    now. ``reprints_removed`` and ``reprints_kept`` count stored documents that were originals until
+    this run brought an earlier one that they duplicate: those whose texts left the store, and those
+    that stay, flagged.
     """
 
     run_id: int | None = None
@@ -205,6 +209,8 @@ class IngestSummary:
     undecodable: int = 0
     unflagged: int = 0
     detected: Mapping[str, int] = field(default_factory=dict)
+    reprints_removed: int = 0
+    reprints_kept: int = 0
 
     @property
     def document_count(self) -> int:

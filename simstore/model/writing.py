@@ -64,12 +64,15 @@ class DocumentOutcome:
         outcome: What became of it.
         duplicate: What it duplicates, where it was flagged or skipped and its original stands.
         same_text_as: Key of the earliest other document with its text.
+        displaced: Stored documents that were originals and duplicate it by now, as it comes before
+            them: ``skipped`` where their text has left the store, ``flagged`` where it stays.
     """
 
     key: str
     outcome: Outcome
     duplicate: Duplicate | None = None
     same_text_as: str | None = None
+    displaced: tuple[Duplicate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

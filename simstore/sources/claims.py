@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from simstore.model import Document
 
+# Who says when a document was first seen, the strongest last.
+BASES = ("ingest", "crawl", "published")
+Sight = tuple[int, str]
+
 
 def claim(document: Document, seen_at: int) -> tuple[int, str]:
     """Return since when a record says that its document is there, and by what it says so.
@@ -16,3 +20,34 @@ def claim(document: Document, seen_at: int) -> tuple[int, str]:
     if document.seen_since is not None:
         return min(document.seen_since, seen_at), "crawl"
     return seen_at, "ingest" if document.seen_at is None else "crawl"
+
+
+def earlier(one: Sight, other: Sight) -> Sight:
+    """Return the earlier of two first sights; of equal times the one that is known better."""
+    return max(one, other, key=lambda sight: (-sight[0], BASES.index(sight[1])))
+
+
+def first_sight(
+    document: Document, now: int, stored: tuple[int, str, int] | None, skipped_since: int | None
+) -> Sight:
+    """Return since when a document is known to be there once a record of it was read.
+
+    Args:
+        document: The record.
+        now: The time, for a record without a date.
+        stored: When its key was first seen, by what, and when it was last seen; None: it is new.
+        skipped_since: Since when the key is known, where it was skipped as a duplicate; who said so
+            is not known.
+
+    Returns:
+        The time, and by what it is known.
+    """
+    if stored is not None:
+        first_seen, basis, last_seen = stored
+        # A clock that was set back saw nothing earlier.
+        seen_at = max(now, last_seen) if document.seen_at is None else document.seen_at
+        return earlier((first_seen, basis), claim(document, seen_at))
+    found = claim(document, now if document.seen_at is None else document.seen_at)
+    if skipped_since is not None and skipped_since < found[0]:
+        return skipped_since, "ingest" if document.seen_at is None else "crawl"
+    return found

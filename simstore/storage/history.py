@@ -157,6 +157,21 @@ def links_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, l
     return found
 
 
+def any_links(connection: Connection) -> bool:
+    """Return whether any document is known to link to a key."""
+    return bool(fetch(connection, "SELECT 1 FROM document_link LIMIT 1"))
+
+
+def times_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, tuple[bytes, Times]]:
+    """Return the keys of documents, and when each was seen."""
+    statement = (
+        "SELECT document_id, key, first_seen, first_seen_basis, last_seen, visits, "
+        "coalesce(version_seen, first_seen) FROM document WHERE document_id IN ({})"
+    )
+    rows = select_in(connection, statement, document_ids)
+    return {row[0]: (row[1], Times(*row[2:])) for row in rows}
+
+
 def sights_of_keys(connection: Connection, keys: Sequence[bytes]) -> list[SightRow]:
     """Return the documents among these keys."""
     statement = f"SELECT {_SIGHT} FROM document WHERE key IN ({{}})"  # noqa: S608 - ours

@@ -33,7 +33,13 @@ def copy_of(family: int, number: int) -> str:
 
 def family_file(path: Path, records: list[tuple[int, int]]) -> Path:
     lines = (
-        json.dumps({"key": f"{family}/{number}", "text": copy_of(family, number)})
+        json.dumps(
+            {
+                "key": f"{family}/{number}",
+                "text": copy_of(family, number),
+                "published": f"2026-03-{number + 1:02}",
+            }
+        )
         for family, number in records
     )
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -94,6 +100,39 @@ def outcome(path: Path) -> list[tuple[object, ...]]:
             for one in store.duplicates()
         ]
     return [*documents, *found]
+
+
+@pytest.mark.parametrize("published", [None, "published"])
+@modes
+def test_an_ingest_in_which_originals_come_late_stands_any_kill(
+    nursery: Nursery, tmp_path: Path, mode: str, published: str | None
+) -> None:
+    chance = random.Random(f"late {mode} {published}")
+    # The newest copy of each family in front.
+    records = [(family, number) for number in range(4)[::-1] for family in range(20)]
+    source = family_file(tmp_path / "crawl.jsonl", records)
+    clean = tmp_path / "clean.db"
+    Store.create(clean).close()
+    command = {
+        "names": [str(source)],
+        "batch_documents": BATCH,
+        "on_duplicate": mode,
+        "published": published,
+    }
+    assert nursery.run("ingest", tmp_path, place=str(clean), **command).code == 0
+    with Store.open(clean) as store:
+        originals = {one.key for one in store} - {one.key for one in store.duplicates()}
+        # By the dates, or else by the order in which they came.
+        assert originals == {f"{family}/{0 if published else 3}" for family in range(20)}
+    path = tmp_path / "store.db"
+    Store.create(path).close()
+    for _ in range(4):
+        child = nursery.start("ingest", tmp_path, place=str(path), **command)
+        kill_at_random(child, chance, 10)
+        assert integrity(path) == "ok"
+        assert_sound(path)
+    assert nursery.run("ingest", tmp_path, place=str(path), **command).code == 0
+    assert outcome(path) == outcome(clean)
 
 
 @seeds(2)

@@ -26,7 +26,8 @@ from simstore import Store
 from simstore.services.arriving.ingest import Observer
 
 url, mode, batch = sys.argv[1], sys.argv[2], int(sys.argv[3])
-documents = json.loads(sys.stdin.readline())
+fields = ("key", "text", "published_at")
+documents = [dict(zip(fields, one)) for one in json.loads(sys.stdin.readline())]
 told = []
 with Store.open(url) as store:
     for first in range(0, len(documents), batch):
@@ -38,7 +39,8 @@ with Store.open(url) as store:
             on_duplicate=mode,
             observer=Observer(on_found=lambda one: found.update({one.key: one.original})),
         )
-        told += [[key, found.get(key)] for key, _ in documents[first : first + batch]]
+        keys = [one["key"] for one in documents[first : first + batch]]
+        told += [[key, found.get(key)] for key in keys]
 print(json.dumps(told), flush=True)
 """
 
@@ -50,7 +52,7 @@ def url(postgres_server: PostgresServer) -> Iterator[str]:
 
 
 def written(
-    url: str, batches: Sequence[Sequence[tuple[str, str]]], mode: str, size: int
+    url: str, batches: Sequence[Sequence[tuple[Any, ...]]], mode: str, size: int
 ) -> list[list[tuple[str, str | None]]]:
     """Let a process write each of these, in step; return keys with what they were told to copy."""
     processes = [
@@ -114,6 +116,30 @@ def test_one_of_each_family_is_stored_and_the_others_are_told(
             assert original in originals
             assert original.split("/")[0] == key.split("/")[0]
             assert (found[key].original, found[key].basis) == (original, "text")
+
+
+@pytest.mark.parametrize("mode", ["flag", "skip"])
+def test_the_earliest_of_each_family_is_the_original_whoever_is_first(url: str, mode: str) -> None:
+    Store.create(url).close()
+    # Each process has the copies of one day, and what is found last was there first.
+    batches = [
+        [(f"{family}/{number}", copy_of(family, number), 86_400 * (COPIES - number))
+         for family in range(12)]
+        for number in range(COPIES)
+    ]  # fmt: skip
+    written(url, batches, mode, 4)
+    with Store.open(url) as store:
+        held = {one.key for one in store}
+        found = {one.key: one for one in store.duplicates()}
+        assert store.fsck() == []
+    earliest = {f"{family}/{COPIES - 1}" for family in range(12)}
+    assert held - found.keys() == earliest
+    assert held | found.keys() == {key for batch in batches for key, _, _ in batch}
+    for key, one in found.items():
+        assert one.original.split("/")[0] == key.split("/")[0]
+        assert one.state == ("flagged" if key in held else "skipped")
+        if mode == "flag":
+            assert one.original in earliest
 
 
 def test_one_document_of_eight_processes_is_stored_once(url: str) -> None:

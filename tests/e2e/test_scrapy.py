@@ -286,6 +286,39 @@ def test_keep_looks_nothing_up_and_a_threshold_decides_what_is_a_duplicate(
     assert strict.counts == {"added": 2}
 
 
+def test_a_radius_decides_what_is_a_duplicate_whatever_the_texts_have_in_common(
+    site: Site, crawled: Crawler, tmp_path: Path
+) -> None:
+    site.pages = {"/ferry": text_of("ferry"), "/other": text_of("other")}
+    assert crawled(db="texts.db").counts == {"added": 2}
+    # Any two fingerprints of 64 bits are so near.
+    wide = crawled(SIMSTORE_RADIUS="64")
+    assert (wide.paths, wide.counts) == (["/ferry"], {"added": 1, "dropped": 1})
+    with Store.open(tmp_path / "crawl.db") as store:
+        (found,) = store.duplicates()
+        assert found.distance is not None
+        assert found.distance > 3
+    both = crawled(db="both.db", SIMSTORE_RADIUS="64", SIMSTORE_MIN_RESEMBLANCE="0.8")
+    assert both.counts == {"added": 2}
+
+
+def test_an_original_that_is_found_after_its_reprint_comes_through_and_takes_its_place(
+    site: Site, crawled: Crawler, tmp_path: Path
+) -> None:
+    reprint, original = "/print-2026-03-03", "/ferry-2026-03-01"
+    site.pages = {reprint: text_of("ferry", changed=1), original: text_of("ferry")}
+    crawl = crawled(SIMSTORE_PUBLISHED_FIELD="dated")
+    assert crawl.paths == [reprint, original]
+    assert crawl.counts == {"added": 2, "reprints_removed": 1}
+    assert keys(tmp_path) == [original]
+    with Store.open(tmp_path / "crawl.db") as store:
+        (found,) = store.duplicates()
+        assert (found.key, found.state) == (site.url(reprint), "skipped")
+        assert found.original == site.url(original)
+    flagged = crawled(db="flagged.db", SIMSTORE_ACTION="flag", SIMSTORE_PUBLISHED_FIELD="dated")
+    assert flagged.counts == {"added": 2, "reprints_kept": 1}
+
+
 def test_fields_of_other_names_reach_the_store(
     site: Site, crawled: Crawler, tmp_path: Path
 ) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +28,7 @@ few = settings(max_examples=max(settings.default.max_examples // 2, 1))
 THREE_BITS = SchemeChoice("web", bits=3)
 SIXTEEN = WebScheme(16)
 Mode = Literal["keep", "flag", "skip"]
+NOW = 1_700_000_000
 KEYS = [f"page {number}" for number in range(5)]
 WORDS = [f"word{number}" for number in range(14)]
 
@@ -51,36 +54,131 @@ class Plain:
     duplicates: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     orphaned: set[str] = field(default_factory=set)
     unflagged: set[str] = field(default_factory=set)
+    dates: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    count: int = 0
+    removed: int = 0
+    kept: int = 0
 
-    def add(self, key: str, text: str, mode: Mode) -> str:
+    def add(self, key: str, text: str, mode: Mode, date: int = NOW) -> str:
         held = self.texts.get(key)
-        if held == text:
-            return "unchanged"
         known = self.duplicates.get(key)
-        if mode == "skip" and known is not None and known[:2] == ("skipped", text):
+        was = self.dates.get(key) if held is not None or known is not None else None
+        date = date if was is None else min(was, date)
+        place = date, self.numbers[key] if held is not None else self.count + 1
+        if held == text:
+            self.dates[key] = date
+            if mode != "keep" and was is not None and date < was:
+                before = was, self.numbers[key]
+                if self.makes_duplicates(key, text, place, before):
+                    self.settle(key, mode)
+            return "unchanged"
+        was_skipped = mode == "skip" and known is not None and known[:2] == ("skipped", text)
+        if was_skipped and known is not None and self.place(known[2]) < place:
+            self.dates[key] = date
             return "skipped"
-        original = None if mode == "keep" else self.earliest_original(key, text)
+        original = None if mode == "keep" else self.first_original(key, text, place)
+        makes = mode != "keep" and original is None and self.makes_duplicates(key, text, place)
         if held is not None:
             self.let_go(key)
         self.duplicates.pop(key, None)
         self.orphaned.discard(key)
         self.unflagged.discard(key)
+        self.dates[key] = date
         if original is not None and mode == "skip":
             self.texts.pop(key, None)
             self.duplicates[key] = "skipped", text, original
             return "skipped"
         self.texts[key] = text
+        if held is None:
+            self.count += 1
+            self.numbers[key] = self.count
         if original is not None:
             self.duplicates[key] = "flagged", text, original
             return "flagged"
+        if makes:
+            self.settle(key, mode)
         return "added" if held is None else "updated"
 
-    def earliest_original(self, key: str, text: str) -> str | None:
-        for other, held in self.texts.items():
-            flagged = self.duplicates.get(other, ("",))[0] == "flagged"
-            if other != key and not flagged and self.is_edge(text, held):
-                return other
-        return None
+    def place(self, key: str) -> tuple[int, int]:
+        return self.dates[key], self.numbers[key]
+
+    def original_of(self, key: str) -> str | None:
+        """Return what a stored document is flagged because of."""
+        state, _, original = self.duplicates.get(key, ("", "", ""))
+        return original if state == "flagged" else None
+
+    def near(self, key: str, text: str) -> list[str]:
+        return [o for o, held in self.texts.items() if o != key and self.is_edge(text, held)]
+
+    def first_original(self, key: str, text: str, place: tuple[int, int]) -> str | None:
+        near = [other for other in self.near(key, text) if self.original_of(other) is None]
+        before = [other for other in near if self.place(other) < place]
+        return min(before, key=self.place, default=None)
+
+    def makes_duplicates(
+        self, key: str, text: str, place: tuple[int, int], end: tuple[int, int] | None = None
+    ) -> bool:
+        """Return whether one comes before an original, or before that of a later duplicate."""
+        for other in self.near(key, text):
+            original = self.original_of(other)
+            first = other if original is None else original
+            later = place < self.place(other) and first != key and place < self.place(first)
+            if later and (end is None or self.place(other) < end):
+                return True
+        return False
+
+    def settle(self, seed: str, mode: Mode) -> None:
+        """Let one come before those that it is like, and look again at what they held."""
+        before = {key for key, found in self.duplicates.items() if found[0] == "flagged"}
+        waiting, done = {seed}, set()
+
+        def put(key: str, original: str) -> None:
+            if self.original_of(key) is None:
+                waiting.update(k for k in self.texts if self.original_of(k) == key)
+            self.duplicates[key] = "flagged", self.texts[key], original
+
+        while waiting:
+            key = min(waiting, key=self.place)
+            waiting.remove(key)
+            held = self.original_of(key)
+            rests = held is not None and self.original_of(held) is None
+            if key in done or (key != seed and rests):
+                continue
+            done.add(key)
+            near = self.near(key, self.texts[key])
+            originals = [other for other in near if self.original_of(other) is None]
+            chosen = min([key, *originals], key=self.place)
+            if chosen != key:
+                put(key, chosen)
+                continue
+            self.duplicates.pop(key, None)
+            for other in originals:
+                put(other, key)
+            for other in near:
+                theirs = self.original_of(other)
+                if theirs is not None and self.place(key) < min(
+                    self.place(other), self.place(theirs)
+                ):
+                    put(other, key)
+        flagged = {key for key, found in self.duplicates.items() if found[0] == "flagged"}
+        self.unflagged |= before - flagged
+        for key in flagged - before:
+            self.unflagged.discard(key)
+            original = self.duplicates[key][2]
+            held_for = {
+                other: found[1]
+                for other, found in self.duplicates.items()
+                if found[0] == "skipped" and found[2] == key
+            }
+            # Of a text that is neither its own nor the original's nobody can tell any more.
+            if mode == "skip" and {self.texts[key], self.texts[original]} >= {*held_for.values()}:
+                self.duplicates[key] = "skipped", self.texts.pop(key), original
+                for other, text in held_for.items():
+                    self.duplicates[other] = "skipped", text, original
+                self.removed += 1
+            else:
+                self.kept += 1
 
     def is_edge(self, one: str, other: str) -> bool:
         if self.within is None:
@@ -110,6 +208,14 @@ class Plain:
         self.let_go(key)
         del self.texts[key]
         self.duplicates.pop(key, None)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_moment() -> Iterator[None]:
+    """Let no second pass: what has no date has the same one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simstore.services.arriving.ingest_run.now", lambda: NOW)
+        yield
 
 
 def assert_is(store: Store, plain: Plain) -> None:
@@ -143,6 +249,7 @@ def test_any_history_of_batches_does_what_the_rule_says(
     with new_store(THREE_BITS) as (_, store):
         for mode, pages in runs:
             plain.orphaned, plain.unflagged = set(), set()
+            plain.removed = plain.kept = 0
             expected = [plain.add(key, text, mode) for key, text in pages]
             summary = store.add_many(
                 pages,
@@ -155,6 +262,7 @@ def test_any_history_of_batches_does_what_the_rule_says(
                 assert getattr(summary, outcome) == expected.count(outcome)
             assert summary.orphaned == len(plain.orphaned)
             assert summary.unflagged == len(plain.unflagged)
+            assert (summary.reprints_removed, summary.reprints_kept) == (plain.removed, plain.kept)
             assert_is(store, plain)
 
 

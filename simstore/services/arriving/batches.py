@@ -13,6 +13,7 @@ from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.model import Duplicate, Outcome
 from simstore.services import counting, standing
 from simstore.services.arriving import history
+from simstore.services.arriving.beside import MustBeAlone
 from simstore.services.arriving.decisions import Decisions, FinalDocument, decide
 from simstore.services.arriving.history import KeyHistory
 from simstore.services.arriving.prepare import PreparedBatch
@@ -21,10 +22,12 @@ from simstore.services.clusters.cluster_changes import forget_digests, note_chan
 from simstore.services.finding.near_tail import note_added
 from simstore.services.near_duplicates.found_duplicates import comes_again, let_go, write_found
 from simstore.services.near_duplicates.screen import CheckOptions, Screen
+from simstore.services.near_duplicates.settling import Settled, settle
 from simstore.services.opened import OpenStore, State, check_generation
 from simstore.storage import (
     deltas,
     documents,
+    duplicates,
     fingerprints,
     generations,
     passages,
@@ -33,6 +36,7 @@ from simstore.storage import (
 )
 from simstore.storage.engine import Connection
 from simstore.storage.history import put_times
+from simstore.text.decoding import encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +48,13 @@ class BatchOutcome:
         duplicates: Place of a document to the key of the earliest other with its content.
         found: Place of a document to what a check before the insert found that it duplicates;
             ascending.
-        renewed: Keys that were added, got another text, or were skipped.
+        renewed: Keys that were added, got another text, or duplicate another by now.
         orphans: Keys that were skipped because of documents which have gone or changed.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
         lets_go: Whether a key was one of these at some time, if only until it came again.
+        displaced: Place of a document to stored ones that were originals and duplicate it by now:
+            by the rule of the original it comes before them.
+        retold: Keys of documents that duplicate others than before, and what is known of them.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -57,6 +64,13 @@ class BatchOutcome:
     orphans: frozenset[bytes] = frozenset()
     unflagged: frozenset[bytes] = frozenset()
     lets_go: bool = False
+    displaced: Mapping[int, tuple[Duplicate, ...]] = field(default_factory=dict)
+    retold: Mapping[bytes, Duplicate] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """Return how many documents were dealt with: the first of the batch, or all."""
+        return len(self.outcomes)
 
 
 def store_batch(
@@ -72,6 +86,9 @@ def store_batch(
 ) -> BatchOutcome:
     """Add, update or leave each document, as if one after the other.
 
+    A document that makes duplicates of others ends what is done: :attr:`BatchOutcome.count` says
+    how many were dealt with.
+
     Args:
         opened: The store.
         connection: A writer; the caller commits.
@@ -82,11 +99,19 @@ def store_batch(
         source_ids: Source of each document by its place in the batch; none: from no source.
         check: What is done with duplicates; then no key occurs twice. None: they are not looked
             for.
+
+    Raises:
+        MustBeAlone: A document makes duplicates of others, and the writer is not alone.
     """
     make_screen = None
     if check is not None:
-        make_screen = partial(Screen, opened, connection, state, batch, options=check)
+        make_screen = partial(Screen, opened, connection, state, batch, options=check, now=seen_at)
     decisions = decide(connection, batch, source_ids or {}, make_screen, now=seen_at)
+    screen = decisions.screen
+    unsettled = None if screen is None else screen.unsettled
+    if unsettled is not None and opened.is_beside:
+        raise MustBeAlone("a stored document becomes a duplicate")
+    batch = batch.part(0, len(decisions.outcomes))
     known = history.known_duplicates(connection, decisions)
     first_seen = history.first_sights(known)
     changing = let_go(connection, batch, decisions)
@@ -106,11 +131,25 @@ def store_batch(
     note_changes(connection, _moved_digests(changed, histories))
     forget_digests(connection, {one.stored.digest for one in changed.values() if one.stored})
     _write_seen(connection, decisions, changed, ids)
-    screen = decisions.screen
+    moved = [
+        (k, one.times.first_seen, one.times.last_seen) for k, one in histories.items() if one.moved
+    ]
+    if moved and duplicates.are_there(connection):
+        # A flagged document and what it duplicates agree on its first sight.
+        duplicates.touch_many(connection, moved)
     found = write_found(connection, batch, screen, ids, run_id=run_id, seen_at=seen_at)
     if screen is not None:
         orphans.update(batch.keys[place] for place in screen.orphans)
         unflagged.update(batch.keys[place] for place in screen.unflagged)
+    settled = Settled()
+    if check is not None and unsettled is not None:
+        document_id = ids[batch.keys[unsettled]]
+        state = opened.state(connection)
+        settled = settle(opened, connection, state, document_id, check, run_id=run_id)
+        unflagged |= settled.unflagged
+        displaced = {encode(one.key) for one in settled.displaced}
+        decisions.renewed.update(displaced)
+        unflagged -= displaced
     return BatchOutcome(
         tuple(decisions.outcomes),
         decisions.duplicates,
@@ -118,7 +157,9 @@ def store_batch(
         frozenset(decisions.renewed),
         frozenset(orphans),
         frozenset(unflagged),
-        bool(orphans or unflagged) or comes_again(known, decisions),
+        bool(orphans or unflagged) or unsettled is not None or comes_again(known, decisions),
+        {unsettled: settled.displaced} if unsettled is not None and settled.displaced else {},
+        settled.retold,
     )
 
 

@@ -86,6 +86,9 @@ def decide(
     order. A record that differs in its place alone (:data:`~simstore.model.arriving.PLACE_FIELDS`)
     is none either, and the document keeps the place that its text was taken from.
 
+    It ends before the end of the batch after a document that makes duplicates of others, as the
+    screen says: those have to be dealt with before more is decided.
+
     Args:
         connection: A writer.
         batch: The documents; where there is a screen, no key occurs twice.
@@ -105,6 +108,8 @@ def decide(
     seen = _seen_before(connection, batch, stored, source_ids)
     last_seen = {key: row.times.last_seen for key, row in stored.items()}
     for place, document in enumerate(batch.documents):
+        if screen is not None and screen.unsettled is not None:
+            break
         key, digest = batch.keys[place], batch.digests[place]
         here = (source_ids.get(place), document.position)
         fields = dict(document.metadata) or None
@@ -128,11 +133,15 @@ def decide(
                     decisions.seen[here] = (key, digest)
                 decisions.outcomes.append("unchanged")
                 decisions.unchanged.add(key)
+                if screen is not None:
+                    screen.moves(place)
                 continue
         original = None
         if final is None or final.digest != digest:
             decisions.renewed.add(key)
             original = screen.original_of(place) if screen else None
+        elif screen is not None:
+            screen.moves(place)
         if original is not None and screen is not None and screen.skips:
             decisions.outcomes.append("skipped")
             if final is not None:

@@ -15,15 +15,12 @@ from dataclasses import dataclass, field, replace
 from simstore.model import Document
 from simstore.services.arriving.decisions import Decisions
 from simstore.services.arriving.prepare import PreparedBatch
-from simstore.sources.claims import claim
+from simstore.sources.claims import first_sight
 from simstore.storage import documents, duplicates, history
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
 from simstore.storage.history import SnapshotRow, Times
 from simstore.text.decoding import encode
-
-# Who says when a document was first seen, the strongest last.
-_BASES = ("ingest", "crawl", "published")
 
 
 @dataclass(slots=True)
@@ -77,11 +74,9 @@ class KeyHistory:
             )
             self.digest, version_seen, visits = digest, seen_at, 1
             self.links, self.links_replaced = set(map(encode, document.links)), True
-        first_seen, basis = claim(document, seen_at)
-        if (-first_seen, _BASES.index(basis)) > (-times.first_seen, _BASES.index(times.basis)):
-            self.moved = self.moved or first_seen != times.first_seen
-        else:
-            first_seen, basis = times.first_seen, times.basis
+        known = times.first_seen, times.basis, times.last_seen
+        first_seen, basis = first_sight(document, now, known, None)
+        self.moved = self.moved or first_seen != times.first_seen
         last_seen = max(times.last_seen, seen_at)
         self.times = Times(first_seen, basis, last_seen, visits, version_seen)
         self.revision += is_written
@@ -119,7 +114,7 @@ def tell(
         now: The time, for records without a date.
         first_seen: Since when keys are known that were skipped before.
     """
-    fresh = Times(now, _BASES[0], now, 1, now)
+    fresh = Times(now, "ingest", now, 1, now)
     known: dict[bytes, KeyHistory] = {}
     dropped: set[bytes] = set()
     for place, document in enumerate(batch.documents):
@@ -201,13 +196,8 @@ def _first(
         fresh: Times of what was seen now, without a date.
         earlier: Since when its key is known, as one that was skipped; who said so is not known.
     """
-    times = fresh
-    dates = (document.seen_at, document.published_at, document.seen_since)
-    if any(date is not None for date in dates):
-        seen_at = fresh.last_seen if document.seen_at is None else document.seen_at
-        first_seen, basis = claim(document, seen_at)
-        times = Times(first_seen, basis, seen_at, 1, seen_at)
-    if earlier is not None and earlier < times.first_seen:
-        basis = "ingest" if document.seen_at is None else "crawl"
-        times = replace(times, first_seen=earlier, basis=basis)
+    now = fresh.last_seen
+    seen_at = now if document.seen_at is None else document.seen_at
+    first_seen, basis = first_sight(document, now, None, earlier)
+    times = Times(first_seen, basis, seen_at, 1, seen_at)
     return KeyHistory(digest, times, 1, links=set(map(encode, document.links)))

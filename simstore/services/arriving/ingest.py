@@ -187,6 +187,8 @@ def _run(
         run.counts["undecodable"],
         len(run.unflagged),
         dict(run.detected),
+        run.counts["reprints_removed"],
+        run.counts["reprints_kept"],
     )
     if interrupted:
         return summary

@@ -92,6 +92,8 @@ class Observer:
             what is committed.
         on_decoding: Called with the key of each document whose encoding was detected, or of whose
             bytes some could not be read.
+        on_displaced: Called for each stored original that turned out to duplicate a document of
+            the run, which comes before it by the rule of the original.
     """
 
     on_progress: Callable[[IngestProgress], None] = lambda _progress: None
@@ -103,3 +105,4 @@ class Observer:
     on_pass_over: Callable[[PassedOver], None] = lambda _part: None
     reading: Callable[[], AbstractContextManager[None]] = nullcontext
     on_decoding: Callable[[str, Decoding], None] = lambda _key, _decoding: None
+    on_displaced: Callable[[Duplicate], None] = lambda _duplicate: None

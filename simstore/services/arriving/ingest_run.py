@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from simstore import __version__
 from simstore.model import (
+    KEPT_OR_REMOVED,
     IngestProgress,
     Rejection,
     SourceState,
@@ -117,9 +118,10 @@ def _commit(
     counts, detected = Counter(run.counts), Counter(run.detected)
     source_ids = dict(run.source_ids)
     orphans, unflagged = set(run.orphans), set(run.unflagged)
-    seen_at = now()
     outcomes = []
     with opened.write(claimed) as connection:
+        # Not before: what waited for others comes after what they stored.
+        seen_at = now()
         state = opened.state(connection)
         generations.refuse_during_reindex(connection)
         if claimed is not None:
@@ -168,6 +170,8 @@ def _commit(
             counts.update(outcome.outcomes)
             counts["duplicates"] += len(outcome.duplicates)
             counts["rejected"] += len(batch.rejections)
+            for some in outcome.displaced.values():
+                counts.update(KEPT_OR_REMOVED[one.state] for one in some)
             counts["passed_over"] += len(batch.passed_over)
             decodings = [one.decoding for one in batch.documents if one.decoding is not None]
             counts["undecodable"] += sum(one.replaced_bytes > 0 for one in decodings)
@@ -230,6 +234,9 @@ def _tell(
         observer.on_duplicate(key, original.decode("utf-8", "surrogateescape"))
     for duplicate in outcome.found.values():
         observer.on_found(duplicate)
+    for some in outcome.displaced.values():
+        for duplicate in some:
+            observer.on_displaced(duplicate)
     for document in batch.documents:
         if document.decoding is not None:
             observer.on_decoding(document.key, document.decoding)

@@ -68,7 +68,7 @@ def packed(reply: WriteReply) -> bytes:
     """Return a reply as it is kept."""
     outcomes = [
         [one.key, one.outcome, None if one.duplicate is None else asdict(one.duplicate),
-         one.same_text_as]
+         one.same_text_as, [asdict(other) for other in one.displaced]]
         for one in reply.outcomes
     ]  # fmt: skip
     told = [reply.removed, outcomes, reply.orphans, reply.unflagged]
@@ -79,7 +79,14 @@ def unpacked(data: bytes) -> WriteReply:
     """Return a reply that was kept, as one that comes again."""
     removed, outcomes, orphans, unflagged = json.loads(data)
     told = tuple(
-        DocumentOutcome(key, outcome, None if found is None else Duplicate(**found), same)
-        for key, outcome, found, same in outcomes
+        DocumentOutcome(
+            key,
+            outcome,
+            None if found is None else Duplicate(**found),
+            same,
+            # A release before this one kept none.
+            tuple(Duplicate(**one) for some in displaced for one in some),
+        )
+        for key, outcome, found, same, *displaced in outcomes
     )
     return WriteReply(told, removed, True, tuple(orphans), tuple(unflagged))

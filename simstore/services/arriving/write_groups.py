@@ -115,6 +115,7 @@ def outcomes_of(batch: PreparedBatch, outcome: BatchOutcome) -> Iterable[Documen
             outcome.outcomes[place],
             outcome.found.get(place),
             same[place].decode("utf-8", "surrogateescape") if place in same else None,
+            outcome.displaced.get(place, ()),
         )
 
 

@@ -189,10 +189,11 @@ class Writer:
         return known
 
     def _commit(self, group: PreparedGroup) -> list[Reply]:
-        moment = now()
         counts, run_id = Counter(self._counts), self._run_id
         made: dict[int, Reply] = {}
         with self._opened.write() as connection:
+            # Not before: what waited for others comes after what they stored.
+            moment = now()
             generations.refuse_during_reindex(connection)
             known = answered_before(connection, group.requests, moment)
             done = set(known)

@@ -12,6 +12,9 @@ from simstore.services.opened import OpenStore, State
 from simstore.storage import documents
 from simstore.storage.engine import Connection
 
+# Documents that are looked for together after one that made duplicates of others.
+_FEW = 16
+
 
 def check_and_store(
     opened: OpenStore,
@@ -27,7 +30,8 @@ def check_and_store(
     """Look for what each document duplicates, then store it, or leave it.
 
     As if one after the other: the batch is cut where a key occurs again, so that what is looked
-    at together is decided by texts alone.
+    at together is decided by texts and dates alone, and where a document makes duplicates of
+    others.
 
     Args:
         opened: The store.
@@ -55,10 +59,14 @@ def check_and_store(
     renewed: set[bytes] = set()
     orphans: set[bytes] = set()
     unflagged: set[bytes] = set()
+    displaced: dict[int, tuple[Duplicate, ...]] = {}
     lets_go = False
     state = opened.state(connection)
     cuts = _cuts(connection, state, batch)
-    for start, end in zip([0, *cuts], [*cuts, len(batch.documents)], strict=True):
+    ends = [*cuts, len(batch.documents)]
+    start, most = 0, len(batch.documents)
+    while start < len(batch.documents):
+        end = min(next(cut for cut in ends if cut > start), start + most)
         part = store_batch(
             opened,
             connection,
@@ -79,8 +87,17 @@ def check_and_store(
         renewed |= part.renewed
         orphans = (orphans - part.renewed) | part.orphans
         unflagged = (unflagged - part.renewed) | part.unflagged
+        displaced.update((place + start, some) for place, some in part.displaced.items())
+        if part.retold:
+            done = enumerate(batch.keys[:end])
+            told = {p: part.retold[key] for p, key in done if p in found and key in part.retold}
+            found.update(told)
         lets_go |= part.lets_go
-        if end < len(batch.documents):
+        # The rest is looked for again: one that displaces others is seldom alone, so less is
+        # looked for at once for a while.
+        most = _FEW if part.count < end - start else most * 2
+        start += part.count
+        if start < len(batch.documents):
             # It counts the fingerprints that are to be looked at.
             state = opened.state(connection)
     return BatchOutcome(
@@ -91,6 +108,7 @@ def check_and_store(
         frozenset(orphans),
         frozenset(unflagged),
         lets_go,
+        displaced,
     )
 
 

@@ -43,6 +43,7 @@ class EdgesInTurn:
             place: sorted(numbers & self._known.keys())
             for place, numbers in zip(asked, found, strict=True)
         }
+        self._put: set[int] = set()
         self._of_text: dict[bytes, list[int]] = {}
         self._of_band: dict[int, list[int]] = {}
         self._shared: dict[bytes, list[int]] = {}
@@ -53,6 +54,11 @@ class EdgesInTurn:
 
     def __contains__(self, place: int) -> bool:
         return place in self._texts
+
+    @property
+    def documents(self) -> list[int]:
+        """Return the documents of the store that may have an edge to any of the texts."""
+        return list(self._known)
 
     def stored(self, place: int) -> list[int]:
         """Return the documents of the store that may have an edge to a text, ascending.
@@ -70,6 +76,9 @@ class EdgesInTurn:
 
     def put(self, place: int) -> None:
         """Let a text stand, for those after it."""
+        if place in self._put:
+            return
+        self._put.add(place)
         one = self._texts[place]
         self._of_text.setdefault(one.digest, []).append(place)
         if one.shingle_count == 0:

@@ -97,7 +97,7 @@ def _rows(
     """Return the rows of the duplicates of a batch by their places."""
     originals = {one.document_id for one in screen.found.values() if one.document_id is not None}
     # Some may have left since.
-    key_of = {number: batch.keys[place] for place, number in screen.stored_ids.items()}
+    key_of = {row.document_id: key for key, row in screen.stored.items()}
     key_of |= documents.keys_of(connection, sorted(originals - key_of.keys()))
     rows = {place: screen.known[batch.keys[place]] for place in screen.again}
     for place, one in screen.found.items():

@@ -52,6 +52,17 @@ class Claimant:
 Choice = tuple[Claimant, str]
 
 
+def original_of(claimants: Sequence[Claimant]) -> Choice:
+    """Choose the original of documents that are alike, and say why: the rule ``first-seen``.
+
+    ``show``, ``duplicates`` and the check before an insert go by it.
+
+    Args:
+        claimants: The documents, at least one, each with a key of its own.
+    """
+    return _first_seen(claimants)
+
+
 def parse_rule(
     rule: str, on_step: Callable[[], None] = lambda: None
 ) -> Callable[[Sequence[Claimant]], Choice]:
@@ -68,7 +79,7 @@ def parse_rule(
     """
     encode(rule)
     if rule == "first-seen":
-        return _first_seen
+        return original_of
     if rule == "linked":
         return _linked
     if rule.startswith(_PREFER) and len(rule) > len(_PREFER):

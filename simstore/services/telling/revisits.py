@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 from urllib.parse import urlsplit
 
 from simstore.storage import history
 from simstore.storage.engine import Connection
+from simstore.storage.history import SnapshotRow, Times
 from simstore.text.decoding import encode
 
 _SCHEMES = ("http", "https")
@@ -51,3 +53,18 @@ def site_interval(connection: Connection, site: str) -> float | None:
     rows = history.visited_between(connection, ranges, _MOST_DOCUMENTS)
     found = [mean_interval(first, last, visits) for _, first, last, visits in rows]
     return median(one for one in found if one is not None) if found else None
+
+
+def own_interval(times: Times, earlier: Sequence[SnapshotRow]) -> float | None:
+    """Return the mean time between visits of one document, in seconds.
+
+    Args:
+        times: When it was seen with its present text.
+        earlier: Its earlier versions.
+
+    Returns:
+        None where it was not visited twice.
+    """
+    first = min([times.version_seen, *(one.first_seen for one in earlier)])
+    visits = times.visits + sum(one.visits for one in earlier)
+    return mean_interval(first, times.last_seen, visits)

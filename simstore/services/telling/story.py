@@ -17,7 +17,7 @@ from simstore.services.clusters import kept_reading
 from simstore.services.finding.verify import Verifier
 from simstore.services.opened import OpenStore, State
 from simstore.services.telling.originals import Choice, Claimant, parse_rule
-from simstore.services.telling.revisits import mean_interval, site_interval, site_of
+from simstore.services.telling.revisits import own_interval, site_interval, site_of
 from simstore.storage import documents, duplicates, fingerprints, history, sketches
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import DocumentRow
@@ -211,11 +211,10 @@ class _Teller:
         )
 
     def _own_interval(self, key: bytes) -> float | None:
-        versions = self._versions(key)
-        if not versions:
+        row = self._family.rows.get(key)
+        if row is None:
             return None
-        first = min(one.first_seen for one in versions)
-        return mean_interval(first, versions[-1].last_seen, sum(one.visits for one in versions))
+        return own_interval(row.times, self._snapshots.get(row.document_id, []))
 
     def _interval(self, key: bytes) -> float | None:
         """Return how often pages of a key's site are visited, or itself where it has no site."""

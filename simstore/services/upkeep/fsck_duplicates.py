@@ -15,8 +15,9 @@ def duplicate_problems(connection: Connection) -> Iterator[str]:
     """Compare the duplicates with the documents.
 
     A flagged key is that of its document, with the same text; a skipped or orphaned key has none.
-    What is flagged or skipped has an original that is stored, is another document, is not flagged
-    itself, and goes by the key that is noted; an orphan has none.
+    What is flagged or skipped has an original that is stored, is another document, and goes by the
+    key that is noted; an orphan has none. The original of a flagged one is not flagged itself; that
+    of a skipped one may be, where an earlier original of it came later.
     """
     after: bytes | None = None
     while True:
@@ -42,8 +43,8 @@ def duplicate_problems(connection: Connection) -> Iterator[str]:
                 yield f"{name} is {row.state}, and has no original"
             elif row.original_id == row.document_id:
                 yield f"{name} is its own original"
-            elif row.original_id in flagged:
-                yield f"{name} is {row.state} because of a document that is flagged itself"
+            elif row.original_id in flagged and row.state == "flagged":
+                yield f"{name} is flagged because of a document that is flagged itself"
             elif keys.get(row.original_id) != row.original_key:
                 yield f"{name} names another original than it has"
         if len(rows) < _PAGE:

@@ -15,7 +15,15 @@ from .asked import NDJSON, NEAR, OTHER, TEXT, accepting, add, lines, refused
 def test_one_document_is_added_and_found(ask: httpx.Client) -> None:
     reply = ask.post("/v1/documents", json={"key": "a", "text": TEXT})
     assert reply.json() == {
-        "documents": [{"key": "a", "outcome": "added", "duplicate": None, "same_text_as": None}],
+        "documents": [
+            {
+                "key": "a",
+                "outcome": "added",
+                "duplicate": None,
+                "same_text_as": None,
+                "displaced": [],
+            }
+        ],
         "counts": {"added": 1, "updated": 0, "unchanged": 0, "flagged": 0, "skipped": 0},
         "replayed": False,
     }

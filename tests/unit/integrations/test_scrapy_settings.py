@@ -27,7 +27,7 @@ def test_a_store_alone_gives_the_defaults() -> None:
 def test_each_setting_is_read_as_a_value_or_as_a_string() -> None:
     expected = DedupSettings(
         "crawl.db", "flag", 0.9, True, "id", "body.main", None,
-        HistoryFields("fetched", "dated", "links"), ("lang", "site"), "news",
+        HistoryFields("fetched", "dated", "links"), ("lang", "site"), "news", 5,
     )  # fmt: skip
     common = {
         "SIMSTORE_DB": "crawl.db",
@@ -41,12 +41,14 @@ def test_each_setting_is_read_as_a_value_or_as_a_string() -> None:
     }
     values: dict[str, Any] = {
         "SIMSTORE_MIN_RESEMBLANCE": 0.9,
+        "SIMSTORE_RADIUS": 5,
         "SIMSTORE_DROP_UNCHANGED": True,
         "SIMSTORE_TITLE_FIELD": None,
         "SIMSTORE_METADATA_FIELDS": ["lang", "site"],
     }
     strings = {
         "SIMSTORE_MIN_RESEMBLANCE": "0.9",
+        "SIMSTORE_RADIUS": " 5",
         "SIMSTORE_DROP_UNCHANGED": "1",
         "SIMSTORE_TITLE_FIELD": "",
         "SIMSTORE_METADATA_FIELDS": "lang, site",
@@ -67,6 +69,9 @@ def test_each_setting_is_read_as_a_value_or_as_a_string() -> None:
         ("SIMSTORE_MIN_RESEMBLANCE", "much", "SIMSTORE_MIN_RESEMBLANCE 'much': it must be a n"),
         ("SIMSTORE_MIN_RESEMBLANCE", "80", "SIMSTORE_MIN_RESEMBLANCE: min resemblance 80.0: it"),
         ("SIMSTORE_MIN_RESEMBLANCE", "nan", "SIMSTORE_MIN_RESEMBLANCE: min resemblance nan: it"),
+        ("SIMSTORE_RADIUS", "near", "SIMSTORE_RADIUS 'near': it must be a whole number of bits"),
+        ("SIMSTORE_RADIUS", True, "SIMSTORE_RADIUS True: it must be a whole number of bits"),
+        ("SIMSTORE_RADIUS", -1, "SIMSTORE_RADIUS: radius -1: it must be at least 0"),
         ("SIMSTORE_DROP_UNCHANGED", "maybe", "SIMSTORE_DROP_UNCHANGED 'maybe': it must be True"),
         ("SIMSTORE_KEY_FIELD", 7, "SIMSTORE_KEY_FIELD 7: it must be a string"),
         ("SIMSTORE_METADATA_FIELDS", {"a": 1}, "it must be a list of names of fields"),
@@ -78,6 +83,16 @@ def test_what_cannot_be_used_is_refused_by_name(name: str, value: object, messag
     with pytest.raises(InvalidParameter) as raised:
         read_settings({"SIMSTORE_DB": "crawl.db", name: value})
     assert message in str(raised.value)
+
+
+def test_a_radius_alone_decides_unless_a_resemblance_is_set_too() -> None:
+    found = read_settings({"SIMSTORE_DB": "crawl.db", "SIMSTORE_RADIUS": "3"})
+    assert found is not None
+    assert (found.radius, found.min_resemblance) == (3, None)
+    both = {"SIMSTORE_DB": "crawl.db", "SIMSTORE_RADIUS": 3, "SIMSTORE_MIN_RESEMBLANCE": 0.5}
+    found = read_settings(both)
+    assert found is not None
+    assert (found.radius, found.min_resemblance) == (3, 0.5)
 
 
 def test_a_wrong_name_is_refused_without_a_store_too() -> None:

@@ -33,7 +33,11 @@ TEXT = "the lamp on the old bridge was lit when the tide came in at last"
         ("UPDATE duplicate SET original_id = 2 WHERE key = CAST('b' AS BLOB)", "its own original"),
         (
             "UPDATE duplicate SET original_id = 2 WHERE key = CAST('c' AS BLOB)",
-            "because of a document that is flagged itself",
+            "'c' names another original",
+        ),
+        (
+            "UPDATE duplicate SET original_id = 2 WHERE key = CAST('e' AS BLOB)",
+            "'e' is flagged because of a document that is flagged itself",
         ),
         (
             "UPDATE duplicate SET original_key = CAST('d' AS BLOB) WHERE key = CAST('c' AS BLOB)",
@@ -47,6 +51,7 @@ def test_each_kind_of_damage_is_named(tmp_path: Path, statement: str, problem: s
         store.add("b", TEXT, on_duplicate="flag")
         store.add("c", TEXT, on_duplicate="skip")
         store.add("d", "something else")
+        store.add("e", TEXT, on_duplicate="flag")
         assert store.fsck() == []
     with raw(tmp_path) as connection:
         assert connection.execute(statement).rowcount == 1

@@ -114,13 +114,15 @@ def test_copies_duplicates_and_members_of_the_cluster_are_relatives(tmp_path: Pa
 def test_story_of_a_skipped_key_names_its_original(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         visit(store, A, TEXT, 10)
-        store.add("skipped", TEXT, seen_at=5 * DAY, on_duplicate="skip")
+        store.add("skipped", TEXT, seen_at=15 * DAY, on_duplicate="skip")
         found = store.story("skipped")
         assert (found.state, found.duplicate_of, found.versions) == ("skipped", A, ())
         assert [(one.key, one.resemblance) for one in found.relatives] == [(A, 1.0)]
-        # It was seen before the one that happened to be stored first.
-        assert found.original == "skipped"
-        assert store.story(A).original == "skipped"
+        assert found.original == A
+        assert store.story(A).original == A
+        # Of one that was seen before, both are duplicates, whichever came first.
+        assert store.add("first", TEXT, seen_at=5 * DAY, on_duplicate="skip") == "added"
+        assert {store.story(key).original for key in ("first", A)} == {"first"}
         with pytest.raises(DocumentNotFound):
             store.story("never")
 
