@@ -91,6 +91,11 @@ if TYPE_CHECKING:
     help="Look by the fingerprints of passages too, where the index has them.",
 )
 @click.option(
+    "--no-sentences",
+    is_flag=True,
+    help="Do not look for sentences in which words were changed; only for runs that are the same.",
+)
+@click.option(
     "--min-words",
     type=click.IntRange(min=1),
     metavar="N",
@@ -133,7 +138,11 @@ def check(
     from simstore.model import CheckOptions
 
     read = take_read_options(options)
-    channels = ("anchors", "simhash") if options.pop("simhash") else ("anchors",)
+    channels = (
+        "anchors",
+        *(() if options.pop("no_sentences") else ("sentences",)),
+        *(("simhash",) if options.pop("simhash") else ()),
+    )
     asked = CheckOptions(**_passages(options), channels=channels)
     chosen = _format(output_format, output)
     if chosen == "html":

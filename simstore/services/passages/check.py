@@ -18,16 +18,30 @@ from simstore.services.passages.checked_paper import UnitCopy, judge
 from simstore.services.passages.checked_text import PaperUnits, paper_units
 from simstore.services.passages.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
 from simstore.services.passages.copies_by_place import copies_by_place
+from simstore.services.passages.edited_sentences import MOST_SURROUNDINGS, edited_sentences
 from simstore.services.passages.near_copies import aligned_passages, named_passages
 from simstore.services.passages.passage_lookup import NearPassages
+from simstore.services.passages.sentence_lookup import (
+    LEAST_CHARACTERS,
+    LEAST_SIMILARITY,
+    LEAST_WORDS,
+    AskedSentences,
+    like_sentences,
+    unit_weights,
+)
 from simstore.text.decoding import encode
 from simstore.text.passages import Span
 from simstore.text.patterns import Globs
 
+CHECK_CHANNELS = ("anchors", "sentences", "simhash")
 # Measured on 2,000 windows of the labelled texts: docs/passages.md.
 _OF_FINGERPRINTS = (
     "fingerprints of passages within 3 bits were looked up too, which finds few short passages "
     "that were edited: of Chinese windows of 30 characters with one changed, it found 5 %"
+)
+_OF_SENTENCES = (
+    f"sentences of which {LEAST_SIMILARITY:.0%} of the words or characters are the same were "
+    f"looked up too, but for those that stand in more than {MOST_SURROUNDINGS} different places"
 )
 
 
@@ -52,8 +66,11 @@ def check_options(options: CheckOptions) -> None:
     if options.window < 1:
         raise InvalidParameter(f"window {options.window}: it must be at least 1 character")
     for channel in options.channels:
-        if channel not in ("anchors", "simhash"):
-            raise InvalidParameter(f"channel {channel!r}: choose anchors or simhash")
+        if channel not in CHECK_CHANNELS:
+            raise InvalidParameter(
+                f"channel {channel!r}: choose {', '.join(CHECK_CHANNELS[:-1])} or "
+                f"{CHECK_CHANNELS[-1]}"
+            )
     alignment.check_installed()
 
 
@@ -84,6 +101,8 @@ class PaperChecker:
         near, spans = self._near(paper.text)
         if index.text_kept:
             copies = CopyFinder(made, index, asked).find()
+            if self._looks_by_sentences:
+                copies = with_others(copies, self._edited(made, asked))
             if near is not None:
                 copies = with_others(copies, aligned_passages(made, index, near, spans, asked))
             found = [self._told(made, copy) for copy in _merged(copies)]
@@ -116,6 +135,29 @@ class PaperChecker:
             return None, []
         spans = self._index.spans(text)
         return self._index.near(text, spans), [(a, b) for a, b in spans.tolist()]
+
+    def _edited(self, made: PaperUnits, asked: FindOptions) -> list[FoundCopy]:
+        """Return the sentences that are found again though words in them were changed."""
+        options = self._options
+        sentences = AskedSentences(
+            made.units,
+            made.alphabet,
+            made.symbols,
+            self._index.sentences_of(made.text),
+            unit_weights(
+                made.units,
+                options.min_words or LEAST_WORDS,
+                options.min_characters or LEAST_CHARACTERS,
+            ),
+            max(options.moderate, LEAST_SIMILARITY),
+            asked.allowed,
+            self._on_step,
+        )
+        return edited_sentences(made, like_sentences(self._index, sentences))
+
+    @property
+    def _looks_by_sentences(self) -> bool:
+        return "sentences" in self._options.channels and self._index.has_sentences
 
     def _weights(self, made: PaperUnits) -> NDArray[np.float64]:
         winnowing, options = self._index.winnowing, self._options
@@ -191,6 +233,8 @@ class PaperChecker:
             if self._index.text_kept
             else "the store keeps no texts: only the places of common anchors were compared"
         )
+        if self._looks_by_sentences:
+            by += f"; {_OF_SENTENCES}"
         if "simhash" in self._options.channels:
             by += f"; {_OF_FINGERPRINTS}"
         return (
