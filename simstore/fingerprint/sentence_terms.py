@@ -23,9 +23,11 @@ from simstore.text.normalization import DEFAULT, Normalization
 _LOST = np.uint64(64 - HASH_BITS)
 # Sets the hashes of pairs apart from those of anchors, which lie in the same index.
 _NAME = np.uint64(0x5851F42D4C957F2D)
-# Terms that a sentence of so many units keeps, and a longer one: it has more that can be found.
-SHORT_UNITS = 32
-_TERMS_OF_SHORT, _TERMS = 4, 3
+# Least units of a sentence that keeps terms; units of both kinds count by their share.
+LEAST_WORDS, LEAST_CHARACTERS = 4, 8
+# Terms that a sentence keeps, and one of at most so many units that are characters for the most
+# part: they change one by one, and so few have hardly another way to be found.
+_TERMS, _TERMS_OF_SHORT, _SHORT_UNITS = 3, 4, 32
 # A context is 16 bits: how long the sentence is, and what stands before and after the pair.
 _BESIDE_BITS = 5
 _BESIDE_MASK = (1 << _BESIDE_BITS) - 1
@@ -68,6 +70,8 @@ def chosen_terms(
 ) -> SentenceTerms:
     """Return the terms that an index keeps of sentences, each once a sentence.
 
+    Sentences of fewer than 4 words, or 8 characters of scripts without blanks, keep none.
+
     Args:
         units: The units of a text.
         spans: Its sentences, shape (n, 2).
@@ -85,9 +89,20 @@ def chosen_terms(
     is_new[1:] = (hashes[1:] != hashes[:-1]) | (sentences[1:] != sentences[:-1])
     order, sentences = order[is_new], sentences[is_new]
     ranks = np.arange(len(order)) - np.searchsorted(sentences, sentences)
-    lengths = found.contexts[order] >> _LENGTH_SHIFT
-    kept = order[ranks < np.where(lengths <= SHORT_UNITS, _TERMS_OF_SHORT, _TERMS)]
+    kept = order[ranks < _term_counts(units, spans)[sentences]]
     return SentenceTerms(found.hashes[kept], found.sentences[kept], found.contexts[kept])
+
+
+def _term_counts(units: LocatedUnits, spans: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return how many terms each sentence keeps at most."""
+    firsts, ends = np.searchsorted(units.starts, spans).T
+    before = np.concatenate(([0], np.cumsum(units.spaced)))
+    words = before[ends] - before[firsts]
+    characters = ends - firsts - words
+    is_short = (characters > words) & (words + characters <= _SHORT_UNITS)
+    counts = np.where(is_short, _TERMS_OF_SHORT, _TERMS)
+    enough = words * LEAST_CHARACTERS + characters * LEAST_WORDS >= LEAST_WORDS * LEAST_CHARACTERS
+    return np.where(enough, counts, 0)
 
 
 def is_beside(

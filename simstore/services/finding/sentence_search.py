@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simstore.fingerprint.sentence_terms import LEAST_CHARACTERS, LEAST_WORDS
 from simstore.search.symbols import Alphabet
 from simstore.services.opened import OpenStore, State
 from simstore.services.passages.check_index import StoredPassages
 from simstore.services.passages.sentence_lookup import (
-    LEAST_CHARACTERS,
     LEAST_SIMILARITY,
-    LEAST_WORDS,
     AskedSentences,
     like_sentences,
     unit_weights,

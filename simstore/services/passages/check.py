@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
+from simstore.fingerprint.sentence_terms import LEAST_CHARACTERS, LEAST_WORDS
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
 from simstore.search.known_units import KnownUnits
@@ -22,9 +23,7 @@ from simstore.services.passages.edited_sentences import MOST_SURROUNDINGS, edite
 from simstore.services.passages.near_copies import aligned_passages, named_passages
 from simstore.services.passages.passage_lookup import NearPassages
 from simstore.services.passages.sentence_lookup import (
-    LEAST_CHARACTERS,
     LEAST_SIMILARITY,
-    LEAST_WORDS,
     AskedSentences,
     like_sentences,
     unit_weights,

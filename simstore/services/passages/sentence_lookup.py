@@ -24,8 +24,6 @@ from simstore.text.located import LocatedUnits
 # Least 2 M / (a + b) of two sentences of a and b units that have M in common: one unit in five was
 # changed in most that have .8, and sentences that only speak of the same seldom have .7.
 LEAST_SIMILARITY = 0.7
-# Least units in common where a check is not told otherwise.
-LEAST_WORDS, LEAST_CHARACTERS = 4, 8
 # A pair that is in more sentences than these tells little, and is not looked up.
 MOST_POSTINGS = 1_000
 # Terms that two sentences must have in common; a unit beside a common one counts as much.

@@ -59,7 +59,7 @@ def check_passages(
             if len(spans) != passage_count:
                 problem = f"{len(spans)} passages, not {passage_count}"
             elif count != posting_count:
-                problem = f"{count} anchors, not {posting_count}"
+                problem = f"{count} postings, not {posting_count}"
             elif number in texts:
                 made = recipe.index(texts[number].decode("utf-8", "surrogateescape"))
                 if not np.array_equal(made.spans, spans):
@@ -67,7 +67,7 @@ def check_passages(
                 elif not np.array_equal(made.words, words):
                     problem = "its fingerprints are not those of its text"
                 elif (len(made.hashes), _sum_of(made)) != (count, total):
-                    problem = "its anchors are not those of its text"
+                    problem = "its postings are not those of its text"
                 elif made.term_count != term_count:
                     problem = f"{term_count} terms of sentences, not {made.term_count}"
             if problem is not None:
