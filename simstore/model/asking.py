@@ -78,8 +78,8 @@ class QueryOptions:
         where: Only documents whose metadata fields have these values, compared as text.
         plan: ``auto`` or how to look; the matches are the same. ``scan``, ``segments``, and the
             methods of :mod:`simstore.search.classic`.
-        channels: By which to look: ``simhash``, ``minhash``, ``sentences`` (of samples of at most 64
-            words or characters, in a passage index); none: all that the store has. A store of the
+        channels: By which to look: ``simhash``, ``minhash``, ``sentences`` (of samples of at most
+            64 words or characters, in a passage index); none: all that the store has. A store of the
             scheme ``simtool`` is asked by ``simhash`` then, as the course tool does, unless a
             threshold is given.
         verify: Tell resemblance and containment of each match.

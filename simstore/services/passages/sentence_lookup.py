@@ -7,7 +7,7 @@ sentences are alike where enough of their units are the same in one order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,11 +25,11 @@ from simstore.text.located import LocatedUnits
 # changed in most that have .8, and sentences that only speak of the same seldom have .7.
 LEAST_SIMILARITY = 0.7
 # A pair that is in more sentences than these tells little, and is not looked up.
-MOST_POSTINGS = 1_000
+MOST_POSTINGS = 250
 # Terms that two sentences must have in common; a unit beside a common one counts as much.
 _LEAST_AGREEMENT = 2
 # Sentences of the text that are looked up together, and stored ones that are compared together.
-_BATCH_SENTENCES = 32
+_BATCH_SENTENCES = 128
 _BATCH_COMPARED = 1_024
 # Characters before and after a stored sentence by which its surroundings are known.
 _SURROUNDING = 16
@@ -100,7 +100,8 @@ def like_sentences(index: PassageIndex, asked: AskedSentences) -> Iterator[LikeS
     Raises:
         CorruptStore: The index, or a text, is damaged.
     """
-    bounds = np.searchsorted(asked.units.starts, asked.spans)
+    bounds = np.searchsorted(asked.units.starts, asked.spans).tolist()
+    sums = np.concatenate(([0.0], np.cumsum(asked.weights))).tolist()
     for begin in range(0, len(asked.spans), _BATCH_SENTENCES):
         asked.on_step()
         places, documents, starts = _candidates(index, asked, begin)
@@ -109,7 +110,7 @@ def like_sentences(index: PassageIndex, asked: AskedSentences) -> Iterator[LikeS
         for rows in chunks(order.tolist(), _BATCH_COMPARED):
             asked.on_step()
             yield from _alike(
-                index, asked, bounds, compared, places[rows], documents[rows], starts[rows]
+                index, asked, bounds, sums, compared, places[rows], documents[rows], starts[rows]
             )
 
 
@@ -150,7 +151,8 @@ def _candidates(
 def _alike(
     index: PassageIndex,
     asked: AskedSentences,
-    bounds: NDArray[np.intp],
+    bounds: Sequence[tuple[int, int]],
+    sums: Sequence[float],
     compared: dict[int, CommonUnits],
     places: NDArray[np.int64],
     documents: NDArray[np.int64],
@@ -159,29 +161,30 @@ def _alike(
     """Yield those of candidates that are alike, by their texts."""
     numbers = np.unique(documents).tolist()
     texts = index.texts(numbers)
-    spans = index.sentence_spans(texts)
+    spans = {
+        number: dict(of_document.tolist())
+        for number, of_document in index.sentence_spans(texts).items()
+    }
     parts, rows, ends = [], [], []
     for row, (number, start) in enumerate(zip(documents.tolist(), starts.tolist(), strict=True)):
-        of_document = spans.get(number)
-        if of_document is None:
-            continue
-        place = int(np.searchsorted(of_document[:, 0], start))
-        if place < len(of_document) and of_document[place, 0] == start:
-            end = int(of_document[place, 1])
+        end = spans.get(number, {}).get(start)
+        if end is not None:
             parts.append((number, start, texts[number][start:end]))
             rows.append(row)
             ends.append(end)
     sources = source_units(parts, asked.alphabet, index.normalization)
     for row, end, source in zip(rows, ends, sources, strict=True):
         place = int(places[row])
-        first, last = (int(bound) for bound in bounds[place])
+        first, last = bounds[place]
         known = compared.get(place)
         if known is None:
             known = compared[place] = CommonUnits(asked.symbols.text[first:last])
         common = known.count(source.symbols.text)
         similarity = 2 * common / (last - first + len(source.symbols))
-        weight = common * float(asked.weights[first:last].mean())
-        if similarity >= asked.least and weight > 1 - 1e-9:
+        if similarity < asked.least:
+            continue
+        # The units in common weigh what those of the sentence weigh on average.
+        if common * (sums[last] - sums[first]) / (last - first) > 1 - 1e-9:
             text = texts[source.document_id]
             yield LikeSentence(
                 place,

@@ -248,7 +248,10 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
         ("DELETE FROM passage_entry WHERE document_id = 3", "1 documents have none"),
         ("UPDATE passage_entry SET passage_count = 9 WHERE document_id = 3", "passages, not 9"),
         ("UPDATE passage_entry SET posting_count = 99 WHERE document_id = 3", "postings, not 99"),
-        ("UPDATE passage_entry SET term_count = 99 WHERE document_id = 3", "terms of sentences, not"),
+        (
+            "UPDATE passage_entry SET term_count = 99 WHERE document_id = 3",
+            "terms of sentences, not",
+        ),
         ("UPDATE passage_entry SET spans = x'01'", "passages, not"),
         ("UPDATE passage_entry SET spans = x'03'", "damaged"),
         ("UPDATE anchor_tail SET postings = x'0303'", "damaged"),
