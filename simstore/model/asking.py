@@ -79,8 +79,8 @@ class QueryOptions:
         plan: ``auto`` or how to look; the matches are the same. ``scan``, ``segments``, and the
             methods of :mod:`simstore.search.classic`.
         channels: By which to look: ``simhash``, ``minhash``, ``sentences`` (of samples of at most
-            64 words or characters, in a passage index); none: all that the store has. A store of the
-            scheme ``simtool`` is asked by ``simhash`` then, as the course tool does, unless a
+            64 words or characters, in a passage index); none: all that the store has. A store of
+            the scheme ``simtool`` is asked by ``simhash`` then, as the course tool does, unless a
             threshold is given.
         verify: Tell resemblance and containment of each match.
         min_resemblance: Only matches of this resemblance, 0 to 1.

@@ -39,8 +39,9 @@ _OF_FINGERPRINTS = (
     "that were edited: of Chinese windows of 30 characters with one changed, it found 5 %"
 )
 _OF_SENTENCES = (
-    f"sentences of which {LEAST_SIMILARITY:.0%} of the words or characters are the same were "
-    f"looked up too, but for those that stand in more than {MOST_SURROUNDINGS} different places"
+    f"sentences of which {100 * LEAST_SIMILARITY:.0f} % of the words or characters are the same "
+    f"were looked up too, but for those that stand in more than {MOST_SURROUNDINGS} different "
+    "places"
 )
 
 
@@ -101,7 +102,7 @@ class PaperChecker:
         if index.text_kept:
             copies = CopyFinder(made, index, asked).find()
             if self._looks_by_sentences:
-                copies = with_others(copies, self._edited(made, asked))
+                copies = with_others(copies, self._edited(made, asked, copies))
             if near is not None:
                 copies = with_others(copies, aligned_passages(made, index, near, spans, asked))
             found = [self._told(made, copy) for copy in _merged(copies)]
@@ -135,14 +136,19 @@ class PaperChecker:
         spans = self._index.spans(text)
         return self._index.near(text, spans), [(a, b) for a, b in spans.tolist()]
 
-    def _edited(self, made: PaperUnits, asked: FindOptions) -> list[FoundCopy]:
+    def _edited(
+        self, made: PaperUnits, asked: FindOptions, copies: Sequence[FoundCopy]
+    ) -> list[FoundCopy]:
         """Return the sentences that are found again though words in them were changed."""
         options = self._options
+        spans = self._index.sentences_of(made.text)
+        if options.fast:
+            spans = _unexplained(made, spans, asked, copies)
         sentences = AskedSentences(
             made.units,
             made.alphabet,
             made.symbols,
-            self._index.sentences_of(made.text),
+            spans,
             unit_weights(
                 made.units,
                 options.min_words or LEAST_WORDS,
@@ -152,7 +158,8 @@ class PaperChecker:
             asked.allowed,
             self._on_step,
         )
-        return edited_sentences(made, like_sentences(self._index, sentences))
+        found = like_sentences(self._index, sentences)
+        return edited_sentences(made, found, best_alone=options.fast)
 
     @property
     def _looks_by_sentences(self) -> bool:
@@ -285,6 +292,21 @@ def check_papers(
         checker = PaperChecker(index, options, on_step or no_step)
         for paper in papers:
             yield paper if isinstance(paper, Rejection) else checker.check(paper)
+
+
+def _unexplained(
+    made: PaperUnits, spans: NDArray[np.int32], asked: FindOptions, copies: Sequence[FoundCopy]
+) -> NDArray[np.int32]:
+    """Return the sentences of a paper that are not wholly in copies from sources that count."""
+    numbers = np.array([copy.source.document_id for copy in copies], np.int64)
+    explained = np.zeros(len(made.units), bool)
+    for number in np.flatnonzero(asked.explains(numbers)).tolist():
+        stretch = copies[number].stretch
+        explained[stretch.paper_first : stretch.paper_end] = True
+    done = np.concatenate(([0], np.cumsum(explained)))
+    firsts, ends = np.searchsorted(made.units.starts, spans).T
+    left: NDArray[np.int32] = spans[done[ends] - done[firsts] < ends - firsts]
+    return left
 
 
 def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:
