@@ -47,7 +47,6 @@ _MOST_CHARACTERS = {"zh": 36, "en": 120}
 _PART_SENTENCES = 20
 _SENTENCES_A_PAPER = 5
 _CLEAN_PAPERS = 100
-_ENGLISH_SETS = ("django-docs-txt", "peps-history")
 
 
 @dataclass(frozen=True)
@@ -116,22 +115,41 @@ def _parts(text: str) -> Iterator[str]:
         yield text[cut[first][0] : cut[last][1]]
 
 
+def chinese(count: int) -> Library:
+    """Return a library of Chinese classics, laws and help pages, each of one edition."""
+    texts = _labelled("zh", ("zh-classics", "zh-laws-pypi", "libreoffice-help"))
+    return _library("Other Chinese", "zh", texts, count)
+
+
 def english(count: int) -> Library:
     """Return a library of English books and documentation, each of one edition."""
-    folder = Path(os.environ.get("SIMSTORE_TEST_DATA", "../shared/data"))
-    texts = [
+    books = [
         gzip.decompress(path.read_bytes()).decode()
-        for path in sorted((folder / "foreign" / "books").glob("*.gz"))
+        for path in sorted((_data() / "foreign" / "books").glob("*.gz"))
     ]
+    texts = [*books, *_labelled("en", ("django-docs-txt", "peps-history"))]
+    return _library("English", "en", texts, count)
+
+
+def _data() -> Path:
+    return Path(os.environ.get("SIMSTORE_TEST_DATA", "../shared/data"))
+
+
+def _labelled(language: str, sets: Sequence[str]) -> list[str]:
     groups: dict[str, str] = {}
-    with gzip.open(folder / "labelled" / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(_data() / "labelled" / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
         for record in map(json.loads, lines):
-            if record["set"] in _ENGLISH_SETS and record.get("group"):
-                groups.setdefault(record["group"], record["text"])
-    parts = [part for text in (*texts, *groups.values()) for part in _parts(text)]
+            if record["set"] in sets and record["lang"] in (language, f"{language}-CN"):
+                groups.setdefault(str(record.get("group") or record["id"]), record["text"])
+    return list(groups.values())
+
+
+def _library(name: str, language: str, texts: Sequence[str], count: int) -> Library:
+    parts = [part for text in texts for part in _parts(text)]
     inside = [part for part in parts if number_of(part) % 10]
     outside = [part for part in parts if number_of(part) % 10 == 0]
-    return Library("en", {f"part-{n:05}": text for n, text in enumerate(inside[:count])}, outside)
+    named = {f"part-{number:05}": text for number, text in enumerate(inside[:count])}
+    return Library(name, language, named, outside)
 
 
 def short_sentences(language: str, text: str) -> list[str]:
