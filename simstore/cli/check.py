@@ -98,6 +98,11 @@ if TYPE_CHECKING:
     help="Look by the fingerprints of passages too, where the index has them.",
 )
 @click.option(
+    "--no-sentences",
+    is_flag=True,
+    help="Do not look for sentences in which words were changed; only for runs that are the same.",
+)
+@click.option(
     "--min-words",
     type=click.IntRange(min=1),
     metavar="N",
@@ -144,7 +149,11 @@ def check(
     read = take_read_options(options)
     refuse_served(("threads",))
     shared = {} if server_url() is not None else {"threads": threads}
-    channels = ("anchors", "simhash") if options.pop("simhash") else ("anchors",)
+    channels = (
+        "anchors",
+        *(() if options.pop("no_sentences") else ("sentences",)),
+        *(("simhash",) if options.pop("simhash") else ()),
+    )
     asked = CheckOptions(**_passages(options), channels=channels)
     chosen = _format(output_format, output)
     if chosen == "html":

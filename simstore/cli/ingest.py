@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 # Options of an ingest that a server decides by itself.
 _OF_A_STORE = (
     "database", "sql", "no_refresh", "threads", "synchronous", "no_text", "passages",
+    "no_sentences",
     "passage_simhash",
 )  # fmt: skip
 
@@ -108,6 +109,11 @@ _OF_A_STORE = (
     is_flag=True,
     help="With --passages: a fingerprint of each passage besides.",
 )
+@click.option(
+    "--no-sentences",
+    is_flag=True,
+    help="With --passages: no terms of sentences, by which one is found though words were changed.",
+)
 @scheme_options
 @common_options
 def ingest(
@@ -126,6 +132,7 @@ def ingest(
     from_start: bool,
     passages: bool,
     passage_simhash: bool,
+    no_sentences: bool,
     **given: Any,
 ) -> None:
     """Remember the documents of files, folders, patterns, or standard input (-).
@@ -154,6 +161,8 @@ def ingest(
         log.info(PASSED_OVER, printable(name), reason)
     if passage_simhash and not passages:
         raise click.UsageError("--passage-simhash goes with --passages")
+    if no_sentences and not passages:
+        raise click.UsageError("--no-sentences goes with --passages")
     check = partial(check_duplicate_options, on_duplicate, min_resemblance, radius)
     # A store may have been told what to do with duplicates; a new one keeps them.
     if on_duplicate is not None:
@@ -178,7 +187,11 @@ def ingest(
 
         if passages:
             with progress("passages", at_once=False) as show:
-                store.build_passages(fingerprints=passage_simhash or None, on_progress=show)
+                store.build_passages(
+                    fingerprints=passage_simhash or None,
+                    sentences=False if no_sentences else None,
+                    on_progress=show,
+                )
         summary = ingest_observed(run, stopping)
     report(summary, stopping)
 

@@ -48,8 +48,14 @@ def passages() -> None:
     is_flag=True,
     help="A fingerprint of each passage besides: 64 bits, found within 3.",
 )
+@click.option(
+    "--sentences/--no-sentences",
+    default=None,
+    help="Terms of each sentence besides, by which it is found though words in it were changed.  "
+    "[default: sentences, where the store keeps texts]",
+)
 @common_options
-def build(cut: Cut | None, window: int | None, simhash: bool) -> None:
+def build(cut: Cut | None, window: int | None, simhash: bool, sentences: bool | None) -> None:
     """Make the passage index of the stored documents."""
     if window is not None and cut == "sentences":
         raise click.UsageError("--window is for --by window")
@@ -58,6 +64,7 @@ def build(cut: Cut | None, window: int | None, simhash: bool) -> None:
             cut=cut,
             window=window,
             fingerprints=simhash or None,
+            sentences=sentences,
             on_progress=show,
         )
     click.echo(

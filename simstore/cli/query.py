@@ -27,7 +27,7 @@ from simstore.errors import InvalidParameter, printable
 from simstore.model.asking import PlanName
 
 if TYPE_CHECKING:
-    from simstore.model import QueryRun, SampleResult
+    from simstore.model import Match, QueryRun, SampleResult
 
 _TOO_SHORT = "too short to judge: only copies, and what contains it or is contained"
 
@@ -55,10 +55,11 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 @click.option(
     "--channel",
     "channels",
-    type=click.Choice(["simhash", "minhash"]),
+    type=click.Choice(["simhash", "minhash", "sentences"]),
     multiple=True,
-    help="Look by this channel; may be repeated.  [default: all that the store has; of a simtool "
-    "store simhash, unless a threshold is given]",
+    help="Look by this channel; may be repeated; sentences finds the sentence that a short sample "
+    "is, though words were changed, where there is a passage index.  [default: all that the store "
+    "has; of a simtool store simhash, unless a threshold is given]",
 )
 @click.option(
     "--min-resemblance",
@@ -245,11 +246,19 @@ def _table_rows(sample: SampleResult, *, likeness: bool) -> list[tuple[Any, ...]
             _share(match.containment, match.basis),
             *((_share(match.likeness), _share(match.cosine)) if likeness else ()),
             " + ".join(match.channels),
-            match.key,
+            _place(match),
         )
         for number, match in enumerate(sample.matches)
     ]
     return [*rows, ("", *nothing, f"({_TOO_SHORT})")] if sample.too_short else rows
+
+
+def _place(match: Match) -> str:
+    """Return the key of a match, with the place of the sentence that was found."""
+    if match.passage_similarity is None:
+        return match.key
+    place = f"{match.passage_start}-{match.passage_end}"
+    return f"{match.key} [{place}, {match.passage_similarity:.3f}]"
 
 
 def _share(share: float | None, basis: str | None = None) -> str:

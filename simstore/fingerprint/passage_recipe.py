@@ -1,4 +1,4 @@
-"""What a passage index keeps of a text: its passages as spans, and its anchors.
+"""What a passage index keeps of a text: its passages as spans, anchors, and terms of sentences.
 
 The recipe is a contract, like a scheme: an index keeps it, with a digest of what becomes of texts
 of ours, and is refused where that comes out otherwise.
@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter, SchemeMismatch
 from simstore.fingerprint.passage_words import SEGMENTS, passage_fingerprints, segment_hashes
 from simstore.fingerprint.scheme import KNOWN_TEXTS
+from simstore.fingerprint.sentence_terms import chosen_terms
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, Winnowing, anchors
 from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.passages import DEFAULT_WINDOW, sentences, windows
 
 Cut = Literal["sentences", "window"]
-_VERSION = 1
+# Of recipes without terms of sentences, and with them.
+_VERSION, _VERSION_OF_SENTENCES = 1, 2
 # Longer anchors are given as so long: a gram of words with much between them.
 MOST_LENGTH = (1 << 16) - 1
 
@@ -36,10 +38,12 @@ class IndexedText:
     Attributes:
         spans: First code point of each passage, and the one after its last; int32, shape (n, 2).
         hashes: Hash of each anchor, 40 bits, then of each segment of the fingerprints, passage by
-            passage; uint64, shape (postings,).
-        starts: The first code point of the anchor, or of the passage; int32.
-        lengths: Its code points, at most 65,535; int32.
+            passage, then of each term of the sentences; uint64, shape (postings,).
+        starts: The first code point of the anchor, the passage or the sentence; int32.
+        lengths: Its code points, at most 65,535; of a term its context (see
+            :class:`~.sentence_terms.SentenceTerms`); int32.
         words: Fingerprint of each passage; uint64, shape (n,), or (0,) where there are none.
+        term_count: How many of the postings are terms of sentences.
     """
 
     spans: NDArray[np.int32]
@@ -47,6 +51,7 @@ class IndexedText:
     starts: NDArray[np.int32]
     lengths: NDArray[np.int32]
     words: NDArray[np.uint64]
+    term_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,8 @@ class PassageRecipe:
         winnowing: How long anchors are, and the runs that are certain to be found by them.
         normalization: The form in which units are compared.
         fingerprints: Whether each passage has a fingerprint of 64 bits besides.
+        sentences: Whether terms of each sentence are kept, by which it is found again though words
+            in it were changed.
 
     Raises:
         InvalidParameter: Another cut, or a window of less than one character.
@@ -69,6 +76,7 @@ class PassageRecipe:
     winnowing: Winnowing = DEFAULT_WINNOWING
     normalization: Normalization = DEFAULT
     fingerprints: bool = False
+    sentences: bool = False
 
     def __post_init__(self) -> None:
         if self.cut not in get_args(Cut):
@@ -91,17 +99,41 @@ class PassageRecipe:
             starts = np.concatenate((starts, np.repeat(spans[:, 0], SEGMENTS)))
             sizes = np.minimum(spans[:, 1] - spans[:, 0], MOST_LENGTH)
             lengths = np.concatenate((lengths, np.repeat(sizes, SEGMENTS)))
-        return IndexedText(spans, hashes, starts, lengths, words)
+        if not self.sentences:
+            return IndexedText(spans, hashes, starts, lengths, words)
+        cut = self.sentence_spans(text, spans)
+        terms = chosen_terms(units, cut, self.normalization)
+        return IndexedText(
+            spans,
+            np.concatenate((hashes, terms.hashes)),
+            np.concatenate((starts, cut[terms.sentences, 0])),
+            np.concatenate((lengths, terms.contexts)),
+            words,
+            len(terms),
+        )
 
     def spans(self, text: str) -> NDArray[np.int32]:
         """Return the passages of a text, shape (n, 2)."""
         found = sentences(text) if self.cut == "sentences" else windows(text, self.window)
         return np.array(found, np.int32).reshape(-1, 2)
 
+    def sentence_spans(
+        self, text: str, spans: NDArray[np.int32] | None = None
+    ) -> NDArray[np.int32]:
+        """Return the sentences of a text, shape (n, 2), however it is cut into passages.
+
+        Args:
+            text: The text.
+            spans: Its passages, where they are known.
+        """
+        if self.cut == "sentences":
+            return self.spans(text) if spans is None else spans
+        return np.array(sentences(text), np.int32).reshape(-1, 2)
+
     def record(self) -> dict[str, Any]:
         """Return the recipe as a store keeps it, JSON values."""
         return {
-            "version": _VERSION,
+            "version": _VERSION_OF_SENTENCES if self.sentences else _VERSION,
             "cut": self.cut,
             "window": self.window,
             "winnowing": asdict(self.winnowing),
@@ -124,6 +156,7 @@ class PassageRecipe:
             Winnowing(**record["winnowing"]),
             Normalization.from_parameters(record["normalization"]),
             record["fingerprints"],
+            record["version"] >= _VERSION_OF_SENTENCES,
         )
         if recipe.record() != dict(record):
             raise SchemeMismatch("passages", "its anchors come out otherwise here")

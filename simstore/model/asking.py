@@ -33,7 +33,7 @@ class Match:
         distance: Hamming distance of the fingerprints, in bits; None without fingerprints.
         document_id: Its place in the order of ingest.
         channels: What found it: ``simhash``: within the radius; ``minhash``: the sketches agree
-            in a band.
+            in a band; ``sentences``: it has a sentence that is like one of the sample.
         resemblance: |A∩B| / |A∪B|, 0 to 1.
         containment: |A∩B| / |A|, how much of the sample is in the document, 0 to 1.
         containment_reverse: |A∩B| / |B|, how much of the document is in the sample, 0 to 1.
@@ -41,6 +41,11 @@ class Match:
         likeness: Cosine of the two texts' terms, weighted by how rare they are in the store, 0 to
             1; None where it was not asked for, or the store keeps no text or no vocabulary.
         cosine: The same, weighted by their counts alone.
+        passage_start: Where the sentence that is like one of the sample begins in the document's
+            text, in characters; None where no sentence was found.
+        passage_end: The character behind its last.
+        passage_similarity: 2 M / (a + b): of the a and b words, or characters of scripts without
+            blanks, of the two sentences, M are the same in one order.
     """
 
     key: str
@@ -53,6 +58,9 @@ class Match:
     basis: str | None = None
     likeness: float | None = None
     cosine: float | None = None
+    passage_start: int | None = None
+    passage_end: int | None = None
+    passage_similarity: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +78,10 @@ class QueryOptions:
         where: Only documents whose metadata fields have these values, compared as text.
         plan: ``auto`` or how to look; the matches are the same. ``scan``, ``segments``, and the
             methods of :mod:`simstore.search.classic`.
-        channels: By which to look; none: all that the store has. A store of the scheme ``simtool``
-            is asked by ``simhash`` then, as the course tool does, unless a threshold is given.
+        channels: By which to look: ``simhash``, ``minhash``, ``sentences`` (of samples of at most
+            64 words or characters, in a passage index); none: all that the store has. A store of
+            the scheme ``simtool`` is asked by ``simhash`` then, as the course tool does, unless a
+            threshold is given.
         verify: Tell resemblance and containment of each match.
         min_resemblance: Only matches of this resemblance, 0 to 1.
         min_containment: Only matches of this containment of the sample in the document, 0 to 1.
@@ -140,7 +150,7 @@ class SampleExplanation:
 
 @dataclass(frozen=True, slots=True)
 class SampleResult:
-    """The matches of one sample, by distance, then order of ingest.
+    """The matches of one sample, by distance, then order of ingest; last those of its sentences.
 
     Attributes:
         fingerprint: Zero-padded hexadecimal; empty without fingerprints.

@@ -35,7 +35,8 @@ class CheckOptions:
         fast: Stop at the first source of each passage; which of several that is, is not said.
         by: What a passage is: a sentence, or a window.
         window: Characters a window.
-        channels: By which to look: ``anchors``, and ``simhash`` where the passage index has
+        channels: By which to look: ``anchors``; ``sentences``, which finds sentences in which
+            words were changed, where the passage index has their terms; ``simhash`` where it has
             fingerprints.
     """
 
@@ -50,7 +51,7 @@ class CheckOptions:
     fast: bool = False
     by: Literal["sentences", "window"] = "sentences"
     window: int = 30
-    channels: tuple[str, ...] = ("anchors",)
+    channels: tuple[str, ...] = ("anchors", "sentences")
 
 
 @dataclass(frozen=True, slots=True)

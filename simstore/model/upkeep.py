@@ -75,6 +75,8 @@ class PassageStatus:
         segment_count: Segments that a look-up asks.
         stored_bytes: Bytes of all that, without the tables' own; None: not counted.
         fingerprints: Whether each passage has a fingerprint besides.
+        sentences: Whether terms of sentences are kept, by which edited ones are found.
+        term_count: The terms.
     """
 
     cut: str
@@ -91,6 +93,8 @@ class PassageStatus:
     segment_count: int
     stored_bytes: int | None
     fingerprints: bool
+    sentences: bool
+    term_count: int
 
 
 @dataclass(frozen=True, slots=True)

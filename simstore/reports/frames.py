@@ -43,7 +43,8 @@ _MATCH_COLUMNS: Columns = {
     "sample": "object", "rank": "Int64", "key": "object", "distance": "Int64",
     "document_id": "Int64", "channels": "object", "resemblance": "float64",
     "containment": "float64", "containment_reverse": "float64", "basis": "object",
-    "likeness": "float64", "cosine": "float64", "too_short": "bool",
+    "likeness": "float64", "cosine": "float64", "passage_start": "Int64", "passage_end": "Int64",
+    "passage_similarity": "float64", "too_short": "bool",
 }  # fmt: skip
 _CLUSTER_COLUMNS: Columns = {
     "cluster_id": "int64", "key": "object", "role": "object", "distance": "Int64",
@@ -145,7 +146,8 @@ def _of_match(match: Match) -> _Row:
     return (
         match.key, match.distance, match.document_id, _cell("channels", match.channels),
         match.resemblance, match.containment, match.containment_reverse, match.basis,
-        match.likeness, match.cosine,
+        match.likeness, match.cosine, match.passage_start, match.passage_end,
+        match.passage_similarity,
     )  # fmt: skip
 
 

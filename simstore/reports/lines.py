@@ -21,7 +21,7 @@ _CONTROLS = re.compile("[\x7f-\x9f]")
 CSV_COLUMNS = (
     "sample", "rank", "key", "distance", "document_id", "channels", "resemblance", "containment",
     "containment_reverse", "basis", "likeness", "cosine",
-    "too_short",
+    "too_short", "passage_start", "passage_end", "passage_similarity",
 )  # fmt: skip
 
 
@@ -50,6 +50,9 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                     "basis": match.basis,
                     "likeness": rounded(match.likeness),
                     "cosine": rounded(match.cosine),
+                    "passage_start": match.passage_start,
+                    "passage_end": match.passage_end,
+                    "passage_similarity": rounded(match.passage_similarity),
                 }
                 for match in sample.matches
             ],
@@ -66,7 +69,9 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
         shown = printable(sample.key)
         short = "yes" if sample.too_short else "no"
         if not sample.matches:
-            writer.writerow((shown, *("",) * (len(CSV_COLUMNS) - 2), short))
+            place = CSV_COLUMNS.index("too_short")
+            rest = len(CSV_COLUMNS) - place - 1
+            writer.writerow((shown, *("",) * (place - 1), short, *("",) * rest))
         for rank, match in enumerate(sample.matches, 1):
             writer.writerow(
                 (
@@ -83,6 +88,9 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                     rounded(match.likeness),
                     rounded(match.cosine),
                     short,
+                    match.passage_start,
+                    match.passage_end,
+                    rounded(match.passage_similarity),
                 )
             )
         yield buffer.getvalue().encode()

@@ -139,13 +139,15 @@ def run_contents(
 def likeness_of(match: Match, bits: int) -> float:
     """Return how like its document a sample is, 0 to 1.
 
-    The larger of resemblance and containment. Where neither is known, the cosine of the two
+    The larger of resemblance, containment, and the similarity of a sentence that was found. Where
+    none is known, the cosine of the two
     vectors of features as the fingerprints estimate it, cos(π d / M).
 
     References:
         Charikar: Similarity estimation techniques from rounding algorithms, STOC 2002, section 3.
     """
-    known = [share for share in (match.resemblance, match.containment) if share is not None]
+    shares = (match.resemblance, match.containment, match.passage_similarity)
+    known = [share for share in shares if share is not None]
     if known:
         return max(known)
     if match.distance is None or not bits:

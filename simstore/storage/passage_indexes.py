@@ -41,7 +41,8 @@ class IndexSize:
     Attributes:
         entry_count: Documents that have an entry.
         passage_count: Their passages.
-        anchor_count: Their anchors.
+        posting_count: Their postings: anchors, segments of fingerprints, terms of sentences.
+        term_count: Of those the terms of sentences.
         stored_count: Postings that are stored, those of texts that are gone too.
         unpacked_count: Postings that are in no page.
         segment_count: Segments that a look-up asks.
@@ -50,7 +51,8 @@ class IndexSize:
 
     entry_count: int
     passage_count: int
-    anchor_count: int
+    posting_count: int
+    term_count: int
     stored_count: int
     unpacked_count: int
     segment_count: int
@@ -106,6 +108,7 @@ def size(connection: Connection, *, sizes: bool = True) -> IndexSize:
         count_of(connection, "count(*)", "passage_entry"),
         count_of(connection, "sum(passage_count)", "passage_entry"),
         count_of(connection, "sum(posting_count)", "passage_entry"),
+        count_of(connection, "sum(term_count)", "passage_entry"),
         unpacked + sum(one.posting_count for one in packed),
         unpacked,
         len(packed),

@@ -65,13 +65,14 @@ def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -
     insert_rows(
         connection,
         passage_entry,
-        ("entry_id", "document_id", "passage_count", "posting_count", "spans"),
+        ("entry_id", "document_id", "passage_count", "posting_count", "term_count", "spans"),
         [
             (
                 number,
                 document_id,
                 len(text.spans),
                 len(text.hashes),
+                text.term_count,
                 pack_spans(text.spans, text.words),
             )
             for number, (document_id, text) in zip(numbers, texts, strict=True)
@@ -220,10 +221,10 @@ def passages_of(
 
 def entries_of(
     connection: Connection, document_ids: Sequence[int]
-) -> dict[int, tuple[int, int, int]]:
-    """Return entry, passages and anchors of documents that have an entry."""
+) -> dict[int, tuple[int, int, int, int]]:
+    """Return entry, passages, postings and terms of sentences of documents that have an entry."""
     statement = (
-        "SELECT document_id, entry_id, passage_count, posting_count FROM passage_entry "
+        "SELECT document_id, entry_id, passage_count, posting_count, term_count FROM passage_entry "
         "WHERE document_id IN ({})"
     )
     return {row[0]: row[1:] for row in select_in(connection, statement, document_ids)}

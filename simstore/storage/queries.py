@@ -11,6 +11,7 @@ from simstore.model import Match, QueryRun, SampleResult
 from simstore.storage.schema import query_match, query_run, query_sample
 
 KEPT_RUNS = 100
+_SENTENCES = "sentences"
 
 
 def record_run(
@@ -60,13 +61,17 @@ def record_run(
             "document_id": match.document_id,
             "key": _bytes(match.key),
             "distance": match.distance,
-            "channels": ",".join(match.channels),
+            # A place of a sentence says that it was found by that channel too.
+            "channels": ",".join(name for name in match.channels if name != _SENTENCES),
             "resemblance": match.resemblance,
             "containment": match.containment,
             "containment_reverse": match.containment_reverse,
             "basis": match.basis,
             "likeness": match.likeness,
             "cosine": match.cosine,
+            "passage_start": match.passage_start,
+            "passage_end": match.passage_end,
+            "passage_similarity": match.passage_similarity,
         }
         for sample_position, sample in enumerate(run.samples)
         for position, match in enumerate(sample.matches)
@@ -99,12 +104,15 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
         select(
             m.sample_position, m.key, m.distance, m.document_id, m.channels, m.resemblance,
             m.containment, m.containment_reverse, m.basis, m.likeness, m.cosine,
+            m.passage_start, m.passage_end, m.passage_similarity,
         )
         .where(m.run_id == row["run_id"])
         .order_by(m.sample_position, m.position)
     ):  # fmt: skip
         # Runs of before there were two channels name none.
-        found_by = tuple((channels or "simhash").split(","))
+        found_by = tuple(filter(None, ("simhash" if channels is None else channels).split(",")))
+        if overlap[-1] is not None:
+            found_by += (_SENTENCES,)
         match = Match(_text(key), distance, document_id, found_by, *overlap)
         matches.setdefault(sample_position, []).append(match)
     s = query_sample.c

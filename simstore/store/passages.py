@@ -21,6 +21,7 @@ class Passages(Opened):
         cut: Cut | None = None,
         window: int | None = None,
         fingerprints: bool | None = None,
+        sentences: bool | None = None,
         on_progress: Progress | None = None,
     ) -> PassageStatus:
         """Make the passage index, or go on making it; every ingest keeps it up from then on.
@@ -31,6 +32,8 @@ class Passages(Opened):
             window: Characters of a window, by default 30.
             fingerprints: Keep a fingerprint of 64 bits of each passage besides, by which passages
                 within 3 bits are found; None: as the index has it, else not.
+            sentences: Keep terms of each sentence too, by which one is found again though words
+                in it were changed; None: as the index has it, else where the store keeps texts.
             on_progress: Called with documents done and in all.
 
         Raises:
@@ -41,7 +44,13 @@ class Passages(Opened):
         self._check_takes_documents()
         from simstore.services.passages import passage_index
 
-        passage_index.begin(self._opened, cut=cut, window=window, fingerprints=fingerprints)
+        passage_index.begin(
+            self._opened,
+            cut=cut,
+            window=window,
+            fingerprints=fingerprints,
+            with_sentences=sentences,
+        )
         passage_index.build(self._opened, on_progress)
         found = passage_index.status(self._opened)
         if found is None:

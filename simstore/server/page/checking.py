@@ -207,7 +207,7 @@ def _options(fields: Mapping[str, str]) -> CheckOptions:
         exclude_bibliography="exclude_bibliography" in fields,
         include_self="include_self" in fields,
         by="window" if fields.get("by") == "window" else "sentences",
-        channels=("anchors", "simhash") if "simhash" in fields else ("anchors",),
+        channels=("anchors", "sentences", *(("simhash",) if "simhash" in fields else ())),
     )
 
 

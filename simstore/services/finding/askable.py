@@ -6,6 +6,10 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import CHANNELS
 from simstore.model import QueryOptions
 from simstore.services.opened import State, missing_channel
+from simstore.services.passages.check_index import finds_sentences
+
+# The channel of short samples, where the store has a passage index with terms of sentences.
+SENTENCES = "sentences"
 
 
 def check_tellable(state: State, options: QueryOptions) -> None:
@@ -33,11 +37,18 @@ def chosen_channels(state: State, options: QueryOptions) -> tuple[str, ...]:
         InvalidParameter: There is no such channel, or this store has it not.
     """
     wanted = options.channels
+    has_sentences = finds_sentences(state)
+    names = (*state.channels.names, *((SENTENCES,) if has_sentences else ()))
     for name in wanted:
-        if name not in CHANNELS:
-            raise InvalidParameter(f"channel {name!r}: choose simhash or minhash")
-        if name not in state.channels.names:
+        if name == SENTENCES and not has_sentences:
+            raise InvalidParameter(
+                "this store has no finished index of sentences; `simstore passages build` makes it "
+                "where the texts are kept"
+            )
+        if name not in (*CHANNELS, SENTENCES):
+            raise InvalidParameter(f"channel {name!r}: choose simhash, minhash or {SENTENCES}")
+        if name not in names:
             raise missing_channel(state, name)
     if not wanted and not options.filters_by_text:
         wanted = tuple(set(state.scheme.asked_channels) & set(state.channels.names))
-    return tuple(name for name in state.channels.names if not wanted or name in wanted)
+    return tuple(name for name in names if not wanted or name in wanted)

@@ -1,20 +1,22 @@
-"""From samples to matches: both channels, filters, verification, order."""
+"""From samples to matches: all channels, filters, verification, order."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from simstore.fingerprint.minhash import VALUES
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.search.resemblance import Overlap
-from simstore.services.finding.askable import check_tellable, chosen_channels
+from simstore.services.finding.askable import SENTENCES, check_tellable, chosen_channels
 from simstore.services.finding.known_documents import KnownDocuments
 from simstore.services.finding.neighbours import NeighbourSearch
 from simstore.services.finding.read_samples import ReadSample, read_samples
+from simstore.services.finding.sentence_search import FoundSentence, SentenceSearch
 from simstore.services.finding.sketch_search import SketchSearch
 from simstore.services.finding.verify import Verifier
 from simstore.services.opened import OpenStore, State
@@ -47,6 +49,7 @@ class Matcher:
             NeighbourSearch(opened, connection, state, options) if fingerprinted else None
         )
         self._sketches = SketchSearch(opened, connection, state) if "minhash" in chosen else None
+        self._sentences = SentenceSearch(opened, connection, state) if SENTENCES in chosen else None
         self._verifier = Verifier(opened, connection, state)
 
     def answer(self, samples: Sequence[Document]) -> list[SampleResult]:
@@ -66,6 +69,9 @@ class Matcher:
             found = self._sketches.find(sketched.reshape(len(judged), VALUES))
             for sample, agreeing in zip(judged, found, strict=True):
                 sample.agreeing = agreeing
+        if self._sentences is not None:
+            for sample in made:
+                sample.sentences = self._sentences.find(sample.document.text)
         known = self._known_of(made)
         found_of = [self._filtered(self._found(one, known), one.document.key) for one in made]
         self._read_ahead(made, found_of, known)
@@ -92,7 +98,7 @@ class Matcher:
             self._connection,
             self._neighbours.linked if self._neighbours else None,
             [one.near for one in made if one.near] if "simhash" in self.channels else [],
-            {number for one in made for number in one.agreeing},
+            {number for one in made for number in (*one.agreeing, *one.sentences)},
         )
 
     def _read_ahead(
@@ -144,7 +150,10 @@ class Matcher:
         )
 
     def _found(self, sample: ReadSample, known: KnownDocuments) -> list[Match]:
-        """Return what the channels found, by distance, then order of ingest."""
+        """Return what the channels found, by distance, then order of ingest.
+
+        What was found by its sentences alone comes behind the others, the most similar first.
+        """
         distances: dict[int, int | None] = {}
         found_by: dict[int, list[str]] = {}
         near = sample.near
@@ -161,16 +170,25 @@ class Matcher:
                 distances[number] = None
             if number in distances:
                 found_by.setdefault(number, []).append("minhash")
+        alike = {n: found for n, found in sample.sentences.items() if n in known.keys}
+        for number in alike:
+            if number not in distances:
+                has_both = near is not None and number in known.values
+                distances[number] = (
+                    (known.values[number] ^ near.value).bit_count() if near and has_both else None
+                )
+            found_by.setdefault(number, []).append(SENTENCES)
         matches = [
             Match(
                 known.keys[number].decode("utf-8", "surrogateescape"),
                 distance,
                 number,
                 tuple(found_by[number]),
+                **_passage(alike.get(number)),
             )
             for number, distance in distances.items()
         ]
-        return sorted(matches, key=lambda match: (match.distance or 0, match.document_id))
+        return sorted(matches, key=_order)
 
     def _filtered(self, matches: list[Match], own_key: str) -> list[Match]:
         """Return the matches that pass the filters that ask nothing of the texts."""
@@ -215,7 +233,7 @@ class Matcher:
         judged = self._verified(sample, matches, digests)
         told = [match for match in judged if self._is_told(sample, match, short)]
         if without_distance:
-            told.sort(key=lambda match: (-(match.resemblance or 0.0), match.document_id))
+            told.sort(key=lambda match: (-_likeness(match), match.document_id))
         return told[:limit], len(matches)
 
     def _verified(
@@ -251,8 +269,10 @@ class Matcher:
 
     def _is_told(self, sample: ReadSample, match: Match, short: Mapping[int, bytes]) -> bool:
         options = self._options
+        alike = match.passage_similarity is not None
         if match.document_id in short and not (
-            short[match.document_id] == sample.digest
+            alike
+            or short[match.document_id] == sample.digest
             or 1.0 in (match.containment, match.containment_reverse)
         ):
             return False
@@ -264,6 +284,28 @@ class Matcher:
             (options.min_cosine, match.cosine),
         )
         return all((least or 0.0) <= (value or 0.0) for least, value in thresholds)
+
+
+def _passage(found: FoundSentence | None) -> dict[str, Any]:
+    """Return the fields of a match that tell of a sentence."""
+    if found is None:
+        return {}
+    return {
+        "passage_start": found.start,
+        "passage_end": found.end,
+        "passage_similarity": found.similarity,
+    }
+
+
+def _order(match: Match) -> tuple[bool, float, int]:
+    if match.channels == (SENTENCES,):
+        return True, -_likeness(match), match.document_id
+    return False, match.distance or 0, match.document_id
+
+
+def _likeness(match: Match) -> float:
+    """Return how like a sample a document is, or the one of its sentences that was found."""
+    return max(match.resemblance or 0.0, match.passage_similarity or 0.0)
 
 
 def _with(match: Match, found: Overlap | None) -> Match:

@@ -14,6 +14,7 @@ from simstore.fingerprint.shingle_sets import from_rows
 from simstore.model import Document
 from simstore.services.arriving.prepare import scanned_words
 from simstore.services.finding.neighbours import Neighbours, NeighbourSearch
+from simstore.services.finding.sentence_search import FoundSentence
 from simstore.services.opened import State
 from simstore.storage.sketches import StoredSketch
 from simstore.text.decoding import encode
@@ -32,6 +33,7 @@ class ReadSample:
         shingle_count: Its shingles, where it was sketched.
         near: What channel 1 found.
         agreeing: What channel 2 found, by the documents.
+        sentences: Documents with a sentence of the sample, or one much like it.
     """
 
     document: Document
@@ -41,6 +43,7 @@ class ReadSample:
     shingle_count: int = 0
     near: Neighbours | None = None
     agreeing: Mapping[int, StoredSketch] = field(default_factory=dict)
+    sentences: Mapping[int, FoundSentence] = field(default_factory=dict)
     known_sketch: NDArray[np.uint16] | None = None
     known_shingles: NDArray[np.uint64] | None = None
 

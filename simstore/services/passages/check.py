@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
+from simstore.fingerprint.sentence_terms import LEAST_CHARACTERS, LEAST_WORDS
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
 from simstore.search.known_units import KnownUnits
@@ -19,14 +20,22 @@ from simstore.services.passages.checked_paper import UnitCopy, judge
 from simstore.services.passages.checked_text import PaperUnits, paper_units
 from simstore.services.passages.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
 from simstore.services.passages.copies_by_place import copies_by_place
+from simstore.services.passages.edited_sentences import MOST_SURROUNDINGS, edited_sentences
 from simstore.services.passages.near_copies import aligned_passages, named_passages
 from simstore.services.passages.passage_lookup import NearPassages
+from simstore.services.passages.sentence_lookup import (
+    LEAST_SIMILARITY,
+    AskedSentences,
+    like_sentences,
+    unit_weights,
+)
 from simstore.services.workers import Crew, in_order, snapshot_for, worker_count
 from simstore.storage.engine import Connection, Database
 from simstore.text.decoding import encode
 from simstore.text.passages import Span
 from simstore.text.patterns import Globs
 
+CHECK_CHANNELS = ("anchors", "sentences", "simhash")
 # What is checked before worker processes are started takes about as long as starting them.
 ALONE_PAPERS = 64
 ALONE_CHARACTERS = 1 << 16
@@ -34,6 +43,11 @@ ALONE_CHARACTERS = 1 << 16
 _OF_FINGERPRINTS = (
     "fingerprints of passages within 3 bits were looked up too, which finds few short passages "
     "that were edited: of Chinese windows of 30 characters with one changed, it found 5 %"
+)
+_OF_SENTENCES = (
+    f"sentences of which {100 * LEAST_SIMILARITY:.0f} % of the words or characters are the same "
+    f"were looked up too, but for those that stand in more than {MOST_SURROUNDINGS} different "
+    "places"
 )
 
 
@@ -58,8 +72,11 @@ def check_options(options: CheckOptions) -> None:
     if options.window < 1:
         raise InvalidParameter(f"window {options.window}: it must be at least 1 character")
     for channel in options.channels:
-        if channel not in ("anchors", "simhash"):
-            raise InvalidParameter(f"channel {channel!r}: choose anchors or simhash")
+        if channel not in CHECK_CHANNELS:
+            raise InvalidParameter(
+                f"channel {channel!r}: choose {', '.join(CHECK_CHANNELS[:-1])} or "
+                f"{CHECK_CHANNELS[-1]}"
+            )
     alignment.check_installed()
 
 
@@ -90,6 +107,8 @@ class PaperChecker:
         near, spans = self._near(paper.text)
         if index.text_kept:
             copies = CopyFinder(made, index, asked).find()
+            if self._looks_by_sentences:
+                copies = with_others(copies, self._edited(made, asked, copies))
             if near is not None:
                 copies = with_others(copies, aligned_passages(made, index, near, spans, asked))
             found = [self._told(made, copy) for copy in _merged(copies)]
@@ -122,6 +141,35 @@ class PaperChecker:
             return None, []
         spans = self._index.spans(text)
         return self._index.near(text, spans), [(a, b) for a, b in spans.tolist()]
+
+    def _edited(
+        self, made: PaperUnits, asked: FindOptions, copies: Sequence[FoundCopy]
+    ) -> list[FoundCopy]:
+        """Return the sentences that are found again though words in them were changed."""
+        options = self._options
+        spans = self._index.sentences_of(made.text)
+        if options.fast:
+            spans = _unexplained(made, spans, asked, copies)
+        sentences = AskedSentences(
+            made.units,
+            made.alphabet,
+            made.symbols,
+            spans,
+            unit_weights(
+                made.units,
+                options.min_words or LEAST_WORDS,
+                options.min_characters or LEAST_CHARACTERS,
+            ),
+            max(options.moderate, LEAST_SIMILARITY),
+            asked.allowed,
+            self._on_step,
+        )
+        found = like_sentences(self._index, sentences)
+        return edited_sentences(made, found, best_alone=options.fast)
+
+    @property
+    def _looks_by_sentences(self) -> bool:
+        return "sentences" in self._options.channels and self._index.has_sentences
 
     def _weights(self, made: PaperUnits) -> NDArray[np.float64]:
         winnowing, options = self._index.winnowing, self._options
@@ -197,6 +245,8 @@ class PaperChecker:
             if self._index.text_kept
             else "the store keeps no texts: only the places of common anchors were compared"
         )
+        if self._looks_by_sentences:
+            by += f"; {_OF_SENTENCES}"
         if "simhash" in self._options.channels:
             by += f"; {_OF_FINGERPRINTS}"
         return (
@@ -286,6 +336,21 @@ def _checking(
         database.read(snapshot) as connection,
     ):
         yield _checks(OpenStore(database), connection, options, no_step)
+
+
+def _unexplained(
+    made: PaperUnits, spans: NDArray[np.int32], asked: FindOptions, copies: Sequence[FoundCopy]
+) -> NDArray[np.int32]:
+    """Return the sentences of a paper that are not wholly in copies from sources that count."""
+    numbers = np.array([copy.source.document_id for copy in copies], np.int64)
+    explained = np.zeros(len(made.units), bool)
+    for number in np.flatnonzero(asked.explains(numbers)).tolist():
+        stretch = copies[number].stretch
+        explained[stretch.paper_first : stretch.paper_end] = True
+    done = np.concatenate(([0], np.cumsum(explained)))
+    firsts, ends = np.searchsorted(made.units.starts, spans).T
+    left: NDArray[np.int32] = spans[done[ends] - done[firsts] < ends - firsts]
+    return left
 
 
 def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:

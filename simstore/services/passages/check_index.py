@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -72,6 +72,16 @@ class PassageIndex(Protocol):
     def spans(self, text: str) -> NDArray[np.int32]:
         """Return the passages of a text as the index cuts them, shape (n, 2)."""
 
+    @property
+    def has_sentences(self) -> bool:
+        """Whether sentences can be found that were edited: by their terms, and the texts."""
+
+    def sentences_of(self, text: str) -> NDArray[np.int32]:
+        """Return the sentences of a text, shape (n, 2)."""
+
+    def sentence_spans(self, texts: Mapping[int, str]) -> dict[int, NDArray[np.int32]]:
+        """Return the sentences of documents, each of shape (n, 2), from their texts."""
+
     def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
         """Return the stored passages whose fingerprints are near those of a text's passages."""
 
@@ -80,6 +90,17 @@ class PassageIndex(Protocol):
 
     def titles(self, document_ids: Sequence[int]) -> dict[int, str | None]:
         """Return the titles of documents that have one."""
+
+
+def finds_sentences(state: State) -> bool:
+    """Return whether a store finds sentences that were edited."""
+    recipe, settings = state.passages, state.settings
+    return (
+        recipe is not None
+        and recipe.sentences
+        and settings.passages_complete
+        and settings.text_kept
+    )
 
 
 class StoredPassages:
@@ -109,6 +130,7 @@ class StoredPassages:
         self.normalization = state.passages.normalization
         self.winnowing = state.passages.winnowing
         self.text_kept = state.settings.text_kept
+        self.has_sentences = finds_sentences(state)
 
     def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> Postings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""
@@ -123,6 +145,20 @@ class StoredPassages:
     def spans(self, text: str) -> NDArray[np.int32]:
         """Return the passages of a text as the index cuts them, shape (n, 2)."""
         return self._recipe.spans(text)
+
+    def sentences_of(self, text: str) -> NDArray[np.int32]:
+        """Return the sentences of a text, shape (n, 2)."""
+        return self._recipe.sentence_spans(text)
+
+    def sentence_spans(self, texts: Mapping[int, str]) -> dict[int, NDArray[np.int32]]:
+        """Return the sentences of documents, each of shape (n, 2), from their texts.
+
+        Raises:
+            CorruptStore: The spans that are kept are damaged.
+        """
+        if self._recipe.cut == "sentences":
+            return passages.spans_of(self._connection, list(texts))
+        return {number: self._recipe.sentence_spans(text) for number, text in texts.items()}
 
     def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
         """Return the stored passages whose fingerprints are near those of a text's passages.

@@ -13,6 +13,7 @@ from simstore.model import PassageStatus
 from simstore.services import counting
 from simstore.services.opened import OpenStore, now
 from simstore.storage import documents, generations, passage_indexes, passages
+from simstore.storage.passage_indexes import IndexSize
 from simstore.text.passages import DEFAULT_WINDOW
 
 # Documents a transaction: a kill costs no more than these.
@@ -28,6 +29,7 @@ def begin(
     cut: Cut | None = None,
     window: int | None = None,
     fingerprints: bool | None = None,
+    with_sentences: bool | None = None,
 ) -> PassageRecipe:
     """Make an index where there is none; documents that come get their entries from now on.
 
@@ -38,6 +40,8 @@ def begin(
         cut: ``sentences`` or ``window``; None: what the index has, else sentences.
         window: Characters of a window; None: what the index has, else 30.
         fingerprints: Whether each passage has one besides; None: what the index has, else not.
+        with_sentences: Whether terms of sentences are kept; None: what the index has, else they
+            are where the store keeps the texts that they are compared by.
 
     Returns:
         The recipe of the index.
@@ -57,6 +61,7 @@ def begin(
                 cut=cut or held.cut,
                 window=window or held.window,
                 fingerprints=held.fingerprints if fingerprints is None else fingerprints,
+                sentences=held.sentences if with_sentences is None else with_sentences,
             )
             if wanted.record() != held.record():
                 raise Conflict(
@@ -69,11 +74,17 @@ def begin(
                 "this store keeps no texts (--no-text) to make passages of; "
                 "ingest the sources into a new store, with --passages"
             )
+        if with_sentences and not state.settings.text_kept:
+            raise InvalidParameter(
+                "this store keeps no texts (--no-text), by which edited sentences are compared; "
+                "--no-sentences makes an index without them"
+            )
         recipe = PassageRecipe(
             cut or ("sentences" if window is None else "window"),
             window or DEFAULT_WINDOW,
             normalization=state.scheme.normalization,
             fingerprints=bool(fingerprints),
+            sentences=state.settings.text_kept if with_sentences is None else with_sentences,
         )
         passage_indexes.begin(connection, recipe.record(), now())
         if not documents.count(connection):
@@ -143,7 +154,6 @@ def status(opened: OpenStore, *, sizes: bool = True) -> PassageStatus | None:
             return None
         held = passage_indexes.size(connection, sizes=sizes)
         winnowing = recipe.winnowing
-        segments = passage_postings(recipe) * held.passage_count
         return PassageStatus(
             recipe.cut,
             recipe.window if recipe.cut == "window" else None,
@@ -153,21 +163,25 @@ def status(opened: OpenStore, *, sizes: bool = True) -> PassageStatus | None:
             documents.count(connection) - held.entry_count,
             held.entry_count,
             held.passage_count,
-            held.anchor_count - segments,
-            held.stored_count - held.anchor_count,
+            anchor_count(recipe, held),
+            held.stored_count - held.posting_count,
             held.unpacked_count,
             held.segment_count,
             held.stored_bytes,
             recipe.fingerprints,
+            recipe.sentences,
+            held.term_count,
         )
 
 
-def passage_postings(recipe: PassageRecipe) -> int:
-    """Return how many postings a passage has besides the anchors."""
-    return SEGMENTS if recipe.fingerprints else 0
+def anchor_count(recipe: PassageRecipe, held: IndexSize) -> int:
+    """Return how many of the postings of an index are anchors."""
+    segments = SEGMENTS * held.passage_count if recipe.fingerprints else 0
+    return held.posting_count - segments - held.term_count
 
 
 def described(recipe: PassageRecipe) -> str:
     """Return in words how a recipe cuts."""
     cut = "sentences" if recipe.cut == "sentences" else f"windows of {recipe.window} characters"
-    return f"{cut}, {'with' if recipe.fingerprints else 'without'} fingerprints"
+    fingerprints = "with" if recipe.fingerprints else "without"
+    return f"{cut}, {fingerprints} fingerprints, {'with' if recipe.sentences else 'without'} terms"

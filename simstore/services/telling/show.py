@@ -10,7 +10,7 @@ from simstore.fingerprint.simhash import to_hex
 from simstore.model import StoredDocument, StoreStatistics
 from simstore.services import counting
 from simstore.services.opened import OpenStore, State
-from simstore.services.passages.passage_index import passage_postings
+from simstore.services.passages.passage_index import anchor_count
 from simstore.storage import (
     documents,
     fingerprints,
@@ -174,7 +174,7 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
             *(
                 (
                     held.passage_count,
-                    held.anchor_count - passage_postings(state.passages) * held.passage_count,
+                    anchor_count(state.passages, held),
                     held.stored_bytes,
                 )
                 if held and state.passages

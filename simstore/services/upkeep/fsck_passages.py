@@ -52,14 +52,14 @@ def check_passages(
         except CorruptStore as error:
             yield Finding("passages", error.reason, remedy)
             continue
-        for number, (entry, passage_count, anchor_count) in entries.items():
+        for number, (entry, passage_count, posting_count, term_count) in entries.items():
             problem = None
             spans, words = held_passages[number]
             count, total = held.of(entry)
             if len(spans) != passage_count:
                 problem = f"{len(spans)} passages, not {passage_count}"
-            elif count != anchor_count:
-                problem = f"{count} anchors, not {anchor_count}"
+            elif count != posting_count:
+                problem = f"{count} postings, not {posting_count}"
             elif number in texts:
                 made = recipe.index(texts[number].decode("utf-8", "surrogateescape"))
                 if not np.array_equal(made.spans, spans):
@@ -67,7 +67,9 @@ def check_passages(
                 elif not np.array_equal(made.words, words):
                     problem = "its fingerprints are not those of its text"
                 elif (len(made.hashes), _sum_of(made)) != (count, total):
-                    problem = "its anchors are not those of its text"
+                    problem = "its postings are not those of its text"
+                elif made.term_count != term_count:
+                    problem = f"{term_count} terms of sentences, not {made.term_count}"
             if problem is not None:
                 yield Finding("passages", f"document {number}: {problem}", remedy)
     if held.strays:

@@ -78,5 +78,9 @@ query_match = Table(
     Column("basis", String(10)),
     Column("likeness", Float),
     Column("cosine", Float),
+    # The sentence of the document that is like one of the sample; none where that found nothing.
+    Column("passage_start", Integer),
+    Column("passage_end", Integer),
+    Column("passage_similarity", Float),
     sqlite_with_rowid=False,
 )

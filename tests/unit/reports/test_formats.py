@@ -48,6 +48,9 @@ def test_jsonl_has_a_line_a_sample_and_exact_bytes_where_keys_are_not_utf8() -> 
         "basis": None,
         "likeness": None,
         "cosine": None,
+        "passage_start": None,
+        "passage_end": None,
+        "passage_similarity": None,
     }
     assert [
         base64.b64decode(m["key_base64"]) for m in lines[0]["matches"] if "key_base64" in m
@@ -95,5 +98,6 @@ def test_no_samples_give_an_empty_report() -> None:
     assert rendered("jsonl", ()) == b""
     assert rendered("csv", ()) == (
         b"sample,rank,key,distance,document_id,channels,resemblance,containment,"
-        b"containment_reverse,basis,likeness,cosine,too_short\n"
+        b"containment_reverse,basis,likeness,cosine,too_short,"
+        b"passage_start,passage_end,passage_similarity\n"
     )

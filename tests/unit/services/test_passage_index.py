@@ -45,7 +45,9 @@ def chinese(count: int, seed: int) -> str:
 @pytest.mark.parametrize("make", [english, chinese])
 @pytest.mark.parametrize("tail", [1 << 17, 1_000])
 @pytest.mark.parametrize(
-    ("fingerprints", "share"), [(False, 0.8), (True, 1.3)], ids=["anchors", "both"]
+    ("fingerprints", "sentences", "share"),
+    [(False, False, 0.8), (True, False, 1.3), (False, True, 1.3)],
+    ids=["anchors", "fingerprints", "sentences"],
 )
 def test_an_index_takes_no_more_than_one_and_a_half_times_the_text(
     tmp_path: Path,
@@ -53,6 +55,7 @@ def test_an_index_takes_no_more_than_one_and_a_half_times_the_text(
     make: Callable[[int, int], str],
     tail: int,
     fingerprints: bool,
+    sentences: bool,
     share: float,
 ) -> None:
     monkeypatch.setattr(passages, "TAIL_POSTINGS", tail)
@@ -60,7 +63,7 @@ def test_an_index_takes_no_more_than_one_and_a_half_times_the_text(
         store.add_many((f"k{n}", make(2_000, n)) for n in range(80))
         store.compact()
         before = store.statistics()
-        status = store.build_passages(fingerprints=fingerprints)
+        status = store.build_passages(fingerprints=fingerprints, sentences=sentences)
         assert status.document_count == 80
         store.compact()
         after = store.statistics(sizes=True)
@@ -75,9 +78,28 @@ def test_windows_of_thirty_han_characters_keep_within_the_bound(tmp_path: Path) 
         store.add_many((f"k{n}", chinese(2_000, n)) for n in range(80))
         store.compact()
         before = store.statistics()
-        store.build_passages(window=30, fingerprints=True)
+        store.build_passages(window=30, fingerprints=True, sentences=False)
         store.compact()
         assert store.statistics().file_bytes - before.file_bytes <= 1.5 * before.text_bytes
+
+
+# Sentences of 100 letters, and of 24 characters, which keep the most terms for their length.
+@pytest.mark.parametrize(("make", "share"), [(english, 0.35), (chinese, 0.6)])
+def test_terms_of_sentences_keep_within_their_share_of_the_text(
+    tmp_path: Path, make: Callable[[int, int], str], share: float
+) -> None:
+    with Store.create(tmp_path / "s.db", synchronous="normal") as store:
+        store.add_many((f"k{n}", make(2_000, n)) for n in range(80))
+        sizes = []
+        for kept in (False, True):
+            store.drop_passages()
+            store.build_passages(sentences=kept)
+            store.compact()
+            status = store.passage_status()
+            assert status is not None
+            assert (status.sentences, bool(status.term_count)) == (kept, kept)
+            sizes.append(status.stored_bytes or 0)
+        assert 0 < sizes[1] - sizes[0] <= share * store.statistics().text_bytes
 
 
 def test_a_store_without_an_index_asks_nothing_of_it(tmp_path: Path, heard: Heard) -> None:
@@ -225,14 +247,18 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
     [
         ("DELETE FROM passage_entry WHERE document_id = 3", "1 documents have none"),
         ("UPDATE passage_entry SET passage_count = 9 WHERE document_id = 3", "passages, not 9"),
-        ("UPDATE passage_entry SET posting_count = 9 WHERE document_id = 3", "anchors, not 9"),
+        ("UPDATE passage_entry SET posting_count = 99 WHERE document_id = 3", "postings, not 99"),
+        (
+            "UPDATE passage_entry SET term_count = 99 WHERE document_id = 3",
+            "terms of sentences, not",
+        ),
         ("UPDATE passage_entry SET spans = x'01'", "passages, not"),
         ("UPDATE passage_entry SET spans = x'03'", "damaged"),
         ("UPDATE anchor_tail SET postings = x'0303'", "damaged"),
-        ("DELETE FROM anchor_tail WHERE entry_id = 40", "0 anchors, not"),
+        ("DELETE FROM anchor_tail WHERE entry_id = 40", "0 postings, not"),
         (
             "DELETE FROM anchor_page WHERE page = (SELECT min(page) FROM anchor_page)",
-            "anchors, not",
+            "postings, not",
         ),
         ("UPDATE anchor_page SET postings = substr(postings, 2)", "damaged"),
         (
@@ -243,7 +269,7 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
         (
             "UPDATE anchor_page SET postings = substr(zeroblob(999999), 1, length(postings)) "
             "WHERE page = (SELECT min(page) FROM anchor_page)",
-            "anchors",
+            "postings",
         ),
         (
             "UPDATE passage_entry SET spans = (SELECT spans FROM passage_entry WHERE entry_id = 2),"
@@ -254,7 +280,7 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
         (
             "UPDATE anchor_page SET postings = CAST(x'01020304' || substr(postings, 5) AS BLOB) "
             "WHERE page = (SELECT min(page) FROM anchor_page)",
-            "its anchors are not those of its text",
+            "its postings are not those of its text",
         ),
     ],
 )

@@ -1,0 +1,57 @@
+"""Copies of single sentences in which words or characters were changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simstore.search.alignment import Stretch, aligned
+from simstore.services.passages.checked_text import PaperUnits
+from simstore.services.passages.copies import FoundCopy
+from simstore.services.passages.sentence_lookup import LikeSentence
+
+# A sentence that is in more different surroundings is a phrase that many write, and no copy.
+MOST_SURROUNDINGS = 3
+
+
+def edited_sentences(
+    paper: PaperUnits, found: Iterable[LikeSentence], *, best_alone: bool = False
+) -> list[FoundCopy]:
+    """Return the sentences of a paper that are like stored ones, aligned.
+
+    Those that stand in many different surroundings are left out: a news agency's opening, or what a
+    court always writes. The same story in several documents is one surrounding.
+
+    Args:
+        paper: The paper.
+        found: Stored sentences that are like its own.
+        best_alone: Only the stored sentence that is most like each; of equal ones, the first.
+    """
+    by_place: dict[int, list[LikeSentence]] = {}
+    for one in found:
+        by_place.setdefault(one.place, []).append(one)
+    copies = []
+    for alike in by_place.values():
+        if surroundings(alike) > MOST_SURROUNDINGS:
+            continue
+        for one in [min(alike, key=_rank)] if best_alone else alike:
+            blocks = aligned(paper.symbols.text[one.first : one.end], one.source.symbols.text)
+            moved = tuple((place + one.first, other, size) for place, other, size in blocks)
+            copies.append(FoundCopy(one.source, Stretch(moved)))
+    return copies
+
+
+def _rank(one: LikeSentence) -> tuple[float, int, int]:
+    return -one.similarity, one.source.document_id, one.source.offset
+
+
+def surroundings(alike: Iterable[LikeSentence]) -> int:
+    """Return in how many different surroundings sentences stand.
+
+    Two are in one where the same text is before them, or behind them.
+    """
+    before, after = set(), set()
+    for number, one in enumerate(alike):
+        # What begins or ends a text has nothing there that could be the same.
+        before.add(one.before or number)
+        after.add(one.after or number)
+    return min(len(before), len(after))

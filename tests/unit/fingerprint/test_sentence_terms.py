@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from simstore.fingerprint.common_units import commonness
+from simstore.fingerprint.passage_recipe import PassageRecipe
+from simstore.fingerprint.sentence_terms import (
+    chosen_terms,
+    is_beside,
+    may_be_alike,
+    sentence_terms,
+)
+from simstore.text.located import located_units
+from simstore.text.normalization import DEFAULT
+from simstore.text.passages import sentences
+
+SENTENCE = "渔民在天亮以前修补了被暴风撕破的渔网"
+
+
+def spans_of(text: str) -> NDArray[np.int32]:
+    return np.array(sentences(text), np.int32).reshape(-1, 2)
+
+
+def test_every_pair_of_a_sentence_is_a_term() -> None:
+    text = f"{SENTENCE}。The boats came in."
+    found = sentence_terms(located_units(text), spans_of(text))
+    assert np.bincount(found.sentences).tolist() == [len(SENTENCE) - 1, 3]
+    assert len(np.unique(found.hashes)) == len(found)
+    assert (found.hashes < 1 << 40).all()
+    assert (found.contexts > 0).all()
+
+
+def test_what_is_chosen_of_a_sentence_depends_on_it_alone() -> None:
+    alone = chosen_terms(located_units(SENTENCE), spans_of(SENTENCE))
+    text = f"今天早上下了一场大雨。{SENTENCE}。后来大家都回家去了。"
+    among = chosen_terms(located_units(text), spans_of(text))
+    of_it = among.sentences == 1
+    assert among.hashes[of_it].tolist() == alone.hashes.tolist()
+    assert among.contexts[of_it].tolist() == alone.contexts.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (SENTENCE, 4),
+        (SENTENCE * 2, 3),
+        ("Divers inspected the central pier of the bridge", 3),
+        ("渔民修补渔网吧", 0),
+        ("Three words only", 0),
+        ("", 0),
+        ("……", 0),
+    ],
+)
+def test_a_sentence_keeps_few_terms_and_a_very_short_one_none(text: str, count: int) -> None:
+    assert len(chosen_terms(located_units(text), spans_of(text))) == count
+
+
+def test_a_pair_that_occurs_twice_is_kept_once() -> None:
+    text = "鳄鱼鳄鱼鳄鱼鳄鱼鳄鱼"
+    found = chosen_terms(located_units(text), spans_of(text))
+    assert len(found) == 2
+    assert len(np.unique(found.hashes)) == 2
+
+
+def test_the_least_common_pairs_are_kept() -> None:
+    text = "我们在这里的时候鹦鹉螺鲟鳇没有来"
+    units = located_units(text)
+    kept = chosen_terms(units, spans_of(text)).hashes
+    pairs = sentence_terms(units, spans_of(text)).hashes
+    places = np.flatnonzero(np.isin(pairs, kept))
+    assert {text[place : place + 2] for place in places} == {"鹦鹉", "鹉螺", "螺鲟", "鲟鳇"}
+
+
+def test_common_words_and_characters_are_graded() -> None:
+    units = located_units("The harbour 的 鹦 was old 學")
+    grades = dict(zip(["the", "harbour", "的", "鹦", "was", "old", "學"],
+                      commonness(units, DEFAULT).tolist(), strict=True))  # fmt: skip
+    assert grades["the"] == grades["was"] == grades["的"] == 3
+    assert grades["harbour"] == grades["鹦"] == 0
+    assert grades["old"] == 1
+    assert grades["學"] == 3
+
+
+def test_a_unit_beside_a_pair_is_told_by_the_contexts() -> None:
+    pair = "渔网"
+    contexts = []
+    for text in ("破的渔网又补", "破了渔网又补", "破的渔网再补", "破了渔网再补"):
+        found = sentence_terms(located_units(text), spans_of(text))
+        contexts.append(found.contexts[text.index(pair)])
+    first = np.repeat(np.array(contexts[:1]), 4)
+    before, after = is_beside(first, np.array(contexts))
+    assert before.tolist() == [True, False, True, False]
+    assert after.tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [(10, 10, True), (10, 18, True), (10, 19, False), (20, 37, True), (20, 46, False),
+     (10, 300, False), (30, 50, True), (100, 110, True), (100, 300, False), (400, 2000, True)],
+)  # fmt: skip
+def test_lengths_decide_whether_sentences_may_be_alike(one: int, other: int, alike: bool) -> None:
+    contexts = []
+    for count in (one, other):
+        text = "鳄" * count
+        terms = sentence_terms(located_units(text), np.array([[0, count]], np.int32))
+        contexts.append(terms.contexts[:1])
+    assert may_be_alike(contexts[0], contexts[1], 0.7).tolist() == [alike]
+    assert may_be_alike(contexts[1], contexts[0], 0.7).tolist() == [alike]
+
+
+def test_recipes_of_before_there_were_terms_stay_as_they_were() -> None:
+    old, new = PassageRecipe(), PassageRecipe(sentences=True)
+    assert (old.record()["version"], new.record()["version"]) == (1, 2)
+    assert PassageRecipe.from_record(old.record()) == old
+    assert PassageRecipe.from_record(new.record()) == new
+    assert old.index(SENTENCE).term_count == 0
+    made = new.index(SENTENCE)
+    assert made.term_count == 4
+    assert made.hashes[:-4].tolist() == old.index(SENTENCE).hashes.tolist()
+
+
+def test_windows_have_the_terms_of_the_sentences() -> None:
+    text = f"{SENTENCE}。" * 3
+    by_sentence = PassageRecipe(sentences=True).index(text)
+    by_window = PassageRecipe("window", 13, sentences=True).index(text)
+    assert by_window.term_count == by_sentence.term_count == 12
+    assert by_window.hashes[-12:].tolist() == by_sentence.hashes[-12:].tolist()
+    assert by_window.starts[-12:].tolist() == by_sentence.starts[-12:].tolist()
+
+
+def test_the_recipe_is_pinned() -> None:
+    assert PassageRecipe(sentences=True).record()["known_answer"] == "ea76b1342d1cc48b"

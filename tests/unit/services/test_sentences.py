@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simstore.errors import Conflict, InvalidParameter
+from simstore.model import CheckOptions, Document, QueryOptions
+from simstore.services.passages import sentence_lookup
+from simstore.store import Store
+
+CALLED = "你妈妈喊你回家吃饭哦,回家罗回家罗"
+CALLED_ELSEWHERE = "你妈妈叫你回家吃饭啦,回家罗回家罗"
+BEFORE = "那天傍晚下起了小雨,街上没有几个人。"
+AFTER = "孩子们笑着跑开了,只留下一只旧皮球。"
+PIER = "Divers inspecting the central pier found the lower ring worn."
+PIER_EDITED = "Divers inspecting the northern pier found the lower ring broken."
+HAN = "渔民在天亮以前修补暴风撕破的网船长说今年冬天比往常冷港口结了冰只有破冰能出海去"
+
+
+def sentence(number: int, size: int = 20) -> str:
+    return "".join(random.Random(number).choices(HAN, k=size))
+
+
+def library() -> dict[str, str]:
+    made = {f"noise-{n}": "。".join(sentence(100 * n + m) for m in range(8)) for n in range(30)}
+    return made | {
+        "story": f"{BEFORE}\n{CALLED}。\n{AFTER}",
+        "bridge": f"The old bridge was closed in May. {PIER} Nobody was hurt at all.",
+    }
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.create(tmp_path / "s.db") as made:
+        made.build_passages()
+        made.add_many(library().items())
+        yield made
+
+
+def places(store: Store, text: str, **options: object) -> list[tuple[str, int | None, int | None]]:
+    asked = QueryOptions(**options)  # type: ignore[arg-type]
+    ((result),) = store.query_many([Document("q", text)], asked)
+    return [(m.key, m.passage_start, m.passage_end) for m in result.matches]
+
+
+def test_check_tells_the_sentence_of_the_forum_as_copied(store: Store) -> None:
+    paper = store.check_text(CALLED_ELSEWHERE)
+    (copy,) = paper.copies
+    assert (copy.source_key, copy.source_text) == ("story", CALLED)
+    assert copy.similarity == pytest.approx(0.875)
+    assert paper.totals.share == 1.0
+    assert [passage.kind for passage in paper.passages] == ["high"]
+    assert store.check_text(CALLED_ELSEWHERE, CheckOptions(channels=("anchors",))).copies == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "found"),
+    [(CALLED_ELSEWHERE, "story", CALLED), (PIER_EDITED, "bridge", PIER)],
+)
+def test_query_tells_which_document_has_a_sentence_and_where(
+    store: Store, text: str, key: str, found: str
+) -> None:
+    (match,) = store.query(text)
+    assert match.channels == ("sentences",)
+    assert match.passage_similarity == pytest.approx(0.875 if key == "story" else 0.8)
+    held = library()[key]
+    assert match.key == key
+    assert held[match.passage_start : match.passage_end].startswith(found)
+
+
+def test_a_paper_is_told_the_edited_sentence_with_its_place(store: Store) -> None:
+    own = f"{sentence(9_001)}。\n"
+    paper = store.check_text(f"{own}{CALLED_ELSEWHERE}。\n{own}{PIER_EDITED} That is all.")
+    assert [(copy.source_key, paper.text[copy.start : copy.end]) for copy in paper.copies] == [
+        ("story", f"{CALLED_ELSEWHERE}。"),
+        ("bridge", PIER_EDITED.removesuffix(" broken.")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "。", "字", "回家吃饭", "Come home now", "☃" * 50, "\x00" * 9]
+)
+def test_texts_too_short_to_be_told_of_are_like_nothing(store: Store, text: str) -> None:
+    assert places(store, text, channels=("sentences",)) == []
+    assert store.check_text(text).copies == ()
+
+
+def test_other_sentences_are_like_nothing(store: Store) -> None:
+    for number in range(50):
+        text = sentence(50_000 + number)
+        assert places(store, text, channels=("sentences",)) == []
+        assert store.check_text(text).copies == ()
+
+
+def test_every_sentence_with_a_fifth_changed_is_found_among_those_like_nothing(
+    store: Store,
+) -> None:
+    drawn = random.Random(5)
+    found = 0
+    for number in range(60):
+        key = f"noise-{number % 30}"
+        text = list(library()[key].split("。")[number % 8])
+        for place in drawn.sample(range(20), 4):
+            text[place] = drawn.choice("鳄鱼鹦鹉螺鲟")
+        found += key in [one for one, _, _ in places(store, "".join(text))]
+    assert found >= 57
+
+
+def test_long_samples_are_not_looked_up_by_their_sentences(store: Store) -> None:
+    assert places(store, CALLED_ELSEWHERE * 4) == []
+
+
+def test_filters_leave_sentences_out_too(store: Store) -> None:
+    store.add("own", f"{BEFORE}{CALLED}。", collection="drafts")
+    assert {key for key, _, _ in places(store, CALLED_ELSEWHERE)} == {"own", "story"}
+    assert [key for key, _, _ in places(store, CALLED_ELSEWHERE, collection="drafts")] == ["own"]
+    assert places(store, CALLED_ELSEWHERE, channels=("simhash", "minhash")) == []
+    assert len(places(store, CALLED_ELSEWHERE, limit=1)) == 1
+    paper = store.check_text(CALLED_ELSEWHERE, CheckOptions(exclude=("own", "story")))
+    assert paper.copies == ()
+    assert len(store.check_text(CALLED_ELSEWHERE, CheckOptions(fast=True)).copies) == 1
+
+
+def test_a_recorded_query_says_where_the_sentence_is(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text(CALLED_ELSEWHERE)
+    run = store.query_sources([str(tmp_path / "q.txt")], record=True)
+    (kept,) = store.report(run.run_id).samples
+    assert kept.matches == run.samples[0].matches
+    assert kept.matches[0].channels == ("sentences",)
+    assert kept.matches[0].passage_start == len(BEFORE) + 1
+
+
+def test_phrases_that_many_write_are_no_copies_but_a_story_told_often_is(store: Store) -> None:
+    phrase = "案件正在进一步调查当中"
+    for number in range(5):
+        store.add(f"case-{number}", f"{sentence(7_000 + number)}。{phrase}。{sentence(number)}。")
+        store.add(f"again-{number}", f"{BEFORE}{CALLED}。{AFTER}")
+    assert store.check_text("案件正在进一步调查之中").copies == ()
+    assert len(places(store, "案件正在进一步调查之中")) == 5
+    assert len(store.check_text(CALLED_ELSEWHERE).copies) == 6
+
+
+def test_what_is_removed_or_changed_is_found_no_more(store: Store) -> None:
+    store.remove("story")
+    assert store.check_text(CALLED_ELSEWHERE).copies == ()
+    store.add("bridge", "Another text altogether, of four sentences at most.")
+    assert store.check_text(PIER_EDITED).copies == ()
+    store.compact()
+    assert store.fsck() == []
+
+
+def test_any_order_and_split_of_the_input_gives_the_same_answers(tmp_path: Path) -> None:
+    answers = []
+    for seed in (None, 1, 2):
+        items = list(library().items())
+        with Store.create(tmp_path / f"{seed}.db") as store:
+            if seed is None:
+                store.add_many(items)
+                store.build_passages()
+            else:
+                random.Random(seed).shuffle(items)
+                store.build_passages()
+                for start in range(0, len(items), 7 * seed):
+                    store.add_many(items[start : start + 7 * seed])
+            status = store.passage_status()
+            assert status is not None
+            answers.append(
+                [
+                    status.term_count,
+                    *(
+                        [(c.source_key, c.start, c.end, c.similarity) for c in paper.copies]
+                        for paper in map(store.check_text, (CALLED_ELSEWHERE, PIER_EDITED))
+                    ),
+                ]
+            )
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0][1]
+
+
+def test_batches_and_the_tail_change_no_answer(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "\n".join(f"{CALLED_ELSEWHERE}。\n{PIER_EDITED}" for _ in range(3))
+    whole = store.check_text(text).copies
+    assert len(whole) == 6
+    monkeypatch.setattr(sentence_lookup, "_BATCH_SENTENCES", 1)
+    monkeypatch.setattr(sentence_lookup, "_BATCH_COMPARED", 1)
+    assert store.check_text(text).copies == whole
+    store.compact()
+    assert store.check_text(text).copies == whole
+
+
+def test_an_index_without_terms_finds_none_and_is_told_how_to_get_them(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many(library().items())
+        assert not store.build_passages(sentences=False).sentences
+        assert store.check_text(CALLED_ELSEWHERE).copies == ()
+        assert "sentences of which" not in store.check_text(CALLED_ELSEWHERE).method
+        assert store.query(CALLED_ELSEWHERE) == []
+        with pytest.raises(InvalidParameter, match="passages build"):
+            places(store, CALLED_ELSEWHERE, channels=("sentences",))
+        with pytest.raises(Conflict, match="without terms"):
+            store.build_passages(sentences=True)
+        store.drop_passages()
+        assert store.build_passages().sentences
+        assert len(store.check_text(CALLED_ELSEWHERE).copies) == 1
+        assert "70 %" in store.check_text(CALLED_ELSEWHERE).method
+
+
+def test_a_store_without_texts_keeps_no_terms(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db", text=False) as store:
+        with pytest.raises(InvalidParameter, match="no texts"):
+            store.build_passages(sentences=True)
+        assert not store.build_passages().sentences
+        store.add_many(library().items())
+        assert store.check_text(CALLED_ELSEWHERE).copies == ()
+
+
+def test_windows_keep_the_sentences_too(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many(library().items())
+        store.build_passages(window=13)
+        assert [c.source_key for c in store.check_text(CALLED_ELSEWHERE).copies] == ["story"]
+        assert places(store, PIER_EDITED)[0][0] == "bridge"
+        assert store.fsck() == []
