@@ -58,7 +58,7 @@ def check_pages(
     if strays:
         yield Finding("pages", f"{strays} of no generation", remedy)
     if not row.packed_count:
-        if segment_pages.page_count(connection, row.generation_id):
+        if segment_pages.row_count(connection, row.generation_id):
             yield Finding("pages", "there are some, and none is counted", remedy)
         return
     digests = []
