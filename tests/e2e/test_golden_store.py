@@ -98,7 +98,7 @@ def test_upgraded_store_has_the_very_schema_of_a_new_one(
     def schema(path: Path) -> dict[tuple[str, str], list[tuple[object, ...]]]:
         with closing(sqlite3.connect(path)) as connection:
             names = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
-            pragma = {"table": "table_info", "index": "index_xinfo"}
+            pragma = {"table": "table_info", "index": "index_xinfo", "view": "table_info"}
             return {
                 (kind, name): sorted(connection.execute(f"PRAGMA {pragma[kind]}({name})"))
                 for kind, name in names

@@ -167,6 +167,10 @@ def postgres_objects(database: Database) -> dict[str, list[tuple[object, ...]]]:
                 "SELECT tablename, indexname, indexdef FROM pg_indexes "
                 "WHERE schemaname = 'public' ORDER BY 1, 2",
             ),
+            "views": rows(
+                connection,
+                "SELECT viewname, definition FROM pg_views WHERE schemaname = 'public' ORDER BY 1",
+            ),
             "constraints": rows(
                 connection,
                 "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) "
