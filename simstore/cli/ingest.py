@@ -15,6 +15,7 @@ from simstore.cli.options import (
     check_duplicate_options,
     common_options,
     duplicate_options,
+    keep_columns_option,
     log,
     open_store,
 )
@@ -37,9 +38,8 @@ if TYPE_CHECKING:
 
 # Options of an ingest that a server decides by itself.
 _OF_A_STORE = (
-    "database", "sql", "no_refresh", "threads", "synchronous", "no_text", "passages",
-    "no_sentences",
-    "passage_simhash",
+    "database", "sql", "no_refresh", "threads", "synchronous", "no_text", "keep_columns",
+    "passages", "no_sentences", "passage_simhash",
 )  # fmt: skip
 
 
@@ -92,6 +92,7 @@ _OF_A_STORE = (
     help="normal: faster; a loss of power may undo the last commits.",
 )
 @click.option("--no-text", is_flag=True, help="A new store keeps no texts.")
+@keep_columns_option
 @click.option(
     "--on-duplicate",
     type=click.Choice(["keep", "flag", "skip"]),
@@ -126,6 +127,7 @@ def ingest(
     threads: int | None,
     synchronous: str,
     no_text: bool,
+    keep_columns: bool,
     on_duplicate: str | None,
     min_resemblance: float | None,
     radius: int | None,
@@ -177,7 +179,10 @@ def ingest(
         from_start=from_start,
         radius=radius,
     )
-    with _store(given, no_text, synchronous, check, radius) as store, stop_on_signal() as stopping:
+    with (
+        _store(given, no_text, synchronous, check, radius, keep_columns=keep_columns) as store,
+        stop_on_signal() as stopping,
+    ):
 
         def run(observer: Observer) -> IngestSummary:
             how = {"read": read, "options": options, "observer": observer}
@@ -203,6 +208,8 @@ def _store(
     synchronous: str,
     before_making: Callable[[], None],
     radius: int | None,
+    *,
+    keep_columns: bool,
 ) -> Iterator[Store]:
     chosen = scheme_choice(**scheme)
     if server_url() is not None:
@@ -216,7 +223,7 @@ def _store(
             if chosen is not None and scheme["name"] is None:
                 name, _, _ = store.scheme()["scheme"].partition("/")
                 chosen = replace(chosen, name=name)
-            store.check_options(chosen, text=not no_text)
+            store.check_options(chosen, text=not no_text, keep_columns=keep_columns)
             yield store
             return
     except StoreNotFound:
@@ -228,11 +235,12 @@ def _store(
         exist_ok=True,
         asked_radius=radius,
         text=not no_text,
+        keep_columns=keep_columns,
     )
     with open_store(synchronous=synchronous) as store:
         # Another process may have made it meanwhile.
         if chosen is not None and scheme["name"] is None:
             name, _, _ = store.scheme()["scheme"].partition("/")
             chosen = replace(chosen, name=name)
-        store.check_options(chosen, text=not no_text)
+        store.check_options(chosen, text=not no_text, keep_columns=keep_columns)
         yield store

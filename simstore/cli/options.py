@@ -234,6 +234,16 @@ def duplicate_options(command: Command) -> Command:
     return command
 
 
+def keep_columns_option(command: Command) -> Command:
+    """Add the option of a new store that keeps the segment columns of packed fingerprints."""
+    return click.option(
+        "--keep-columns",
+        is_flag=True,
+        help="A new store keeps the indexed segment columns of packed fingerprints, for SQL: some "
+        "110 bytes each besides.",
+    )(command)
+
+
 def check_duplicate_options(
     on_duplicate: str | None, min_resemblance: float | None, radius: int | None
 ) -> None:

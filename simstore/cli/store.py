@@ -15,6 +15,7 @@ from simstore.cli.options import (
     common_options,
     duplicate_options,
     format_option,
+    keep_columns_option,
     log,
     open_store,
     store_place,
@@ -63,10 +64,11 @@ from simstore.reports.lines import to_json
 @duplicate_options
 @click.option("--no-text", is_flag=True, help="Keep no texts.")
 @click.option("--no-vocabulary", is_flag=True, help="web: do not count the terms of the store.")
+@keep_columns_option
 @click.option(
     "--fingerprints-only",
     is_flag=True,
-    help="Hold fingerprints made elsewhere and no documents; takes --bits alone.",
+    help="Hold fingerprints made elsewhere and no documents; takes --bits and --keep-columns.",
 )
 @common_options
 def init(
@@ -77,6 +79,7 @@ def init(
     radius: int | None,
     no_text: bool,
     no_vocabulary: bool,
+    keep_columns: bool,
     fingerprints_only: bool,
     **scheme: Any,
 ) -> None:
@@ -92,8 +95,12 @@ def init(
         bits = scheme.pop("bits")
         others = no_text or no_vocabulary or channels != "both" or on_duplicate != "keep"
         if scheme_choice(**scheme) is not None or others:
-            raise click.UsageError("--fingerprints-only takes --bits alone: it holds no documents")
-        Store.create(store_place(), fingerprints_only=True, bits=bits).close()
+            raise click.UsageError(
+                "--fingerprints-only takes --bits and --keep-columns alone: it holds no documents"
+            )
+        Store.create(
+            store_place(), fingerprints_only=True, bits=bits, keep_columns=keep_columns
+        ).close()
         log.info(
             "made %s: fingerprints only, M = %d; add some by `simstore fingerprints add`",
             shown_place(store_place()),
@@ -110,6 +117,7 @@ def init(
         radius=radius,
         text=not no_text,
         vocabulary=not no_vocabulary,
+        keep_columns=keep_columns,
     )
 
 
@@ -265,19 +273,30 @@ def compact(bands: str | None) -> None:
     epilog=(
         "\b\nExamples:\n"
         "  simstore pack                     fingerprints and sketches\n"
-        "  simstore pack --fingerprints      fingerprints alone\n\n"
+        "  simstore pack --fingerprints      fingerprints alone\n"
+        "  simstore pack --keep-columns      and keep segment columns beside the pages\n\n"
         "An ingest packs long tails at its end: of sketches, and from a million of them on of "
         "fingerprints. The answers are the same before, meanwhile and after."
     )
 )
 @click.option("--fingerprints", "only", flag_value="fingerprints", help="Only fingerprints.")
 @click.option("--sketches", "only", flag_value="sketches", help="Only the bands of sketches.")
+@click.option(
+    "--keep-columns/--drop-columns",
+    "columns",
+    default=None,
+    help="From now on packed fingerprints have indexed segment columns too, for SQL, or not.  "
+    "[default: as `init` was told]",
+)
 @common_options
-def pack(only: str | None) -> None:
+def pack(only: str | None, columns: bool | None) -> None:
     """Put fingerprints and sketches into pages, which are smaller and faster than rows."""
     with open_store() as store, progress("pack") as show:
         packed = store.pack(
-            fingerprints=only != "sketches", sketches=only != "fingerprints", on_progress=show
+            fingerprints=only != "sketches",
+            sketches=only != "fingerprints",
+            columns=columns,
+            on_progress=show,
         )
         total = store.statistics().packed_fingerprints
     if only == "sketches":

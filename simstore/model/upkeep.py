@@ -117,6 +117,7 @@ class StoreStatistics:
         min_resemblance: Least resemblance of a duplicate then; None: the usual one, or any where
             there is a radius.
         duplicate_radius: Largest distance of a duplicate then; None: it does not count.
+        keep_columns: Packed fingerprints keep their indexed segment columns, for who asks by SQL.
     """
 
     path: str
@@ -154,6 +155,7 @@ class StoreStatistics:
     on_duplicate: OnDuplicate = "keep"
     min_resemblance: float | None = None
     duplicate_radius: int | None = None
+    keep_columns: bool = False
 
 
 @dataclass(frozen=True, slots=True)

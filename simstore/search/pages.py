@@ -5,6 +5,9 @@ a page. The value names the page, so a record holds the other bits only: 6 or 14
 significant first. A page is sorted by the rotated fingerprint, so longer prefixes are ranges of it.
 Every segment has pages of all fingerprints: the pages of one segment give all of them back.
 
+A page is kept in rows of at most :data:`ROW_BYTES`, numbered from 0: a row that is longer than half
+a leaf of the file's B-tree takes a leaf to itself, however little of it it fills.
+
 References:
     Manku, Jain, Das Sarma: Detecting near-duplicates for web crawling, WWW 2007, section 3.2
     (tables sorted by permuted fingerprints, without the leading bits in each entry).
@@ -23,9 +26,18 @@ from simstore.search.segments import SEGMENT_BITS
 
 PACKED_BITS = (64, 128)
 PAGES_PER_SEGMENT = 1 << SEGMENT_BITS
+# Four such rows fill a leaf of an SQLite file with pages of 8,192 bytes, and a page of a PostgreSQL
+# table, which would keep longer ones elsewhere. Shorter rows would take longer to read.
+ROW_BYTES = 1_974
+# A row is a multiple of this: whole records of 6 bytes, and of 14.
+ROW_UNIT_BYTES = 42
+# The low bits of a row's number: which row of its page it is.
+ROW_BITS = 12
+ROWS_PER_PAGE = 1 << ROW_BITS
 
 _WORD = (1 << 64) - 1
 _VALUE_MASK = (1 << SEGMENT_BITS) - 1
+_SEGMENT_SHIFT = ROW_BITS + SEGMENT_BITS
 _SEGMENT_MASK = 7
 _LEADING_BITS = np.uint64(SEGMENT_BITS)
 _REST_BITS = np.uint64(64 - SEGMENT_BITS)
@@ -120,20 +132,31 @@ def leading_values(words: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def pack(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], list[bytes]]:
-    """Return the pages of rotated fingerprints.
+    """Return the rows of the pages of rotated fingerprints.
 
     Args:
         words: Rotated, ascending, distinct; shape (n, words).
 
     Returns:
-        The segment value of each page, ascending, shape (pages,), and the pages.
+        The number of each row within its segment, ascending, shape (rows,): the page's segment
+        value, then :data:`ROW_BITS` bits that count the rows of the page; and the rows, which are
+        about equally long in a page.
     """
     values = leading_values(words)
     starts = np.flatnonzero(np.diff(values, prepend=-1))
     size = record_bytes(64 * words.shape[1])
+    lengths = np.diff(starts, append=len(words))
+    # A page of more rows than can be numbered has longer ones.
+    rows = np.minimum(-(-size * lengths // ROW_BYTES), ROWS_PER_PAGE)
+    unit = ROW_UNIT_BYTES // size
+    most = unit * -(-lengths // (unit * rows))
+    rows = -(-lengths // most)
+    places = np.arange(int(rows.sum())) - np.repeat(np.cumsum(rows) - rows, rows)
+    numbers = np.repeat(values[starts], rows) << ROW_BITS | places
     data = _as_records(words)
-    bounds = (size * np.append(starts, len(words))).tolist()
-    return values[starts], [data[start:end] for start, end in pairwise(bounds)]
+    begins = np.repeat(starts, rows) + places * np.repeat(most, rows)
+    bounds = (size * np.append(begins, len(words))).tolist()
+    return numbers, [data[start:end] for start, end in pairwise(bounds)]
 
 
 def records_of(words: NDArray[np.uint64]) -> list[bytes]:
@@ -143,11 +166,11 @@ def records_of(words: NDArray[np.uint64]) -> list[bytes]:
     return [data[place : place + size] for place in range(0, len(data), size)]
 
 
-def holds(page: bytes, record: bytes) -> bool:
-    """Return whether a record is in a page, without unpacking it."""
-    place = page.find(record)
+def holds(row: bytes, record: bytes) -> bool:
+    """Return whether a record is in a row of a page, without unpacking it."""
+    place = row.find(record)
     while place % len(record) and place > 0:
-        place = page.find(record, place + 1)
+        place = row.find(record, place + 1)
     return place >= 0
 
 
@@ -159,36 +182,38 @@ def _as_records(words: NDArray[np.uint64]) -> bytes:
 
 
 def unpack(
-    values: Sequence[int] | NDArray[np.int64], pages: Sequence[bytes], bits: int
+    numbers: Sequence[int] | NDArray[np.int64], rows: Sequence[bytes], bits: int
 ) -> NDArray[np.uint64]:
-    """Return the rotated fingerprints of pages, in their order; the inverse of :func:`pack`.
+    """Return the rotated fingerprints of rows, in their order; the inverse of :func:`pack`.
 
     Args:
-        values: The segment value of each page.
-        pages: The pages.
+        numbers: The number of each row; its lower bits count, as :func:`pack` returns them.
+        rows: The rows.
         bits: M, 64 or 128.
 
     Returns:
         uint64, shape (n, M / 64).
 
     Raises:
-        ValueError: A page is damaged.
+        ValueError: A row is damaged.
     """
-    lengths = page_lengths(pages, bits)
-    words = _words_of(b"".join((*pages, _PADDING)), int(lengths.sum()), bits)
-    lead = np.repeat(np.asarray(values, np.uint64), lengths)
-    words[:, 0] = words[:, 0] & _REST | lead << _REST_BITS
+    lengths = row_lengths(rows, bits)
+    words = _words_of(b"".join((*rows, _PADDING)), int(lengths.sum()), bits)
+    values = np.asarray(numbers, np.int64) >> ROW_BITS & _VALUE_MASK
+    leading = words[:, 0]
+    leading &= _REST
+    leading |= np.repeat(values.astype(np.uint64) << _REST_BITS, lengths)
     return words
 
 
-def page_lengths(pages: Sequence[bytes], bits: int) -> NDArray[np.int64]:
-    """Return the number of records of each page.
+def row_lengths(rows: Sequence[bytes], bits: int) -> NDArray[np.int64]:
+    """Return the number of records of each row of a page.
 
     Raises:
-        ValueError: A page is damaged.
+        ValueError: A row is damaged.
     """
     size = record_bytes(bits)
-    sizes = np.fromiter(map(len, pages), np.int64, len(pages))
+    sizes = np.fromiter(map(len, rows), np.int64, len(rows))
     if (sizes % size).any():
         raise ValueError(_DAMAGED)
     return sizes // size
@@ -216,8 +241,13 @@ def page_number(segment: int, value: int) -> int:
     return segment << SEGMENT_BITS | value
 
 
+def row_number(page: int, row: int = 0) -> int:
+    """Return the number of a row of a page: the page's number, then 12 bits of the row's own."""
+    return page << ROW_BITS | row
+
+
 def near(
-    pages: Sequence[tuple[int, bytes]],
+    rows: Sequence[tuple[int, bytes]],
     turned: Sequence[int],
     bits: int,
     radius: int,
@@ -230,11 +260,12 @@ def near(
     This is a filter: its survivors are still to be verified.
 
     Args:
-        pages: (number, records); of the number the low 19 bits count, :func:`page_number`.
+        rows: (number, records) of the rows of pages; of the number the low 31 bits count,
+            :func:`row_number`.
         turned: The fingerprint by :func:`rotations`.
         bits: M, 64 or 128.
         radius: Largest distance, in bits, inclusive.
-        exact: The pages are those of the fingerprint's own segment values.
+        exact: The rows are of the pages of the fingerprint's own segment values.
         most_bytes: Do not look at more than so many bytes of records; -1: at any.
 
     Returns:
@@ -242,16 +273,16 @@ def near(
         where they are too many to look at.
 
     Raises:
-        ValueError: A page is damaged.
+        ValueError: A row is damaged.
     """
     size = (bits - SEGMENT_BITS) >> 3
-    records = [page for _, page in pages]
+    records = [row for _, row in rows]
     records.append(_PADDING)
     data = b"".join(records)
     if 0 <= most_bytes < len(data):
         return [], -1
-    lengths = [len(page) // size for _, page in pages]
-    leading = [turned[number >> SEGMENT_BITS & _SEGMENT_MASK] for number, _ in pages]
+    lengths = [len(row) // size for _, row in rows]
+    leading = [turned[number >> _SEGMENT_SHIFT & _SEGMENT_MASK] for number, _ in rows]
     total = sum(lengths)
     if len(data) != size * total + 2:
         raise ValueError(_DAMAGED)
@@ -268,8 +299,8 @@ def near(
     if not exact:
         # What the page's own bits differ in is added to what the records differ in.
         flips = [
-            (one >> (bits - SEGMENT_BITS) ^ number & _VALUE_MASK).bit_count()
-            for one, (number, _) in zip(leading, pages, strict=True)
+            (one >> (bits - SEGMENT_BITS) ^ number >> ROW_BITS & _VALUE_MASK).bit_count()
+            for one, (number, _) in zip(leading, rows, strict=True)
         ]
         if any(flips):
             counts += np.array(flips, np.uint8).repeat(lengths)
@@ -278,18 +309,18 @@ def near(
         return [], total
     ends = np.cumsum(lengths)
     return [
-        _record(pages[number], place - int(ends[number]) + lengths[number], bits)
+        _record(rows[number], place - int(ends[number]) + lengths[number], bits)
         for place, number in zip(
             places.tolist(), ends.searchsorted(places, "right").tolist(), strict=True
         )
     ], total
 
 
-def _record(page: tuple[int, bytes], place: int, bits: int) -> int:
-    """Return the fingerprint of one record of a page."""
-    number, records = page
+def _record(row: tuple[int, bytes], place: int, bits: int) -> int:
+    """Return the fingerprint of one record of a row."""
+    number, records = row
     size = record_bytes(bits)
     rest = int.from_bytes(records[size * place : size * (place + 1)], "little")
-    turned = (number & _VALUE_MASK) << (bits - SEGMENT_BITS) | rest
-    shift = SEGMENT_BITS * (number >> SEGMENT_BITS & _SEGMENT_MASK)
+    turned = (number >> ROW_BITS & _VALUE_MASK) << (bits - SEGMENT_BITS) | rest
+    shift = SEGMENT_BITS * (number >> _SEGMENT_SHIFT & _SEGMENT_MASK)
     return (turned >> shift | turned << (bits - shift)) & ((1 << bits) - 1)

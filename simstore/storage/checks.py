@@ -114,7 +114,7 @@ def _stored_between(
 def stray_pages(connection: Connection) -> int:
     """Return how many pages belong to no generation."""
     known = sum(
-        segment_pages.page_count(connection, row.generation_id)
+        segment_pages.row_count(connection, row.generation_id)
         for row in generations.generations(connection, ("building", "standing", "retired"))
     )
     statement = select(func.count()).select_from(fingerprint_page)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, select
 
 from simstore.fingerprint.simhash import to_words
-from simstore.storage import generations, segment_pages, tail
+from simstore.storage import generations, kept_columns, segment_pages, tail
 from simstore.storage.documents import chunks, integers
 from simstore.storage.generations import GenerationRow
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
@@ -92,6 +92,7 @@ def remove(connection: Connection, bits: int, generation_id: int, words: NDArray
     packed = 0
     if unpacked < len(words) and generations.packed_count(connection, generation_id):
         packed = segment_pages.remove(connection, bits, generation_id, words)
+        kept_columns.remove(connection, bits, generation_id, words)
     generations.note_fingerprints(
         connection, generation_id, added=-unpacked - packed, packed=-packed
     )
@@ -111,9 +112,9 @@ def add_packed(
     """
     waiting = list(tail.scan(connection, bits, row.generation_id))
     moved = sum(map(len, waiting))
-    grown = segment_pages.add(
-        connection, bits, row.generation_id, np.concatenate((words, *waiting))
-    )
+    words = np.concatenate((words, *waiting))
+    grown = segment_pages.add(connection, bits, row.generation_id, words)
+    kept_columns.add(connection, bits, row.generation_id, words)
     if moved:
         tail.clear(connection, bits, row.generation_id)
     generations.note_fingerprints(connection, row.generation_id, added=grown - moved, packed=grown)
@@ -134,6 +135,7 @@ def pack_some(connection: Connection, bits: int, row: GenerationRow, limit: int)
         return 0
     words = np.concatenate(parts)
     added = segment_pages.add(connection, bits, row.generation_id, words)
+    kept_columns.add(connection, bits, row.generation_id, words)
     if len(words) == row.fingerprint_count - row.packed_count:
         tail.clear(connection, bits, row.generation_id)
     else:
@@ -167,8 +169,10 @@ def unpack_some(connection: Connection, bits: int, row: GenerationRow, limit: in
     added = tail.add(connection, bits, row.generation_id, words)
     if len(words) == row.packed_count:
         segment_pages.drop(connection, row.generation_id)
+        kept_columns.clear(connection, bits, row.generation_id)
     else:
         segment_pages.remove(connection, bits, row.generation_id, words)
+        kept_columns.remove(connection, bits, row.generation_id, words)
     generations.note_fingerprints(
         connection, row.generation_id, added=added - len(words), packed=-len(words)
     )
@@ -209,13 +213,14 @@ def _unlink(
 
 
 def drop_generation_rows(connection: Connection, generation_id: int, limit: int) -> bool:
-    """Delete up to ``limit`` links, fingerprints or pages of a generation.
+    """Delete up to ``limit`` links, fingerprints or rows of pages of a generation.
 
     Returns:
         Whether some remain.
     """
     for tables in FAMILIES:
-        for table, column in ((tables.links, "document_id"), (tables.tail, "value")):
+        of_values = ((tables.tail, "value"), (tables.kept, "value"))
+        for table, column in ((tables.links, "document_id"), *of_values):
             of_generation = table.c.generation_id == generation_id
             last = connection.execute(
                 select(table.c[column])
@@ -347,7 +352,8 @@ def lost_generations(connection: Connection) -> list[int]:
     """Return the numbers of generations that have fingerprints and no row of their own."""
     known = {number for (number,) in fetch(connection, "SELECT generation_id FROM generation")}
     found: set[int] = set()
-    for table in (table for family in FAMILIES for table in (family.tail, family.links)):
+    every = (table for family in FAMILIES for table in (family.tail, family.kept, family.links))
+    for table in every:
         after = 0
         # A generation a step: its rows are passed over.
         smallest = f"SELECT min(generation_id) FROM {table.name} WHERE generation_id > ?"  # noqa: S608

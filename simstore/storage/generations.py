@@ -29,6 +29,7 @@ class Settings:
         min_resemblance: Least resemblance of a duplicate; None: the usual one, or any where there
             is a radius.
         radius: Largest distance of a duplicate; None: it does not count.
+        keep_columns: Packed fingerprints have segment columns too.
     """
 
     policy: Policy
@@ -40,6 +41,7 @@ class Settings:
     on_duplicate: OnDuplicate = "keep"
     min_resemblance: float | None = None
     radius: int | None = None
+    keep_columns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,8 @@ class GenerationRow:
 # There is one passage index at most.
 _SETTINGS_COLUMNS = """policy, text_kept, vocabulary_recorded, changes,
     (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index),
-    on_duplicate, min_resemblance, radius"""
-_SETTINGS_COUNT = 9
+    on_duplicate, min_resemblance, radius, keep_columns"""
+_SETTINGS_COUNT = 10
 _SETTINGS = f"SELECT {_SETTINGS_COLUMNS} FROM store"  # noqa: S608 - our own words
 # Asked at the start of every transaction.
 _STANDING = f"""
@@ -114,6 +116,7 @@ def create_settings(
             "on_duplicate": settings.on_duplicate,
             "min_resemblance": settings.min_resemblance,
             "radius": settings.radius,
+            "keep_columns": settings.keep_columns,
         },
     )
 
@@ -158,6 +161,7 @@ def _settings(row: tuple[Any, ...]) -> Settings:
         cast(OnDuplicate, row[6]),
         row[7],
         row[8],
+        bool(row[9]),
     )
 
 

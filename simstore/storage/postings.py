@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from simstore.search import pages
+from simstore.search.segments import SEGMENT_BITS
 from simstore.storage import segment_pages, tail
 from simstore.storage.documents import chunks
 from simstore.storage.generations import GenerationRow
@@ -23,7 +25,11 @@ from simstore.storage.schema import fingerprint_tables
 _FEW = 8
 # Compound statements for so many pages.
 _PAGES = [
-    " UNION ALL ".join(["SELECT page, records FROM fingerprint_page WHERE page = ?"] * count)
+    " UNION ALL ".join(
+        f"SELECT page, records FROM fingerprint_page WHERE page BETWEEN ?{number} "  # noqa: S608 - integers
+        f"AND ?{number} + {pages.ROWS_PER_PAGE - 1}"
+        for number in range(1, count + 1)
+    )
     for count in range(_FEW + 1)
 ]
 # Reading pages through the page cache of the system copies 8 KiB for a record of a few bytes.
@@ -46,33 +52,56 @@ class Postings:
         self._bits = bits
         self._generation_id = row.generation_id
         self._base = segment_pages.page_key(row.generation_id, 0, 0)
+        self._value_shift = bits - SEGMENT_BITS
+        self._firsts = [
+            segment_pages.page_key(row.generation_id, segment, 0)
+            for segment in range(bits // SEGMENT_BITS)
+        ]
         self._tail_name = fingerprint_tables(bits).tail.name
         self.has_pages = row.packed_count > 0
         self.has_tail = row.fingerprint_count > row.packed_count
         driver = connection.connection.driver_connection
         self._cursor = driver.cursor() if isinstance(driver, sqlite3.Connection) else None
-        if self._cursor is not None and self.has_pages:
-            self._cursor.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+        self._page_cursor = driver.cursor() if isinstance(driver, sqlite3.Connection) else None
+        if self._page_cursor is not None and self.has_pages:
+            self._page_cursor.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+            # The filter tells records that are no bytes; looking at each row takes as long as it.
+            self._page_cursor.row_factory = None
 
     def pages(self, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
-        """Return the pages that are there, with their records.
+        """Return the rows of the pages that are there.
 
         Args:
             numbers: :func:`simstore.search.pages.page_number` of each.
 
         Returns:
-            (number of the page in the table, records); the low bits of the number are those given.
+            (number in the table, records) of each row, as :func:`simstore.search.pages.near` takes
+            them.
         """
         base = self._base
-        keys = [base | number for number in numbers]
-        if self._cursor is None:
-            return list(segment_pages.read(self._connection, keys).items())
+        keys = [base | number << pages.ROW_BITS for number in numbers]
+        if self._page_cursor is None:
+            return segment_pages.read(self._connection, keys)
         if len(keys) <= _FEW:
-            return self._cursor.execute(_PAGES[len(keys)], keys).fetchall()
+            return self._page_cursor.execute(_PAGES[len(keys)], keys).fetchall()
         found: list[tuple[int, bytes]] = []
         for part in chunks(keys):
-            found += self._cursor.execute(_page_list_text(len(part)), part).fetchall()
+            found += self._page_cursor.execute(_page_list_text(len(part)), part).fetchall()
         return found
+
+    def own_pages(self, turned: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Return the rows of the pages of a fingerprint's own segment values that are there.
+
+        Args:
+            turned: The fingerprint by :func:`simstore.search.pages.rotations`.
+        """
+        shift, low = self._value_shift, pages.ROW_BITS
+        keys = [
+            first | one >> shift << low for first, one in zip(self._firsts, turned, strict=True)
+        ]
+        if self._page_cursor is None:
+            return segment_pages.read(self._connection, keys)
+        return self._page_cursor.execute(_PAGES[len(keys)], keys).fetchall()
 
     def tail(self, probes: Sequence[Probe], limit: int = -1) -> NDArray[np.uint64]:
         """Return the fingerprints of the tail with some (segment, value), once for each of them.
@@ -110,8 +139,7 @@ class Postings:
 
 @cache
 def _page_list_text(count: int) -> str:
-    marks = ", ".join("?" * count)
-    return f"SELECT page, records FROM fingerprint_page WHERE page IN ({marks})"  # noqa: S608 - marks
+    return segment_pages.rows_text("page, records", ", ".join(["(?)"] * count))
 
 
 @cache

@@ -43,6 +43,7 @@ from simstore.storage.tables.passages import (
 from simstore.storage.tables.queries import query_match, query_run, query_sample
 from simstore.storage.tables.sketches import band_layout, band_page, sketch
 from simstore.storage.tables.store import addition, generation, scheme, store
+from simstore.storage.tables.views import VIEW_NAMES
 from simstore.storage.tables.vocabulary import (
     feature,
     generation_frequency,
@@ -52,6 +53,7 @@ from simstore.storage.tables.vocabulary import (
 
 __all__ = [
     "FAMILIES",
+    "VIEW_NAMES",
     "FingerprintTables",
     "addition",
     "anchor_page",

@@ -1,6 +1,7 @@
 """The table of segment pages: read, merged into, taken from; the tail's fingerprints and back.
 
-A fingerprint of a generation is in the tail, or in one page of each of its segments.
+A fingerprint of a generation is in the tail, or in one page of each of its segments. A page is kept
+in rows, whose numbers follow each other (:mod:`simstore.search.pages`).
 """
 
 from __future__ import annotations
@@ -18,13 +19,12 @@ from simstore.search import pages
 from simstore.search.segments import SEGMENT_BITS
 from simstore.storage import generations
 from simstore.storage.damage import corrupt
-from simstore.storage.documents import chunks, integers
+from simstore.storage.documents import chunks
 from simstore.storage.forms import forms_of, sqlite_driver
-from simstore.storage.rows import fetch
+from simstore.storage.rows import fetch, insert_rows
 from simstore.storage.schema import fingerprint_page
 
-# A page's number: 44 bits of generation, 3 of segment, 16 of value.
-_SEGMENT_SHIFT = SEGMENT_BITS
+# A row's number: 32 bits of generation, 3 of segment, 16 of value, 12 of the row within its page.
 _GENERATION_SHIFT = SEGMENT_BITS + 3
 # Pages that are read, changed and written at a time.
 _BLOCK_PAGES = 8_192
@@ -32,16 +32,19 @@ _BLOCK_PAGES = 8_192
 _RECORDS_EACH = 8
 # Records that are looked for in one statement.
 _ASKED_AT_ONCE = 1_000
-_PAGE = "SELECT records FROM fingerprint_page WHERE page = ?"
-# A block is read whole where at least this share of it is wanted.
+_ROW = "SELECT records FROM fingerprint_page WHERE page = ?"
+# A block is read whole where at least this share of it is wanted, and written whole where at least
+# that share of it changes: written in order, leaves of the B-tree are full.
 _WHOLE_SHARE = 3
+_REWRITTEN_SHARE = 2
 
 Change = Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.uint64]]
 
 
 def page_key(generation_id: int, segment: int, value: int) -> int:
-    """Return the number of a page."""
-    return generation_id << _GENERATION_SHIFT | segment << _SEGMENT_SHIFT | value
+    """Return the number of the first row of a page."""
+    page = generation_id << _GENERATION_SHIFT | pages.page_number(segment, value)
+    return pages.row_number(page)
 
 
 def is_packable(bits: int) -> bool:
@@ -70,7 +73,7 @@ def packed_among(
     values = pages.leading_values(words)
     driver = sqlite_driver(connection)
     if driver is not None and len(words) * _RECORDS_EACH < packed:
-        keys = (values + page_key(generation_id, 0, 0)).tolist()
+        keys = ((values << pages.ROW_BITS) + page_key(generation_id, 0, 0)).tolist()
         return _holding(driver, list(zip(keys, pages.records_of(words), strict=True)))
     order = np.argsort(values, kind="stable")
     for start, end, rows in _blocks(connection, generation_id, 0, values[order]):
@@ -84,28 +87,28 @@ def _holding(driver: sqlite3.Connection, wanted: list[tuple[int, bytes]]) -> NDA
     found = np.zeros(len(wanted), bool)
     for start in range(0, len(wanted), _ASKED_AT_ONCE):
         part = wanted[start : start + _ASKED_AT_ONCE]
-        places = driver.execute(
-            _holding_text(len(part)), [value for pair in part for value in pair]
-        ).fetchall()
-        for (place,), (_, record), number in zip(
-            places, part, range(start, len(wanted)), strict=False
-        ):
+        given = [
+            value for number, pair in enumerate(part, start) for value in (number, *pair)
+        ]  # fmt: skip
+        for number, row, place in driver.execute(_holding_text(len(part)), given).fetchall():
+            record = wanted[number][1]
             # From 1; what lies across two records may come before the record itself.
-            if place and (place - 1) % len(record) == 0:
+            if (place - 1) % len(record) == 0:
                 found[number] = True
-            elif place:
-                rows = driver.execute(_PAGE, wanted[number][:1]).fetchall()
+            elif not found[number]:
+                rows = driver.execute(_ROW, (row,)).fetchall()
                 found[number] = pages.holds(rows[0][0], record)
     return found
 
 
 @cache
 def _holding_text(count: int) -> str:
-    rows = ", ".join(["(?, ?)"] * count)
-    # As many rows as were asked for, in their order: a scalar sub-query gives none or one each.
+    rows = ", ".join(["(?, ?, ?)"] * count)
     return (
-        f"WITH wanted (page, record) AS (VALUES {rows}) SELECT (SELECT instr(records, record) "  # noqa: S608 - marks
-        "FROM fingerprint_page WHERE page = wanted.page) FROM wanted"
+        f"WITH wanted (number, first, record) AS (VALUES {rows}) "  # noqa: S608 - marks
+        "SELECT number, page, instr(records, record) AS place "
+        "FROM wanted CROSS JOIN fingerprint_page "
+        f"WHERE page BETWEEN first AND first + {pages.ROWS_PER_PAGE - 1} AND place > 0"
     )
 
 
@@ -137,8 +140,7 @@ def scan(
         CorruptStore: A page is damaged.
     """
     for first in range(0, pages.PAGES_PER_SEGMENT, _BLOCK_PAGES):
-        start = page_key(generation_id, segment, first)
-        rows = _between(connection, start, start + _BLOCK_PAGES)
+        rows = _between(connection, *_block_keys(generation_id, segment, first))
         if rows:
             yield _unpacked(connection, rows, bits)
 
@@ -160,20 +162,38 @@ def read_range(
     """
     values = (first >> (bits - SEGMENT_BITS), last >> (bits - SEGMENT_BITS))
     start, end = (page_key(generation_id, 0, value) for value in values)
-    return _unpacked(connection, _between(connection, start, end + 1), bits)
+    return _unpacked(connection, _between(connection, start, end + pages.ROWS_PER_PAGE), bits)
 
 
-def read(connection: Connection, keys: Sequence[int]) -> dict[int, bytes]:
-    """Return the pages with these numbers that are there."""
-    found: dict[int, bytes] = {}
+def read(connection: Connection, keys: Sequence[int]) -> list[tuple[int, bytes]]:
+    """Return the rows of pages that are there, in order: their numbers and records.
+
+    Args:
+        connection: A snapshot.
+        keys: The number of each page's first row.
+    """
+    found: list[tuple[int, bytes]] = []
     for part in chunks(keys):
-        found.update(
-            _rows(
-                connection,
-                f"SELECT page, records FROM fingerprint_page WHERE page IN ({integers(part)})",  # noqa: S608 - integers
-            )
-        )
-    return found
+        found += _rows(connection, rows_text("page, records", _listed(part)))
+    return sorted(found)
+
+
+def rows_text(columns: str, wanted: str) -> str:
+    """Return the statement that reads all rows of some pages.
+
+    Args:
+        columns: What it selects.
+        wanted: The first rows' numbers, as SQL: ``(1), (2)``.
+    """
+    return (
+        f"WITH wanted (first) AS (VALUES {wanted}) "  # noqa: S608 - ours
+        f"SELECT {columns} FROM wanted CROSS JOIN fingerprint_page "
+        f"WHERE page BETWEEN first AND first + {pages.ROWS_PER_PAGE - 1}"
+    )
+
+
+def _listed(keys: Sequence[int]) -> str:
+    return ", ".join(f"({int(key)})" for key in keys)
 
 
 def posting_count(
@@ -183,14 +203,13 @@ def posting_count(
     total = 0
     for part in chunks([page_key(generation_id, segment, value) for value in values]):
         total += connection.exec_driver_sql(
-            f"SELECT coalesce(sum(length(records)), 0) FROM fingerprint_page "  # noqa: S608 - integers
-            f"WHERE page IN ({integers(part)})"
+            rows_text("coalesce(sum(length(records)), 0)", _listed(part))
         ).scalar_one()
     return int(total) // pages.record_bytes(bits)
 
 
 def drop(connection: Connection, generation_id: int, limit: int | None = None) -> bool:
-    """Delete up to ``limit`` pages of a generation, or all; return whether some remain."""
+    """Delete up to ``limit`` rows of a generation's pages, or all; return whether some remain."""
     c = fingerprint_page.c.page
     first, end = page_key(generation_id, 0, 0), page_key(generation_id + 1, 0, 0)
     of_generation = (c >= first, c < end)
@@ -205,8 +224,8 @@ def drop(connection: Connection, generation_id: int, limit: int | None = None) -
     return last is not None
 
 
-def page_count(connection: Connection, generation_id: int) -> int:
-    """Return the number of pages of a generation, all segments together."""
+def row_count(connection: Connection, generation_id: int) -> int:
+    """Return the number of rows that the pages of a generation have, all segments together."""
     c = fingerprint_page.c.page
     statement = select(func.count()).where(
         c >= page_key(generation_id, 0, 0), c < page_key(generation_id + 1, 0, 0)
@@ -226,16 +245,22 @@ def _change(
     for segment in range(bits // SEGMENT_BITS):
         turned = pages.distinct(pages.rotated(words, segment)) if segment else words
         more = 0
-        values = pages.leading_values(turned)
-        for start, end, rows in _blocks(connection, generation_id, segment, values):
+        for first, start, end, wanted in _wanted_blocks(
+            generation_id, segment, pages.leading_values(turned)
+        ):
+            is_whole = len(wanted) * _REWRITTEN_SHARE >= _BLOCK_PAGES
+            bounds = _block_keys(generation_id, segment, first)
+            rows = _between(connection, *bounds) if is_whole else read(connection, wanted)
             held = _unpacked(connection, rows, bits)
             made = change(held, turned[start:end])
             more += len(made) - len(held)
-            kept, packed = pages.pack(made)
-            gone = np.setdiff1d(np.unique(values[start:end]), kept, assume_unique=True)
-            base = page_key(generation_id, segment, 0)
-            _put(connection, list(zip((kept + base).tolist(), packed, strict=True)))
-            _delete(connection, [base + value for value in gone.tolist()])
+            numbers, packed = pages.pack(made)
+            keys = (numbers + page_key(generation_id, segment, 0)).tolist()
+            new = list(zip(keys, packed, strict=True))
+            if is_whole:
+                _rewrite(connection, *bounds, new)
+            else:
+                _replace(connection, dict(rows), new)
         if segment and more != grown:
             raise corrupt(
                 connection,
@@ -275,30 +300,48 @@ def read_for(
 def _blocks(
     connection: Connection, generation_id: int, segment: int, values: NDArray[np.int64]
 ) -> Iterator[tuple[int, int, list[tuple[int, bytes]]]]:
-    """Yield which of the ascending values belong to a block (start, end), and their pages."""
+    """Yield which of the ascending values belong to a block (start, end), and their pages' rows."""
+    for first, start, end, wanted in _wanted_blocks(generation_id, segment, values):
+        if len(wanted) * _WHOLE_SHARE >= _BLOCK_PAGES:
+            rows = _between(connection, *_block_keys(generation_id, segment, first))
+            if len(wanted) < _BLOCK_PAGES:
+                known = set(wanted)
+                rows = [row for row in rows if row[0] & -pages.ROWS_PER_PAGE in known]
+        else:
+            rows = read(connection, wanted)
+        yield start, end, rows
+
+
+def _wanted_blocks(
+    generation_id: int, segment: int, values: NDArray[np.int64]
+) -> Iterator[tuple[int, int, int, list[int]]]:
+    """Yield the blocks that ascending values are in.
+
+    Yields:
+        The first value of the block, which of the values belong to it (start, end), and the numbers
+        of the first rows of their pages, ascending.
+    """
     base = page_key(generation_id, segment, 0)
     for first in range(0, pages.PAGES_PER_SEGMENT, _BLOCK_PAGES):
         start, end = np.searchsorted(values, (first, first + _BLOCK_PAGES)).tolist()
-        if start == end:
-            continue
-        wanted = (np.unique(values[start:end]) + base).tolist()
-        if len(wanted) * _WHOLE_SHARE >= _BLOCK_PAGES:
-            rows = _between(connection, base + first, base + first + _BLOCK_PAGES)
-            if len(wanted) < len(rows):
-                known = set(wanted)
-                rows = [row for row in rows if row[0] in known]
-        else:
-            rows = sorted(read(connection, wanted).items())
-        yield start, end, rows
+        if start < end:
+            wanted = (np.unique(values[start:end]) << pages.ROW_BITS) + base
+            yield first, start, end, wanted.tolist()
+
+
+def _block_keys(generation_id: int, segment: int, first: int) -> tuple[int, int]:
+    """Return the number of the first row of a block of pages, and that beyond its last."""
+    start = page_key(generation_id, segment, first)
+    return start, start + pages.row_number(_BLOCK_PAGES)
 
 
 def _unpacked(
     connection: Connection, rows: Sequence[tuple[int, bytes]], bits: int
 ) -> NDArray[np.uint64]:
-    numbers = np.array([row[0] for row in rows], np.int64)
+    numbers, records = zip(*rows, strict=True) if rows else ((), ())
     try:
-        return pages.unpack(numbers & (pages.PAGES_PER_SEGMENT - 1), [row[1] for row in rows], bits)
-    except ValueError as error:
+        return pages.unpack(numbers, records, bits)
+    except (TypeError, ValueError) as error:
         raise corrupt(connection, error) from error
 
 
@@ -311,14 +354,29 @@ def _between(connection: Connection, first: int, end: int) -> list[tuple[int, by
 
 
 def _rows(connection: Connection, statement: str) -> list[tuple[int, bytes]]:
-    # Without SQLAlchemy's rows: there are many.
+    # Without SQLAlchemy's rows, nor a look at each one's types: there are many, and what holds no
+    # records is told when it is unpacked.
+    driver = sqlite_driver(connection)
+    if driver is not None:
+        cursor = driver.cursor()
+        cursor.row_factory = None
+        return cast(list[tuple[int, bytes]], cursor.execute(statement).fetchall())
     return cast(list[tuple[int, bytes]], fetch(connection, statement))
 
 
-def _put(connection: Connection, rows: list[tuple[int, bytes]]) -> None:
-    forms_of(connection).replace_rows(connection, "fingerprint_page", ("page", "records"), rows)
+def _rewrite(connection: Connection, first: int, end: int, rows: list[tuple[int, bytes]]) -> None:
+    """Write all rows of a range of numbers anew, in order."""
+    c = fingerprint_page.c.page
+    connection.execute(delete(fingerprint_page).where(c >= first, c < end))
+    insert_rows(connection, fingerprint_page, ("page", "records"), rows)
 
 
-def _delete(connection: Connection, keys: Sequence[int]) -> None:
-    for part in chunks(keys):
+def _replace(connection: Connection, held: dict[int, bytes], rows: list[tuple[int, bytes]]) -> None:
+    """Write the rows that differ from those held, and delete those that are no more."""
+    different = [row for row in rows if held.get(row[0]) != row[1]]
+    forms_of(connection).replace_rows(
+        connection, "fingerprint_page", ("page", "records"), different
+    )
+    gone = held.keys() - {row[0] for row in rows}
+    for part in chunks(sorted(gone)):
         connection.execute(delete(fingerprint_page).where(fingerprint_page.c.page.in_(part)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, Table, delete, func, select
 
 from simstore.search.segments import segment_columns
 from simstore.storage.damage import corrupt
@@ -71,6 +71,25 @@ def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np
         generation_id: The generation.
         words: Fingerprints, in no page; shape (n, ceil(M / 64)).
     """
+    return insert(connection, fingerprint_tables(bits).tail, bits, generation_id, words)
+
+
+def insert(
+    connection: Connection,
+    table: Table,
+    bits: int,
+    generation_id: int,
+    words: NDArray[np.uint64],
+) -> int:
+    """Write fingerprints and their segments into a table of them; return how many were not there.
+
+    Args:
+        connection: A writer.
+        table: The tail, or one of the same columns.
+        bits: Fingerprint length M.
+        generation_id: The generation.
+        words: Fingerprints, shape (n, ceil(M / 64)).
+    """
     if not len(words):
         return 0
     # In the order of the keys: neighbours in the table are written together.
@@ -80,7 +99,7 @@ def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np
     segments = segment_columns(words, bits)
     return insert_rows(
         connection,
-        fingerprint_tables(bits).tail,
+        table,
         ("generation_id", "value", *(f"s{number}" for number in range(segments.shape[1]))),
         [
             (generation_id, value, *row)
@@ -92,12 +111,18 @@ def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np
 
 def remove(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
     """Take fingerprints out of the tail; return how many were there. The caller counts them."""
+    return delete_values(connection, fingerprint_tables(bits).tail, generation_id, words)
+
+
+def delete_values(
+    connection: Connection, table: Table, generation_id: int, words: NDArray[np.uint64]
+) -> int:
+    """Delete fingerprints from the tail, or a table of the same columns; return how many."""
     if not len(words):
         return 0
-    name = fingerprint_tables(bits).tail.name
     return change_in(
         connection,
-        f"DELETE FROM {name} WHERE generation_id = ? AND value IN ({{}})",  # noqa: S608 - our own
+        f"DELETE FROM {table.name} WHERE generation_id = ? AND value IN ({{}})",  # noqa: S608 - our own
         stored_values(words),
         generation_id,
     )

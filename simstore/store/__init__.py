@@ -113,6 +113,7 @@ class Store(
         on_duplicate: OnDuplicate = "keep",
         min_resemblance: float | None = None,
         radius: int | None = None,
+        keep_columns: bool = False,
     ) -> Self:
         """Make a new store and open it.
 
@@ -133,6 +134,8 @@ class Store(
                 says nothing; see :meth:`add_many`.
             min_resemblance: As for :meth:`add_many`, where an ingest says nothing.
             radius: As for :meth:`add_many`, where an ingest says nothing.
+            keep_columns: Packed fingerprints keep their indexed segment columns, for who asks by
+                SQL: some 110 bytes each besides.
 
         Raises:
             StoreExists: There is something at this place.
@@ -167,6 +170,7 @@ class Store(
                 text_kept=text,
                 vocabulary_recorded=vocabulary,
                 check=CheckOptions(on_duplicate, min_resemblance, radius),
+                keep_columns=keep_columns,
             )
         except StoreExists:
             if not exist_ok:

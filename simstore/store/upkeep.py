@@ -124,12 +124,19 @@ class Upkeep(Opened):
 
         return show.scheme_record(self._opened)
 
-    def check_options(self, choice: SchemeChoice | None = None, *, text: bool = True) -> None:
+    def check_options(
+        self,
+        choice: SchemeChoice | None = None,
+        *,
+        text: bool = True,
+        keep_columns: bool = False,
+    ) -> None:
         """Raise unless the store has options that a new one could be made with.
 
         Args:
             choice: A scheme with some of its options; None: any.
             text: False: it keeps no texts; True: whether it does is not asked.
+            keep_columns: True: it keeps segment columns; False: whether it does is not asked.
 
         Raises:
             InvalidParameter: It has others; the message says which.
@@ -141,6 +148,8 @@ class Upkeep(Opened):
         found = [] if choice is None else differences(choice, state.scheme)
         if not text and state.settings.text_kept:
             found.append("it keeps texts (no --no-text)")
+        if keep_columns and not state.settings.keep_columns:
+            found.append("it keeps no columns (`simstore pack --keep-columns` changes that)")
         if found:
             raise InvalidParameter(
                 f"{self._opened.database.label} exists and has other options: {', '.join(found)}; "
@@ -188,6 +197,7 @@ class Upkeep(Opened):
         *,
         fingerprints: bool = True,
         sketches: bool = True,
+        columns: bool | None = None,
         on_progress: Progress | None = None,
     ) -> int:
         """Put fingerprints and sketches into pages; return how many fingerprints were packed.
@@ -198,6 +208,9 @@ class Upkeep(Opened):
         Args:
             fingerprints: Pack them, where there are any.
             sketches: Pack their bands, where there are any.
+            columns: From now on packed fingerprints have indexed segment columns too, for who asks
+                by SQL (they are written anew for all that is packed), or no longer; None: as
+                before.
             on_progress: Called with fingerprints packed and in all, then with bands.
 
         Raises:
@@ -207,7 +220,11 @@ class Upkeep(Opened):
         from simstore.services.upkeep import maintain
 
         return maintain.pack(
-            self._opened, fingerprints=fingerprints, bands=sketches, on_progress=on_progress
+            self._opened,
+            fingerprints=fingerprints,
+            bands=sketches,
+            columns=columns,
+            on_progress=on_progress,
         )
 
     def unpack(self, *, on_progress: Progress | None = None) -> int:

@@ -11,6 +11,7 @@ import pytest
 from forked import Nursery
 
 from simstore import Store
+from simstore.search import pages
 from simstore.storage import migrate
 
 from . import golden
@@ -97,7 +98,7 @@ def test_upgraded_store_has_the_very_schema_of_a_new_one(
     def schema(path: Path) -> dict[tuple[str, str], list[tuple[object, ...]]]:
         with closing(sqlite3.connect(path)) as connection:
             names = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
-            pragma = {"table": "table_info", "index": "index_xinfo"}
+            pragma = {"table": "table_info", "index": "index_xinfo", "view": "table_info"}
             return {
                 (kind, name): sorted(connection.execute(f"PRAGMA {pragma[kind]}({name})"))
                 for kind, name in names
@@ -143,6 +144,35 @@ def test_store_of_an_unknown_revision_is_refused_as_too_new_by_every_command(
         assert "newer simstore" in done.errors
     assert path.read_bytes() == before
     assert not list(tmp_path.glob("*.backup"))
+
+
+def test_pages_of_an_older_store_are_cut_into_rows_and_lose_nothing(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    path = golden.copy_to(tmp_path, "packed-0009")
+    assert longest_row(path) > pages.ROW_BYTES
+    values = golden.script().packed_values()
+    assert nursery.simstore(tmp_path, "upgrade", "--db", "store.db").code == 0
+    assert longest_row(path) <= pages.ROW_BYTES
+    assert_sound(path)
+    with Store.open(path) as store:
+        assert store.statistics().packed_fingerprints == len(values)
+        with store.reader() as reader:
+            assert all(reader.near(value, 0) == [(value, 0)] for value in values)
+        assert store.add_fingerprints([*values, 0, 1]) == 2
+        assert store.remove_fingerprints(values[::2]) == len(values[::2])
+        store.pack()
+        with store.reader() as reader:
+            held = [value for value in values if reader.near(value, 0)]
+        assert held == values[1::2]
+    assert_sound(path)
+
+
+def longest_row(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(
+            connection.execute("SELECT max(length(records)) FROM fingerprint_page").fetchone()[0]
+        )
 
 
 def test_upgrade_of_no_store_makes_none(nursery: Nursery, tmp_path: Path) -> None:

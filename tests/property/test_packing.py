@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from postgres_places import raw_store
 
-from simstore.errors import InvalidParameter
+from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.simhash import to_words
 from simstore.model import QueryOptions
+from simstore.search import pages
 from simstore.services.arriving import ingest
 from simstore.services.finding import lookup
 from simstore.services.upkeep import pack_fingerprints
@@ -42,6 +46,14 @@ def found(store: Store, samples: list[int], radius: int, plan: str) -> list[list
     options = QueryOptions(radius=radius, plan=plan)  # type: ignore[arg-type]
     results = store.query_many([("", f"{sample:x}") for sample in samples], options)
     return [[(int(match.key), match.distance) for match in one.matches] for one in results]
+
+
+@pytest.fixture(autouse=True, params=["rows of 42 bytes", "rows as released"])
+def _short_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut pages into rows of 7 and of 3 records too, and rewrite single rows and whole blocks."""
+    if request.param == "rows of 42 bytes":
+        monkeypatch.setattr(pages, "ROW_BYTES", 42)
+        monkeypatch.setattr(segment_pages, "_REWRITTEN_SHARE", pages.PAGES_PER_SEGMENT)
 
 
 def pack_some(store: Store, limit: int) -> int:
@@ -272,6 +284,26 @@ def test_every_broken_page_is_told(tmp_path: Path) -> None:
         with Store.open(path, synchronous="normal") as store:
             details = [finding.detail for finding in store.fsck()]
         assert any(told in detail for detail in details), (told, details)
+
+
+@pytest.mark.parametrize("records", ["'text'", "5", "1.5"])
+@pytest.mark.parametrize("radius", [0, 3, 5])
+def test_row_that_holds_no_records_is_told_by_every_look_up(
+    tmp_path: Path, records: str, radius: int
+) -> None:
+    with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
+        store.add_fingerprints([1, 2, 3 << 40])
+        store.pack()
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection, connection:
+        connection.execute(f"UPDATE fingerprint_page SET records = {records}")  # noqa: S608
+    with Store.open(tmp_path / "s.db") as store, store.reader() as reader:
+        for _ in range(2):
+            with pytest.raises(CorruptStore):
+                reader.near(1, radius)
+        with pytest.raises(CorruptStore):
+            reader.near_many(np.array([1], np.uint64), radius)
+        with pytest.raises(CorruptStore):
+            list(reader.near_pairs(radius))
 
 
 @pytest.mark.parametrize("width", [64, 128])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -17,12 +18,13 @@ from postgres_servers import PostgresServer
 from simstore import Document, Store
 from simstore.errors import Conflict, StoreExists, StoreNotFound
 from simstore.fingerprint.passage_recipe import PassageRecipe
-from simstore.search import anchor_pages
+from simstore.search import anchor_pages, pages
 from simstore.services.passages.passage_lookup import near_passages
 from simstore.services.telling.export import ExportOptions
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import anchor_segments, idempotency, migrate, passages
 from simstore.storage.engine import Connection, Database
+from simstore.storage.rows import execute, fetch
 from simstore.storage.schema import metadata
 
 MakeDatabase = Callable[[], Database]
@@ -165,6 +167,10 @@ def postgres_objects(database: Database) -> dict[str, list[tuple[object, ...]]]:
                 "SELECT tablename, indexname, indexdef FROM pg_indexes "
                 "WHERE schemaname = 'public' ORDER BY 1, 2",
             ),
+            "views": rows(
+                connection,
+                "SELECT viewname, definition FROM pg_views WHERE schemaname = 'public' ORDER BY 1",
+            ),
             "constraints": rows(
                 connection,
                 "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) "
@@ -195,6 +201,47 @@ def test_postgres_migrations_can_be_taken_back_and_made_again(postgres: MakeData
     assert {row[0] for row in postgres_objects(database)["columns"]} == {"alembic_version"}
     migrate.upgrade(database)
     assert postgres_objects(database) == first
+
+
+def check_pages_of_one_row_are_cut(database: Database) -> None:
+    """Upgrade pages of 1, 329, 330 and 1,400,000 records, each a row, and compare with new ones."""
+    migrate.upgrade(database, "0009")
+    held = {
+        (3 << 16 | value) + (generation << 19): count
+        for value, count, generation in (
+            (0, 1, 1),
+            (9, 329, 1),
+            (10, 330, 1),
+            (0xFFFF, 1_400_000, 5),
+        )
+    }
+    with database.write() as connection:
+        for page, count in held.items():
+            records = b"".join(number.to_bytes(6, "little") for number in range(count))
+            execute(connection, "INSERT INTO fingerprint_page VALUES (?, ?)", page, records)
+    migrate.upgrade(database)
+    with database.read() as connection:
+        found = fetch(connection, "SELECT page, records FROM fingerprint_page ORDER BY page")
+    expected = []
+    for page, count in held.items():
+        words = np.arange(count, dtype=np.uint64).reshape(-1, 1)
+        numbers, packed = pages.pack(words | np.uint64((page & 0xFFFF) << 48))
+        base = pages.row_number(page & ~0xFFFF)
+        expected += zip((base + numbers).tolist(), packed, strict=True)
+    assert [(row[0], bytes(row[1])) for row in found] == expected
+    with pytest.raises(RuntimeError, match="simstore unpack"):
+        downgrade(database, "0009")
+
+
+def test_pages_of_one_row_are_cut_on_sqlite(sqlite: MakeDatabase) -> None:
+    check_pages_of_one_row_are_cut(sqlite())
+
+
+@pytest.mark.postgres
+def test_pages_of_one_row_are_cut_on_postgres(postgres: MakeDatabase) -> None:
+    database = postgres()
+    check_pages_of_one_row_are_cut(database)
+    assert differences(database) == []
 
 
 @pytest.mark.postgres

@@ -20,7 +20,6 @@ from simstore.search.plan import (
     uniform_costs,
 )
 from simstore.search.segments import (
-    SEGMENT_BITS,
     probe_count,
     probe_values,
     segment_values,
@@ -104,15 +103,12 @@ class Lookup:
         if radius in self._exact:
             bits = self.bits
             turned = pages.rotations(value, bits)
-            shift = bits - SEGMENT_BITS
-            held = self._postings.pages(
-                [place << SEGMENT_BITS | one >> shift for place, one in enumerate(turned)]
-            )
+            held = self._postings.own_pages(turned)
             try:
                 survivors, compared = pages.near(
                     held, turned, bits, radius, exact=True, most_bytes=_CROWDED_PAGE_BYTES
                 )
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 raise CorruptStore(self._label, str(error)) from error
             if compared >= 0:
                 return verify_values(survivors, value, radius) if survivors else []
@@ -178,7 +174,10 @@ class Lookup:
         if self._postings.has_pages:
             held = self._postings.pages([pages.page_number(*probe) for probe in probes])
             if limit >= 0:
-                crowded = sum(len(page[1]) for page in held) > _CROWDED_PAGE_BYTES
+                try:
+                    crowded = sum(len(page[1]) for page in held) > _CROWDED_PAGE_BYTES
+                except TypeError as error:
+                    raise CorruptStore(self._label, str(error)) from error
         if self._postings.has_tail and not crowded:
             rows = self._postings.tail(probes, limit)
             crowded = limit >= 0 and len(rows) > limit
@@ -195,7 +194,7 @@ class Lookup:
                 survivors, compared = pages.near(
                     held, pages.rotations(value, self.bits), self.bits, radius
                 )
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 raise CorruptStore(self._label, str(error)) from error
         if rows is not None and len(rows):
             compared += len(rows)

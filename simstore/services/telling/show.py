@@ -184,6 +184,7 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
             state.settings.on_duplicate,
             state.settings.min_resemblance,
             state.settings.radius,
+            state.settings.keep_columns,
         )
 
 

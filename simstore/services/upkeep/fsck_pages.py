@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore
 from simstore.model import Finding
 from simstore.search.pages import restored, sortable
-from simstore.search.segments import segment_widths
-from simstore.storage import checks, segment_pages, tail
+from simstore.search.segments import segment_columns, segment_widths
+from simstore.storage import checks, kept_columns, segment_pages, tail
 from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow
 
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+# Columns of packed fingerprints that are read at a time.
+_COLUMN_ROWS = 65_536
+_KEEP = "simstore pack --keep-columns"
+_DROP = "simstore pack --drop-columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +62,17 @@ def check_pages(
     strays = checks.stray_pages(connection)
     if strays:
         yield Finding("pages", f"{strays} of no generation", remedy)
+    are_kept = kept_columns.are_kept(connection)
+    if not (are_kept and row.packed_count) and kept_columns.count(
+        connection, bits, row.generation_id
+    ):
+        yield Finding(
+            "columns",
+            "there are some of packed fingerprints, and there should be none",
+            _KEEP if are_kept else _DROP,
+        )
     if not row.packed_count:
-        if segment_pages.page_count(connection, row.generation_id):
+        if segment_pages.row_count(connection, row.generation_id):
             yield Finding("pages", "there are some, and none is counted", remedy)
         return
     digests = []
@@ -86,11 +100,30 @@ def check_pages(
             yield Finding(
                 "pages", f"segment {segment} holds other fingerprints than segment 0", remedy
             )
+    if are_kept:
+        yield from _check_columns(connection, bits, row, digests[0])
     twice = 0
     for words in tail.scan(connection, bits, row.generation_id):
         twice += int(segment_pages.packed_among(connection, bits, row.generation_id, words).sum())
     if twice:
         yield Finding("pages", f"{twice} fingerprints are packed and in the tail too", remedy)
+
+
+def _check_columns(
+    connection: Connection, bits: int, row: GenerationRow, packed: _Digest
+) -> Iterator[Finding]:
+    """Yield what is wrong with the columns that are kept of packed fingerprints."""
+    digest, wrong = _Digest(), 0
+    for words, columns in kept_columns.scan(connection, bits, row.generation_id, _COLUMN_ROWS):
+        digest = digest.with_words(words)
+        expected = segment_columns(words, bits).tolist()
+        wrong += sum(list(found) != right for found, right in zip(columns, expected, strict=True))
+    if digest != packed:
+        yield Finding(
+            "columns", f"{digest.size} fingerprints, other than the {packed.size} packed", _KEEP
+        )
+    if wrong:
+        yield Finding("columns", f"{wrong} packed fingerprints have other segments", _KEEP)
 
 
 def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

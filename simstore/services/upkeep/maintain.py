@@ -33,6 +33,7 @@ from simstore.storage import (
     generations,
     history,
     idempotency,
+    kept_columns,
     migrate,
     runs,
     segment_pages,
@@ -60,6 +61,7 @@ def create_store(
     text_kept: bool = True,
     vocabulary_recorded: bool = True,
     check: CheckOptions | None = None,
+    keep_columns: bool = False,
 ) -> None:
     """Make a new store, all or nothing: a file gets its name when it is complete.
 
@@ -71,6 +73,7 @@ def create_store(
         text_kept: Keep the texts.
         vocabulary_recorded: Count the features of all documents.
         check: What an ingest does with duplicates that is not told; None: it keeps them.
+        keep_columns: Packed fingerprints keep their segment columns.
 
     Raises:
         StoreExists: There is something at this place already.
@@ -83,7 +86,7 @@ def create_store(
         raise InvalidParameter(
             f"scheme {scheme.label} depends on the vocabulary; leave out --no-vocabulary"
         )
-    settings = Settings(policy, text_kept, vocabulary_recorded, 0)
+    settings = Settings(policy, text_kept, vocabulary_recorded, 0, keep_columns=keep_columns)
     if check is not None:
         if check.radius is not None:
             check_radius(check.radius, scheme.bits)
@@ -218,9 +221,17 @@ def pack(
     *,
     fingerprints: bool = True,
     bands: bool = True,
+    columns: bool | None = None,
     on_progress: Progress | None = None,
 ) -> int:
     """Put fingerprints and sketches into pages; return how many fingerprints were packed.
+
+    Args:
+        opened: The store.
+        fingerprints: Pack them.
+        bands: Pack the sketches.
+        columns: Packed fingerprints keep their segment columns, or no longer; None: as before.
+        on_progress: Called with fingerprints packed and in all, then with bands.
 
     Raises:
         InvalidParameter: Fingerprints alone are asked for, and those of this length have no pages.
@@ -230,6 +241,9 @@ def pack(
         state = opened.state(connection)
     if fingerprints and not bands:
         pack_fingerprints.check_packable(state)
+    if columns is not None:
+        with opened.write() as connection:
+            (kept_columns.keep if columns else kept_columns.drop)(connection)
     packed = 0
     if fingerprints and segment_pages.is_packable(state.scheme.bits):
         packed = pack_fingerprints.pack(opened, on_progress)

@@ -26,11 +26,13 @@ class FingerprintTables:
 
     Attributes:
         tail: One row a distinct fingerprint that is in no page, with its segment columns.
+        kept: The same columns of each packed fingerprint, where the store keeps them.
         links: Which document has which fingerprint.
         segments: Number of segment columns.
     """
 
     tail: Table
+    kept: Table
     links: Table
     segments: int
 
@@ -38,22 +40,9 @@ class FingerprintTables:
 def _fingerprint_tables(
     suffix: str, value: TypeEngine[int] | TypeEngine[bytes], segments: int
 ) -> FingerprintTables:
-    tail = Table(
-        f"fingerprint_{suffix}",
-        metadata,
-        Column("generation_id", Integer, primary_key=True, autoincrement=False),
-        Column("value", value, primary_key=True, autoincrement=False),
-        *(Column(f"s{i}", Integer) for i in range(segments)),
-        sqlite_with_rowid=False,
-    )
-    for i in range(segments):
-        column = tail.c[f"s{i}"]
-        Index(
-            f"ix_{tail.name}_s{i}",
-            tail.c.generation_id,
-            column,
-            sqlite_where=column.is_not(None),
-        )
+    tail = _rows_table(f"fingerprint_{suffix}", value, segments)
+    # By segment first: found without a word about the generation, too.
+    kept = _rows_table(f"packed_fingerprint_{suffix}", value, segments, by_segment=True)
     links = Table(
         f"document_fingerprint_{suffix}",
         metadata,
@@ -63,7 +52,33 @@ def _fingerprint_tables(
         Index(f"ix_document_fingerprint_{suffix}_value", "generation_id", "value"),
         sqlite_with_rowid=False,
     )
-    return FingerprintTables(tail, links, segments)
+    return FingerprintTables(tail, kept, links, segments)
+
+
+def _rows_table(
+    name: str,
+    value: TypeEngine[int] | TypeEngine[bytes],
+    segments: int,
+    *,
+    by_segment: bool = False,
+) -> Table:
+    """Return a table of fingerprints with a column and an index for each segment."""
+    table = Table(
+        name,
+        metadata,
+        Column("generation_id", Integer, primary_key=True, autoincrement=False),
+        Column("value", value, primary_key=True, autoincrement=False),
+        *(Column(f"s{i}", Integer) for i in range(segments)),
+        sqlite_with_rowid=False,
+    )
+    for i in range(segments):
+        column = table.c[f"s{i}"]
+        Index(
+            f"ix_{name}_s{i}",
+            *((column, table.c.generation_id) if by_segment else (table.c.generation_id, column)),
+            sqlite_where=column.is_not(None),
+        )
+    return table
 
 
 _NARROW = _fingerprint_tables("64", BIG, 4)
@@ -77,7 +92,7 @@ def _for_postgresql(_metadata: MetaData, connection: Connection, **_options: Any
     if connection.dialect.name != "postgresql":
         return
     for family in FAMILIES:
-        for index in family.tail.indexes:
+        for index in family.tail.indexes | family.kept.indexes:
             index.dialect_kwargs["postgresql_where"] = index.dialect_kwargs["sqlite_where"]
             index.dialect_kwargs["postgresql_include"] = ["value"]
 

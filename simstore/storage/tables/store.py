@@ -13,6 +13,7 @@ from sqlalchemy import (
     LargeBinary,
     String,
     Table,
+    false,
 )
 
 from simstore.storage.tables.base import BIG, STATUS, metadata
@@ -32,6 +33,8 @@ store = Table(
     Column("on_duplicate", String(10), nullable=False, server_default="keep"),
     Column("min_resemblance", Float),
     Column("radius", Integer),
+    # Whether packed fingerprints have segment columns too.
+    Column("keep_columns", Boolean, nullable=False, server_default=false()),
     CheckConstraint("store_id = 1", name="one"),
     CheckConstraint("policy IN ('live', 'frozen')", name="policy"),
 )

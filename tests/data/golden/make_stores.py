@@ -3,13 +3,15 @@
 Runs once, with the simstore whose latest revision it is, before a migration follows it; the files
 are kept for good, so that every later simstore must open, upgrade and query what each older one
 wrote. ``store-REVISION.db`` has the scheme ``web``, ``course-REVISION.db`` the scheme ``simtool``;
-the JSON files beside them say what they hold and answer.
+the JSON files beside them say what they hold and answer. ``packed-REVISION.db``, from 0009 on,
+holds the fingerprints of :func:`packed_values`, packed.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import sqlite3
 import sys
 import tempfile
@@ -84,6 +86,23 @@ def main(revision: str) -> None:
             (HERE / path.name).write_bytes(path.read_bytes())
             text = json.dumps(described, ensure_ascii=False, indent=1)
             (HERE / f"{name}.json").write_text(text + "\n", "utf-8")
+        path = Path(f"packed-{revision}.db")
+        with Store.create(path, fingerprints_only=True) as store:
+            store.add_fingerprints(packed_values())
+            store.pack()
+        _set_times(path)
+        (HERE / path.name).write_bytes(path.read_bytes())
+
+
+def packed_values() -> list[int]:
+    """Return fingerprints of 64 bits whose segments have few values, so that pages are long."""
+    source = random.Random(9)
+    common = [source.getrandbits(16) for _ in range(3)]
+    values = set()
+    while len(values) < 1_500:
+        segments = [source.choice([*common, source.getrandbits(16)]) for _ in range(4)]
+        values.add(sum(segment << 16 * place for place, segment in enumerate(segments)))
+    return sorted(values)
 
 
 def describe(store: Store) -> dict[str, object]:

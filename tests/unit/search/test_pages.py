@@ -37,13 +37,58 @@ def test_rotation_brings_a_segment_to_the_front_and_back(bits: int) -> None:
 def test_pages_give_back_what_was_packed_in_its_order(bits: int) -> None:
     for segment in range(bits // 16):
         turned = pages.distinct(pages.rotated(to_words(drawn(bits, 3_000), bits), segment))
-        values, packed = pages.pack(turned)
-        assert (np.diff(values) > 0).all()
-        assert all(len(page) % pages.record_bytes(bits) == 0 and page for page in packed)
-        assert to_integers(pages.unpack(values, packed, bits)) == to_integers(turned)
-        lengths = pages.page_lengths(packed, bits).tolist()
+        numbers, packed = pages.pack(turned)
+        assert (np.diff(numbers) > 0).all()
+        assert all(len(row) % pages.record_bytes(bits) == 0 and row for row in packed)
+        assert to_integers(pages.unpack(numbers, packed, bits)) == to_integers(turned)
+        lengths = pages.row_lengths(packed, bits).tolist()
         leads = pages.leading_values(turned).tolist()
-        assert lengths == [leads.count(value) for value in values.tolist()]
+        assert lengths == [leads.count(number >> 12) for number in numbers.tolist()]
+
+
+@BOTH
+def test_long_pages_are_cut_into_rows_that_fill_a_leaf(bits: int) -> None:
+    size = pages.record_bytes(bits)
+    most, unit = pages.ROW_BYTES // size, pages.ROW_UNIT_BYTES // size
+    assert most * size == pages.ROW_BYTES
+    assert unit * size == pages.ROW_UNIT_BYTES
+    # A row's cell: header of 4 bytes, 2 of length, up to 9 of number, 2 of pointer; leaf: 8,184.
+    assert 4 * (pages.ROW_BYTES + 17) <= 8_184
+    # PostgreSQL's: header of 24, number of 8, 4 of length; what is above 2,032 it keeps elsewhere.
+    assert pages.ROW_BYTES + 36 <= 2_032
+    low = bits - 16
+    values = [
+        lead << low | rest
+        for lead, count in ((3, most), (7, most + 1), (9, 3 * most), (0xFFFF, 1))
+        for rest in range(count)
+    ]
+    words = to_words(values, bits)
+    numbers, packed = pages.pack(words)
+    assert [divmod(number, pages.ROWS_PER_PAGE) for number in numbers.tolist()] == [
+        (3, 0), (7, 0), (7, 1), (9, 0), (9, 1), (9, 2), (0xFFFF, 0),
+    ]  # fmt: skip
+    half = -(-(most + 1) // (2 * unit)) * unit
+    lengths = [most, half, most + 1 - half, most, most, most, 1]
+    assert [len(row) // size for row in packed] == lengths
+    assert to_integers(pages.unpack(numbers, packed, bits)) == values
+    query = 7 << low | most
+    held = [(pages.row_number(0) | number, row) for number, row in
+            zip(numbers.tolist(), packed, strict=True)]  # fmt: skip
+    found, compared = pages.near(held, pages.rotations(query, bits), bits, 0)
+    assert (found, compared) == ([query], len(values))
+
+
+def test_page_of_more_rows_than_have_numbers_has_longer_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pages, "ROWS_PER_PAGE", 3)
+    monkeypatch.setattr(pages, "ROW_BYTES", 12)
+    monkeypatch.setattr(pages, "ROW_UNIT_BYTES", 12)
+    values = [*range(20), *((5 << 48) + n for n in range(5))]
+    numbers, packed = pages.pack(to_words(values, 64))
+    assert [number % 4096 for number in numbers.tolist()] == [0, 1, 2, 0, 1, 2]
+    assert [len(row) // 6 for row in packed] == [8, 8, 4, 2, 2, 1]
+    assert to_integers(pages.unpack(numbers, packed, 64)) == values
 
 
 @BOTH
@@ -55,11 +100,12 @@ def test_page_holds_its_records_and_no_others(bits: int) -> None:
         lead | int.from_bytes(source.choices([0, 1], k=bits // 8 - 2), "big") for _ in range(400)
     }
     stored, others = sorted(values)[::2], sorted(values)[1::2]
-    _, (page,) = pages.pack(to_words(stored, bits))
-    assert all(pages.holds(page, record) for record in pages.records_of(to_words(stored, bits)))
+    _, rows = pages.pack(to_words(stored, bits))
+    for record in pages.records_of(to_words(stored, bits)):
+        assert sum(pages.holds(row, record) for row in rows) == 1
     apart = pages.records_of(to_words(others, bits))
-    assert any(record in page for record in apart)
-    assert not any(pages.holds(page, record) for record in apart)
+    assert any(record in row for row in rows for record in apart)
+    assert not any(pages.holds(row, record) for row in rows for record in apart)
 
 
 @BOTH
@@ -109,7 +155,7 @@ def test_filter_keeps_exactly_what_is_within_the_radius(bits: int, radius: int) 
     for segment in range(bits // 16):
         turned = pages.distinct(pages.rotated(words, segment))
         values, packed = pages.pack(turned)
-        numbers = [pages.page_number(segment, value) for value in values.tolist()]
+        numbers = [pages.row_number(segment << 16) | value for value in values.tolist()]
         held = list(zip(numbers, packed, strict=True))
         found, compared = pages.near(held, pages.rotations(query, bits), bits, radius)
         assert sorted(found) == sorted(near)
