@@ -98,10 +98,13 @@ def store_named_by_the_environment(folder: Path, n: int, m: int) -> bytes:
 
 
 def launcher_of_a_checkout(folder: Path, n: int, m: int) -> bytes:
+    launcher = REPOSITORY / "cli.py"
+    if not launcher.exists():
+        pytest.skip("only a checkout or a source archive has cli.py")
     given = ["-N", str(n), "-M", str(m)]
     for command in (["ingest", "article.txt", *given], *ANSWER):
         subprocess.run(
-            [sys.executable, str(REPOSITORY / "cli.py"), *command],
+            [sys.executable, str(launcher), *command],
             cwd=folder,
             capture_output=True,
             check=True,
