@@ -272,6 +272,20 @@ def test_any_key_can_be_added_shown_and_removed(held: Held) -> None:
     assert len(held) == 0
 
 
+def test_an_original_that_comes_after_its_reprint_is_told_with_what_it_displaced(
+    held: Held,
+) -> None:
+    held.add("reprint", LAMP, seen_at=300)
+    told: list[tuple[str, str, str]] = []
+    observer = Observer(on_displaced=lambda one: told.append((one.key, one.state, one.original)))
+    summary = held.add_many(
+        [Document("original", LAMP, seen_at=100)], on_duplicate="skip", observer=observer
+    )
+    assert (summary.added, summary.reprints_removed, summary.reprints_kept) == (1, 1, 0)
+    assert told == [("reprint", "skipped", "original")]
+    assert [one.key for one in held] == ["original"]
+
+
 def test_duplicates_are_flagged_or_skipped_and_told(held: Held) -> None:
     held.add("lamp", LAMP)
     assert held.add("flagged", NEARLY, on_duplicate="flag") == "flagged"
