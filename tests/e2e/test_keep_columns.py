@@ -1,0 +1,31 @@
+"""A store is told on the command line to keep the segment columns of what it packs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from forked import Nursery
+
+
+def test_columns_are_kept_by_init_ingest_and_pack(nursery: Nursery, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("key\nOne text of some words.\n\f")
+
+    def run(*words: str) -> str:
+        done = nursery.simstore(tmp_path, *words)
+        assert done.code == 0, done.errors
+        return done.text
+
+    run("ingest", "--keep-columns", "one.txt", "--db", "made.db")
+    assert '"keep_columns": true' in run("stats", "--format", "json", "--db", "made.db")
+    run("init", "--db", "plain.db")
+    refused = nursery.simstore(tmp_path, "ingest", "--keep-columns", "one.txt", "--db", "plain.db")
+    assert refused.code == 2
+    assert "simstore pack --keep-columns" in refused.errors
+    run("pack", "--keep-columns", "--db", "plain.db")
+    run("ingest", "--keep-columns", "one.txt", "--db", "plain.db")
+    assert "1 in pages" in run("pack", "--db", "plain.db")
+    assert run("fsck", "--db", "plain.db") == "sound\n"
+    run("pack", "--drop-columns", "--db", "plain.db")
+    assert '"keep_columns": false' in run("stats", "--format", "json", "--db", "plain.db")
+    run("init", "--fingerprints-only", "--keep-columns", "--db", "given.db")
+    assert '"keep_columns": true' in run("stats", "--format", "json", "--db", "given.db")
