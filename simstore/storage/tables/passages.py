@@ -45,9 +45,9 @@ passage_entry = Table(
     ),
     Column("passage_count", Integer, nullable=False),
     Column("posting_count", Integer, nullable=False),
+    Column("spans", LargeBinary, nullable=False),  # search.anchor_pages.pack_spans
     # How many of the postings are terms of sentences.
     Column("term_count", Integer, nullable=False, server_default="0"),
-    Column("spans", LargeBinary, nullable=False),  # search.anchor_pages.pack_spans
     sqlite_autoincrement=True,
 )
 
