@@ -45,11 +45,12 @@ PARTS = (
     "widths",
     "threads",
     "growth",
+    "packed",
     "big",
     "spark_equality",
 )
 # Minutes of the machine and gigabytes of disk: only when asked for.
-BY_OPTION = ("big", "spark_equality")
+BY_OPTION = ("packed", "big", "spark_equality")
 TAKES_DOCUMENTS = ("ingest",)
 # These keep what takes long to make.
 TAKES_WORK = ("service",)
