@@ -89,5 +89,5 @@ def test_options_of_documents_do_not_go_with_fingerprints_only(
 ) -> None:
     done = nursery.simstore(tmp_path, "init", "--fingerprints-only", *STORE, *words)
     assert done.code == 2
-    assert "--bits alone" in done.errors
+    assert "--bits and --keep-columns alone" in done.errors
     assert not (tmp_path / "f.db").exists()

@@ -116,7 +116,7 @@ def test_results_do_not_depend_on_parts_and_blocks(
         want = expected(folder, features, bits)
         assert answered(folder, features, bits) == want
         patch.setattr(simtool, "_LEAST_PART_BYTES", size)
-        patch.setattr(simtool, "_cores", lambda: 3)
+        patch.setattr(simtool, "processor_count", lambda: 3)
         patch.setattr(letter_scan, "_BLOCK_BYTES", size)
         patch.setattr(letter_codes, "_LEAST_SLOT_BITS", 2)
         patch.setattr(ranked, "_BLOCK_WORDS", size)

@@ -111,7 +111,8 @@ def test_bytes_of_a_fingerprint(tmp_path: Path) -> None:
         assert path.stat().st_size / len(values) < 115
         store.pack()
         store.compact()
-        assert path.stat().st_size / len(values) < 50
+        # Most pages hold one or two: their keys weigh. docs/operations.md has larger stores.
+        assert path.stat().st_size / len(values) < 56
 
 
 @pytest.mark.parametrize(

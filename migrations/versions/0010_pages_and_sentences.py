@@ -1,4 +1,4 @@
-"""Rows of pages that fill the leaves of the file; segment columns of packed fingerprints; views.
+"""Rows of pages that fill the leaves of the file; segment columns and views; terms of sentences.
 
 Revision ID: 0010
 Revises: 0009
@@ -21,6 +21,12 @@ ROW_UNIT_BYTES = 42
 ROW_BITS = 12
 
 
+# By which sentence a query found a document.
+SENTENCE_COLUMNS = {
+    "passage_start": sa.Integer(),
+    "passage_end": sa.Integer(),
+    "passage_similarity": sa.Float(),
+}
 # Tables and views of the fingerprints up to 64 bits, and above.
 FAMILIES = ((64, BIG), (128, sa.LargeBinary(length=16)))
 
@@ -34,6 +40,12 @@ def upgrade() -> None:
     for bits, value in FAMILIES:
         _make_columns(bits, value)
         op.execute(_view(bits))
+    op.add_column(
+        "passage_entry",
+        sa.Column("term_count", sa.Integer(), server_default="0", nullable=False),
+    )
+    for name, kind in SENTENCE_COLUMNS.items():
+        op.add_column("query_match", sa.Column(name, kind, nullable=True))
 
 
 def _make_columns(bits: int, value: "sa.types.TypeEngine[Any]") -> None:
@@ -102,6 +114,9 @@ def downgrade() -> None:
     packed = op.get_bind().execute(sa.text("SELECT count(*) FROM fingerprint_page")).scalar_one()
     if packed:
         raise RuntimeError("fingerprints are packed; run `simstore unpack` first")
+    for name in reversed(SENTENCE_COLUMNS):
+        op.drop_column("query_match", name)
+    op.drop_column("passage_entry", "term_count")
     for bits, _ in FAMILIES:
         op.execute(f"DROP VIEW fingerprint_segments_{bits}")
         op.drop_table(f"packed_fingerprint_{bits}")
