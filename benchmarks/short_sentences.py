@@ -210,11 +210,12 @@ def unlike(library: Library) -> list[str]:
     """Return texts of those outside that have no guaranteed run of the library's."""
     known = [np.unique(_runs(text)) for text in library.documents.values()]
     runs = np.unique(np.concatenate(known))
-    fitting = (
-        text
-        for text in library.outside
-        if len(text) >= 300 and not np.isin(_runs(text), runs).any()
-    )
+
+    def is_unlike(text: str) -> bool:
+        own = _runs(text)
+        return not (runs[np.minimum(np.searchsorted(runs, own), len(runs) - 1)] == own).any()
+
+    fitting = (text for text in library.outside if len(text) >= 300 and is_unlike(text))
     return list(islice(fitting, _CLEAN_PAPERS))
 
 

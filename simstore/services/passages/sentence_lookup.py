@@ -13,7 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.sentence_terms import is_beside, may_be_alike, sentence_terms
+from simstore.fingerprint.sentence_terms import (
+    TERMS_ASKED,
+    is_beside,
+    may_be_alike,
+    sentence_terms,
+)
 from simstore.search.subsequence import CommonUnits
 from simstore.search.symbols import Alphabet, Symbols
 from simstore.services.passages.check_index import PassageIndex
@@ -118,7 +123,8 @@ def _candidates(
     index: PassageIndex, asked: AskedSentences, begin: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return pairs of sentences that may be alike: place in the text, document, start in it."""
-    terms = sentence_terms(asked.units, asked.spans[begin : begin + _BATCH_SENTENCES])
+    spans = asked.spans[begin : begin + _BATCH_SENTENCES]
+    terms = sentence_terms(asked.units, spans, index.normalization, TERMS_ASKED)
     found = index.postings(np.unique(terms.hashes), MOST_POSTINGS)
     firsts = np.searchsorted(found.hashes, terms.hashes)
     counts = np.searchsorted(found.hashes, terms.hashes, side="right") - firsts
