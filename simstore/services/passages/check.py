@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.sentence_terms import LEAST_CHARACTERS, LEAST_WORDS
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
 from simstore.search.known_units import KnownUnits
@@ -20,11 +19,17 @@ from simstore.services.passages.checked_paper import UnitCopy, judge
 from simstore.services.passages.checked_text import PaperUnits, paper_units
 from simstore.services.passages.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
 from simstore.services.passages.copies_by_place import copies_by_place
-from simstore.services.passages.edited_sentences import MOST_SURROUNDINGS, edited_sentences
+from simstore.services.passages.edited_sentences import (
+    LEAST_CHARACTERS,
+    LEAST_SIMILARITY,
+    LEAST_WORDS,
+    MOST_SURROUNDINGS,
+    RARE_POSTINGS,
+    edited_sentences,
+)
 from simstore.services.passages.near_copies import aligned_passages, named_passages
 from simstore.services.passages.passage_lookup import NearPassages
 from simstore.services.passages.sentence_lookup import (
-    LEAST_SIMILARITY,
     AskedSentences,
     like_sentences,
     unit_weights,
@@ -161,6 +166,7 @@ class PaperChecker:
                 options.min_characters or LEAST_CHARACTERS,
             ),
             max(options.moderate, LEAST_SIMILARITY),
+            RARE_POSTINGS,
             asked.allowed,
             self._on_step,
         )

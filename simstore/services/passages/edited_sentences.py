@@ -9,6 +9,12 @@ from simstore.services.passages.checked_text import PaperUnits
 from simstore.services.passages.copies import FoundCopy
 from simstore.services.passages.sentence_lookup import LikeSentence
 
+# What is told of as copied must be more alike than what a query shows: of these limits, halves of
+# real papers that share nothing with the library were told of a sentence in at most 4 %.
+LEAST_SIMILARITY = 0.75
+LEAST_WORDS, LEAST_CHARACTERS = 6, 8
+# Of terms in more sentences than these two must be in common: a unit beside one is chance.
+RARE_POSTINGS = 40
 # A sentence that is in more different surroundings is a phrase that many write, and no copy.
 MOST_SURROUNDINGS = 3
 

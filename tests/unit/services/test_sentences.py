@@ -207,7 +207,7 @@ def test_an_index_without_terms_finds_none_and_is_told_how_to_get_them(tmp_path:
         store.drop_passages()
         assert store.build_passages().sentences
         assert len(store.check_text(CALLED_ELSEWHERE).copies) == 1
-        assert "70 %" in store.check_text(CALLED_ELSEWHERE).method
+        assert "75 %" in store.check_text(CALLED_ELSEWHERE).method
 
 
 def test_a_store_without_texts_keeps_no_terms(tmp_path: Path) -> None:
