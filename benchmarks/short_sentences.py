@@ -46,6 +46,7 @@ _UNIT = {"zh": re.compile("[\u4e00-\u9fff]"), "en": re.compile(r"[^\W_]+(?:['’
 # The same sentence with blanks and marks is somewhat longer.
 _MOST_CHARACTERS = {"zh": 36, "en": 120}
 _PART_SENTENCES = 20
+_CHANNELS = ("anchors", "sentences")
 _SENTENCES_A_PAPER = 5
 _CLEAN_PAPERS = 200
 
@@ -342,7 +343,7 @@ def run(report: Report, library: Library, folder: Path, *, count: int) -> None:
             sizes.append((status.stored_bytes if status else None) or 0)
         size = (sizes[1] - sizes[0]) / text_bytes
         by_query = measure_query(store, positives, strangers)
-        without, with_them = CheckOptions(channels=("anchors",)), CheckOptions()
+        without, with_them = (CheckOptions(channels=names) for names in (("anchors",), _CHANNELS))
         by_check = measure_check(lambda text: store.check_text(text, with_them), positives, clean)
         table = report.table(
             f"{library.name}: sentences with one unit in five changed",
