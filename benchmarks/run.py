@@ -48,9 +48,10 @@ PARTS = (
     "packed",
     "big",
     "spark_equality",
+    "short_sentences",
 )
-# Minutes of the machine and gigabytes of disk: only when asked for.
-BY_OPTION = ("packed", "big", "spark_equality")
+# Minutes of the machine, gigabytes of disk, or data of others: only when asked for.
+BY_OPTION = ("packed", "big", "spark_equality", "short_sentences")
 TAKES_DOCUMENTS = ("ingest",)
 # These keep what takes long to make.
 TAKES_WORK = ("service",)

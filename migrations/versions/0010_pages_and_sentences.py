@@ -22,7 +22,7 @@ ROW_BITS = 12
 
 
 # By which sentence a query found a document.
-SENTENCE_COLUMNS = {
+SENTENCE_COLUMNS: "dict[str, sa.types.TypeEngine[Any]]" = {
     "passage_start": sa.Integer(),
     "passage_end": sa.Integer(),
     "passage_similarity": sa.Float(),

@@ -98,9 +98,10 @@ if TYPE_CHECKING:
     help="Look by the fingerprints of passages too, where the index has them.",
 )
 @click.option(
-    "--no-sentences",
+    "--sentences",
     is_flag=True,
-    help="Do not look for sentences in which words were changed; only for runs that are the same.",
+    help="Look for sentences in which words were changed too, where the index has their terms; "
+    "takes up to twice the time, and does not go with --fast.",
 )
 @click.option(
     "--min-words",
@@ -151,7 +152,7 @@ def check(
     shared = {} if server_url() is not None else {"threads": threads}
     channels = (
         "anchors",
-        *(() if options.pop("no_sentences") else ("sentences",)),
+        *(("sentences",) if options.pop("sentences") else ()),
         *(("simhash",) if options.pop("simhash") else ()),
     )
     asked = CheckOptions(**_passages(options), channels=channels)

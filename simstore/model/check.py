@@ -36,8 +36,8 @@ class CheckOptions:
         by: What a passage is: a sentence, or a window.
         window: Characters a window.
         channels: By which to look: ``anchors``; ``sentences``, which finds sentences in which
-            words were changed, where the passage index has their terms; ``simhash`` where it has
-            fingerprints.
+            words were changed, where the passage index has their terms, and does not go with
+            ``fast``; ``simhash`` where it has fingerprints.
     """
 
     high: float = 0.8
@@ -51,7 +51,7 @@ class CheckOptions:
     fast: bool = False
     by: Literal["sentences", "window"] = "sentences"
     window: int = 30
-    channels: tuple[str, ...] = ("anchors", "sentences")
+    channels: tuple[str, ...] = ("anchors",)
 
 
 @dataclass(frozen=True, slots=True)

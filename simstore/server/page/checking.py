@@ -68,6 +68,7 @@ class Typed:
     exclude_quotations: str = ""
     exclude_bibliography: str = ""
     include_self: str = ""
+    sentences: str = ""
     simhash: str = ""
     has_options: bool = False
 
@@ -207,7 +208,7 @@ def _options(fields: Mapping[str, str]) -> CheckOptions:
         exclude_bibliography="exclude_bibliography" in fields,
         include_self="include_self" in fields,
         by="window" if fields.get("by") == "window" else "sentences",
-        channels=("anchors", "sentences", *(("simhash",) if "simhash" in fields else ())),
+        channels=("anchors", *(name for name in ("sentences", "simhash") if name in fields)),
     )
 
 

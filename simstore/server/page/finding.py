@@ -183,7 +183,8 @@ def _find(service: Service, now: StoreNow, asked: str, words: Mapping[str, str])
     shared: dict[str, str] = {}
     unsearched = now.reason or ("search_too_long" if len(asked) > _LONGEST_SEARCHED else "")
     if not unsearched:
-        paper = store.check_text(asked, CheckOptions(include_self=True, moderate=0.3))
+        options = CheckOptions(include_self=True, moderate=0.3, channels=("anchors", "sentences"))
+        paper = store.check_text(asked, options)
         shares = shared_words(asked, paper.copies)
         for copy in paper.copies:
             if len(copy.source_text or "") > len(shared.get(copy.source_key, "")):

@@ -12,6 +12,7 @@ from simstore.services.opened import OpenStore, State
 from simstore.services.passages.check_index import StoredPassages
 from simstore.services.passages.sentence_lookup import (
     LEAST_SIMILARITY,
+    MOST_POSTINGS,
     AskedSentences,
     like_sentences,
     unit_weights,
@@ -61,6 +62,7 @@ class SentenceSearch:
             self._index.sentences_of(text),
             unit_weights(units, LEAST_WORDS, LEAST_CHARACTERS),
             LEAST_SIMILARITY,
+            MOST_POSTINGS,
             lambda numbers: np.ones(len(numbers), bool),
             _go_on,
         )

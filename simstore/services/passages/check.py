@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.sentence_terms import LEAST_CHARACTERS, LEAST_WORDS
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
 from simstore.search.known_units import KnownUnits
@@ -20,11 +19,17 @@ from simstore.services.passages.checked_paper import UnitCopy, judge
 from simstore.services.passages.checked_text import PaperUnits, paper_units
 from simstore.services.passages.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
 from simstore.services.passages.copies_by_place import copies_by_place
-from simstore.services.passages.edited_sentences import MOST_SURROUNDINGS, edited_sentences
+from simstore.services.passages.edited_sentences import (
+    LEAST_CHARACTERS,
+    LEAST_SIMILARITY,
+    LEAST_WORDS,
+    MOST_SURROUNDINGS,
+    RARE_POSTINGS,
+    edited_sentences,
+)
 from simstore.services.passages.near_copies import aligned_passages, named_passages
 from simstore.services.passages.passage_lookup import NearPassages
 from simstore.services.passages.sentence_lookup import (
-    LEAST_SIMILARITY,
     AskedSentences,
     like_sentences,
     unit_weights,
@@ -77,6 +82,11 @@ def check_options(options: CheckOptions) -> None:
                 f"channel {channel!r}: choose {', '.join(CHECK_CHANNELS[:-1])} or "
                 f"{CHECK_CHANNELS[-1]}"
             )
+    if options.fast and "sentences" in options.channels:
+        raise InvalidParameter(
+            "a fast check stops at the first source and looks for no edited sentences: leave out "
+            "fast, or the channel sentences"
+        )
     alignment.check_installed()
 
 
@@ -108,7 +118,7 @@ class PaperChecker:
         if index.text_kept:
             copies = CopyFinder(made, index, asked).find()
             if self._looks_by_sentences:
-                copies = with_others(copies, self._edited(made, asked, copies))
+                copies = with_others(copies, self._edited(made, asked))
             if near is not None:
                 copies = with_others(copies, aligned_passages(made, index, near, spans, asked))
             found = [self._told(made, copy) for copy in _merged(copies)]
@@ -142,30 +152,25 @@ class PaperChecker:
         spans = self._index.spans(text)
         return self._index.near(text, spans), [(a, b) for a, b in spans.tolist()]
 
-    def _edited(
-        self, made: PaperUnits, asked: FindOptions, copies: Sequence[FoundCopy]
-    ) -> list[FoundCopy]:
+    def _edited(self, made: PaperUnits, asked: FindOptions) -> list[FoundCopy]:
         """Return the sentences that are found again though words in them were changed."""
         options = self._options
-        spans = self._index.sentences_of(made.text)
-        if options.fast:
-            spans = _unexplained(made, spans, asked, copies)
         sentences = AskedSentences(
             made.units,
             made.alphabet,
             made.symbols,
-            spans,
+            self._index.sentences_of(made.text),
             unit_weights(
                 made.units,
                 options.min_words or LEAST_WORDS,
                 options.min_characters or LEAST_CHARACTERS,
             ),
             max(options.moderate, LEAST_SIMILARITY),
+            RARE_POSTINGS,
             asked.allowed,
             self._on_step,
         )
-        found = like_sentences(self._index, sentences)
-        return edited_sentences(made, found, best_alone=options.fast)
+        return edited_sentences(made, like_sentences(self._index, sentences))
 
     @property
     def _looks_by_sentences(self) -> bool:
@@ -336,21 +341,6 @@ def _checking(
         database.read(snapshot) as connection,
     ):
         yield _checks(OpenStore(database), connection, options, no_step)
-
-
-def _unexplained(
-    made: PaperUnits, spans: NDArray[np.int32], asked: FindOptions, copies: Sequence[FoundCopy]
-) -> NDArray[np.int32]:
-    """Return the sentences of a paper that are not wholly in copies from sources that count."""
-    numbers = np.array([copy.source.document_id for copy in copies], np.int64)
-    explained = np.zeros(len(made.units), bool)
-    for number in np.flatnonzero(asked.explains(numbers)).tolist():
-        stretch = copies[number].stretch
-        explained[stretch.paper_first : stretch.paper_end] = True
-    done = np.concatenate(([0], np.cumsum(explained)))
-    firsts, ends = np.searchsorted(made.units.starts, spans).T
-    left: NDArray[np.int32] = spans[done[ends] - done[firsts] < ends - firsts]
-    return left
 
 
 def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:

@@ -9,13 +9,17 @@ from simstore.services.passages.checked_text import PaperUnits
 from simstore.services.passages.copies import FoundCopy
 from simstore.services.passages.sentence_lookup import LikeSentence
 
+# What is told of as copied must be more alike than what a query shows: of these limits, halves of
+# real papers that share nothing with the library were told of a sentence in at most 4 %.
+LEAST_SIMILARITY = 0.75
+LEAST_WORDS, LEAST_CHARACTERS = 6, 8
+# Of terms in more sentences than these two must be in common: a unit beside one is chance.
+RARE_POSTINGS = 40
 # A sentence that is in more different surroundings is a phrase that many write, and no copy.
 MOST_SURROUNDINGS = 3
 
 
-def edited_sentences(
-    paper: PaperUnits, found: Iterable[LikeSentence], *, best_alone: bool = False
-) -> list[FoundCopy]:
+def edited_sentences(paper: PaperUnits, found: Iterable[LikeSentence]) -> list[FoundCopy]:
     """Return the sentences of a paper that are like stored ones, aligned.
 
     Those that stand in many different surroundings are left out: a news agency's opening, or what a
@@ -24,7 +28,6 @@ def edited_sentences(
     Args:
         paper: The paper.
         found: Stored sentences that are like its own.
-        best_alone: Only the stored sentence that is most like each; of equal ones, the first.
     """
     by_place: dict[int, list[LikeSentence]] = {}
     for one in found:
@@ -33,15 +36,11 @@ def edited_sentences(
     for alike in by_place.values():
         if surroundings(alike) > MOST_SURROUNDINGS:
             continue
-        for one in [min(alike, key=_rank)] if best_alone else alike:
+        for one in alike:
             blocks = aligned(paper.symbols.text[one.first : one.end], one.source.symbols.text)
             moved = tuple((place + one.first, other, size) for place, other, size in blocks)
             copies.append(FoundCopy(one.source, Stretch(moved)))
     return copies
-
-
-def _rank(one: LikeSentence) -> tuple[float, int, int]:
-    return -one.similarity, one.source.document_id, one.source.offset
 
 
 def surroundings(alike: Iterable[LikeSentence]) -> int:

@@ -73,6 +73,22 @@ def test_the_least_common_pairs_are_kept() -> None:
     assert {text[place : place + 2] for place in places} == {"鹦鹉", "鹉螺", "螺鲟", "鲟鳇"}
 
 
+def test_a_sentence_is_looked_up_by_its_least_common_pairs() -> None:
+    text = f"我们在这里的时候鹦鹉螺鲟鳇没有来。{SENTENCE}。鳄鱼鳄鱼鳄鱼"
+    units, spans = located_units(text), spans_of(text)
+    every, asked = sentence_terms(units, spans), sentence_terms(units, spans, most=7)
+    assert np.bincount(asked.sentences).tolist() == [7, 7, 2]
+    assert np.isin(asked.hashes, every.hashes).all()
+    kept = chosen_terms(units, spans).hashes
+    assert np.isin(kept, asked.hashes).all()
+    fewer = sentence_terms(units, spans, most=4)
+    assert np.isin(kept, fewer.hashes).all()
+    # In the order of the text, with their own contexts.
+    rows = [every.hashes.tolist().index(value) for value in asked.hashes.tolist()]
+    assert rows == sorted(rows)
+    assert every.contexts[rows].tolist() == asked.contexts.tolist()
+
+
 def test_common_words_and_characters_are_graded() -> None:
     units = located_units("The harbour 的 鹦 was old 學")
     grades = dict(zip(["the", "harbour", "的", "鹦", "was", "old", "學"],

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,9 @@ AFTER = "孩子们笑着跑开了,只留下一只旧皮球。"
 PIER = "Divers inspecting the central pier found the lower ring worn."
 PIER_EDITED = "Divers inspecting the northern pier found the lower ring broken."
 HAN = "渔民在天亮以前修补暴风撕破的网船长说今年冬天比往常冷港口结了冰只有破冰能出海去"
+
+
+BY_SENTENCES = CheckOptions(channels=("anchors", "sentences"))
 
 
 def sentence(number: int, size: int = 20) -> str:
@@ -47,13 +51,19 @@ def places(store: Store, text: str, **options: object) -> list[tuple[str, int | 
 
 
 def test_check_tells_the_sentence_of_the_forum_as_copied(store: Store) -> None:
-    paper = store.check_text(CALLED_ELSEWHERE)
+    paper = store.check_text(CALLED_ELSEWHERE, BY_SENTENCES)
     (copy,) = paper.copies
     assert (copy.source_key, copy.source_text) == ("story", CALLED)
     assert copy.similarity == pytest.approx(0.875)
     assert paper.totals.share == 1.0
     assert [passage.kind for passage in paper.passages] == ["high"]
-    assert store.check_text(CALLED_ELSEWHERE, CheckOptions(channels=("anchors",))).copies == ()
+    assert store.check_text(CALLED_ELSEWHERE).copies == ()
+
+
+def test_a_fast_check_looks_for_no_edited_sentences(store: Store) -> None:
+    assert store.check_text(CALLED_ELSEWHERE, CheckOptions(fast=True)).copies == ()
+    with pytest.raises(InvalidParameter, match="leave out fast"):
+        store.check_text(CALLED_ELSEWHERE, replace(BY_SENTENCES, fast=True))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +83,9 @@ def test_query_tells_which_document_has_a_sentence_and_where(
 
 def test_a_paper_is_told_the_edited_sentence_with_its_place(store: Store) -> None:
     own = f"{sentence(9_001)}。\n"
-    paper = store.check_text(f"{own}{CALLED_ELSEWHERE}。\n{own}{PIER_EDITED} That is all.")
+    paper = store.check_text(
+        f"{own}{CALLED_ELSEWHERE}。\n{own}{PIER_EDITED} That is all.", BY_SENTENCES
+    )
     assert [(copy.source_key, paper.text[copy.start : copy.end]) for copy in paper.copies] == [
         ("story", f"{CALLED_ELSEWHERE}。"),
         ("bridge", PIER_EDITED.removesuffix(" broken.")),
@@ -85,14 +97,14 @@ def test_a_paper_is_told_the_edited_sentence_with_its_place(store: Store) -> Non
 )
 def test_texts_too_short_to_be_told_of_are_like_nothing(store: Store, text: str) -> None:
     assert places(store, text, channels=("sentences",)) == []
-    assert store.check_text(text).copies == ()
+    assert store.check_text(text, BY_SENTENCES).copies == ()
 
 
 def test_other_sentences_are_like_nothing(store: Store) -> None:
     for number in range(50):
         text = sentence(50_000 + number)
         assert places(store, text, channels=("sentences",)) == []
-        assert store.check_text(text).copies == ()
+        assert store.check_text(text, BY_SENTENCES).copies == ()
 
 
 def test_every_sentence_with_a_fifth_changed_is_found_among_those_like_nothing(
@@ -119,9 +131,8 @@ def test_filters_leave_sentences_out_too(store: Store) -> None:
     assert [key for key, _, _ in places(store, CALLED_ELSEWHERE, collection="drafts")] == ["own"]
     assert places(store, CALLED_ELSEWHERE, channels=("simhash", "minhash")) == []
     assert len(places(store, CALLED_ELSEWHERE, limit=1)) == 1
-    paper = store.check_text(CALLED_ELSEWHERE, CheckOptions(exclude=("own", "story")))
+    paper = store.check_text(CALLED_ELSEWHERE, replace(BY_SENTENCES, exclude=("own", "story")))
     assert paper.copies == ()
-    assert len(store.check_text(CALLED_ELSEWHERE, CheckOptions(fast=True)).copies) == 1
 
 
 def test_a_recorded_query_says_where_the_sentence_is(store: Store, tmp_path: Path) -> None:
@@ -138,16 +149,50 @@ def test_phrases_that_many_write_are_no_copies_but_a_story_told_often_is(store: 
     for number in range(5):
         store.add(f"case-{number}", f"{sentence(7_000 + number)}。{phrase}。{sentence(number)}。")
         store.add(f"again-{number}", f"{BEFORE}{CALLED}。{AFTER}")
-    assert store.check_text("案件正在进一步调查之中").copies == ()
+    assert store.check_text("案件正在进一步调查之中", BY_SENTENCES).copies == ()
     assert len(places(store, "案件正在进一步调查之中")) == 5
-    assert len(store.check_text(CALLED_ELSEWHERE).copies) == 6
+    assert len(store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies) == 6
+
+
+def test_what_many_say_in_a_few_words_is_shown_by_a_query_and_no_copy(store: Store) -> None:
+    store.add("novel", f"{PIER_EDITED} What shall I do? The boats were gone.")
+    asked = "Oh, what shall I do?"
+    assert [key for key, _, _ in places(store, asked)] == ["novel"]
+    assert store.check_text(asked, BY_SENTENCES).copies == ()
+    (copy,) = store.check_text(asked, replace(BY_SENTENCES, min_words=4)).copies
+    assert copy.source_key == "novel"
+
+
+def test_a_sentence_that_is_less_alike_is_shown_by_a_query_and_no_copy(store: Store) -> None:
+    asked = "Divers inspecting the northern pier found their lower ring broken."
+    ((key, _, _),) = places(store, asked)
+    assert key == "bridge"
+    assert store.query(asked)[0].passage_similarity == pytest.approx(0.7)
+    assert store.check_text(asked, BY_SENTENCES).copies == ()
+    assert len(store.check_text(PIER_EDITED, BY_SENTENCES).copies) == 1
+
+
+@pytest.mark.parametrize(("crowd", "told"), [(39, 1), (40, 0)])
+def test_one_pair_that_many_sentences_have_makes_no_copy(
+    tmp_path: Path, crowd: int, told: int
+) -> None:
+    # It keeps the four pairs of rare characters; one of them is left, between the same two.
+    stored = "我们的鹦鹉了在鳄鲟上的鳇螺下是鲸鲨不"
+    edited = "我们的鹦鹉了在老鲟上的大螺下是小鲨不"
+    with Store.create(tmp_path / "s.db") as store:
+        store.build_passages()
+        store.add("one", f"{stored}。")
+        for number in range(crowd):
+            store.add(f"of-many-{number}", f"{sentence(number)}的鹦鹉了{sentence(number)}。")
+        assert [key for key, _, _ in places(store, edited)] == ["one"]
+        assert len(store.check_text(edited, BY_SENTENCES).copies) == told
 
 
 def test_what_is_removed_or_changed_is_found_no_more(store: Store) -> None:
     store.remove("story")
-    assert store.check_text(CALLED_ELSEWHERE).copies == ()
+    assert store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
     store.add("bridge", "Another text altogether, of four sentences at most.")
-    assert store.check_text(PIER_EDITED).copies == ()
+    assert store.check_text(PIER_EDITED, BY_SENTENCES).copies == ()
     store.compact()
     assert store.fsck() == []
 
@@ -172,7 +217,10 @@ def test_any_order_and_split_of_the_input_gives_the_same_answers(tmp_path: Path)
                     status.term_count,
                     *(
                         [(c.source_key, c.start, c.end, c.similarity) for c in paper.copies]
-                        for paper in map(store.check_text, (CALLED_ELSEWHERE, PIER_EDITED))
+                        for paper in (
+                            store.check_text(text, BY_SENTENCES)
+                            for text in (CALLED_ELSEWHERE, PIER_EDITED)
+                        )
                     ),
                 ]
             )
@@ -184,21 +232,21 @@ def test_batches_and_the_tail_change_no_answer(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "\n".join(f"{CALLED_ELSEWHERE}。\n{PIER_EDITED}" for _ in range(3))
-    whole = store.check_text(text).copies
+    whole = store.check_text(text, BY_SENTENCES).copies
     assert len(whole) == 6
     monkeypatch.setattr(sentence_lookup, "_BATCH_SENTENCES", 1)
     monkeypatch.setattr(sentence_lookup, "_BATCH_COMPARED", 1)
-    assert store.check_text(text).copies == whole
+    assert store.check_text(text, BY_SENTENCES).copies == whole
     store.compact()
-    assert store.check_text(text).copies == whole
+    assert store.check_text(text, BY_SENTENCES).copies == whole
 
 
 def test_an_index_without_terms_finds_none_and_is_told_how_to_get_them(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(library().items())
         assert not store.build_passages(sentences=False).sentences
-        assert store.check_text(CALLED_ELSEWHERE).copies == ()
-        assert "sentences of which" not in store.check_text(CALLED_ELSEWHERE).method
+        assert store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
+        assert "sentences of which" not in store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).method
         assert store.query(CALLED_ELSEWHERE) == []
         with pytest.raises(InvalidParameter, match="passages build"):
             places(store, CALLED_ELSEWHERE, channels=("sentences",))
@@ -206,8 +254,8 @@ def test_an_index_without_terms_finds_none_and_is_told_how_to_get_them(tmp_path:
             store.build_passages(sentences=True)
         store.drop_passages()
         assert store.build_passages().sentences
-        assert len(store.check_text(CALLED_ELSEWHERE).copies) == 1
-        assert "70 %" in store.check_text(CALLED_ELSEWHERE).method
+        assert len(store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies) == 1
+        assert "75 %" in store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).method
 
 
 def test_a_store_without_texts_keeps_no_terms(tmp_path: Path) -> None:
@@ -216,13 +264,15 @@ def test_a_store_without_texts_keeps_no_terms(tmp_path: Path) -> None:
             store.build_passages(sentences=True)
         assert not store.build_passages().sentences
         store.add_many(library().items())
-        assert store.check_text(CALLED_ELSEWHERE).copies == ()
+        assert store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
 
 
 def test_windows_keep_the_sentences_too(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(library().items())
         store.build_passages(window=13)
-        assert [c.source_key for c in store.check_text(CALLED_ELSEWHERE).copies] == ["story"]
+        assert [c.source_key for c in store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies] == [
+            "story"
+        ]
         assert places(store, PIER_EDITED)[0][0] == "bridge"
         assert store.fsck() == []
