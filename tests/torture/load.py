@@ -20,7 +20,7 @@ from postgres_servers import SETTINGS, PostgresServer, running_server
 from simstore import Store
 
 from .campaign import Campaign, Place
-from .load_clients import ByClient, Careless, Checked, Copier, Lines, Named, Reader, Sender
+from .load_clients import Beside, ByClient, Careless, Checked, Copier, Lines, Named, Reader, Sender
 from .load_ledger import Found, Held, judge
 from .load_server import KeptServer
 from .load_writers import race_of_writers
@@ -108,7 +108,7 @@ class _ServedRound:
 
     def run(self) -> Counter[str]:
         """Serve, send, kill, and judge."""
-        Store.create(self._url).close()
+        self._make()
         with KeptServer(self._url, self._options(), self._folder / "server.log") as server:
             senders = self._senders(server.port)
             for sender in senders:
@@ -134,8 +134,18 @@ class _ServedRound:
         self._counts["acknowledged"] += sum(ledger.acknowledged for ledger in ledgers)
         self._counts["requests"] += sum(sender.requests for sender in senders)
         self._counts["answers lost"] += sum(len(ledger.unsure) for ledger in ledgers)
+        self._counts["kills"] += sum(one.kills for one in senders if isinstance(one, Beside))
         self._counts["copies"] += sum(one.copies for one in senders if isinstance(one, Copier))
         return self._counts
+
+    def _make(self) -> None:
+        """Make a store; some keep passages, or clusters, or have fingerprints of a course."""
+        scheme = "simtool" if self._chance.random() < 0.2 else "web"
+        with Store.create(self._url, scheme=scheme) as store:
+            if self._chance.random() < 0.25:
+                store.build_passages()
+            if self._chance.random() < 0.25:
+                store.keep_clusters()
 
     def _options(self) -> tuple[str, ...]:
         options = ["--query-processes", str(self._chance.choice((0, 1, 1, 2)))]
@@ -143,6 +153,8 @@ class _ServedRound:
             options.append("--no-writer-process")
         if self._chance.random() < 0.25:
             options += ["--queue-documents", "40"]
+        if self._chance.random() < 0.25:
+            options += ["--request-seconds", "2"]
         return tuple(options)
 
     def _senders(self, port: int) -> list[Sender]:
@@ -152,6 +164,12 @@ class _ServedRound:
         ]
         checked = [Checked(number, self._seed, port, self._stop) for number in (10, 11)]
         senders += [*checked, Reader(20, self._seed, port, self._stop, checked)]
+        aside = self._folder.with_name(f"{self._folder.name}-beside")
+        aside.mkdir()
+        may_fail = self._postgres is not None
+        senders.append(
+            Beside(40, self._seed, port, self._stop, aside, self._url, may_fail=may_fail)
+        )
         if self._postgres is None:
             folder = self._folder.with_name(f"{self._folder.name}-copies")
             folder.mkdir()
@@ -216,26 +234,27 @@ class _ServedRound:
         server.start()
 
     def _freeze(self, server: KeptServer) -> None:
-        pid = server.signal_worker(self._chance.randrange(8), signal.SIGSTOP)
-        self._counts["freezes"] += pid is not None
+        if self._chance.random() < 0.3:
+            server.freeze()
+        else:
+            server.signal_worker(self._chance.randrange(8), signal.SIGSTOP)
+        self._counts["freezes"] += 1
         time.sleep(self._chance.uniform(0.2, 1.5))
         server.thaw()
 
-    def _end_backends(self, server: KeptServer) -> None:
+    def _end_backends(self, _: KeptServer) -> None:
         assert self._postgres is not None
-        self._counts["backends ended"] += len(
-            self._postgres.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                f"WHERE datname = '{_database(self._url)}' AND random() < 0.7"
-            )
-        )
+        for pid, _query in self._postgres.execute(_connected(self._url)):
+            if self._chance.random() < 0.7:
+                self._postgres.execute(f"SELECT pg_terminate_backend({pid:d})")
+                self._counts["backends ended"] += 1
 
-    def _crash(self, server: KeptServer) -> None:
+    def _crash(self, _: KeptServer) -> None:
         assert self._postgres is not None
         self._postgres.restart("immediate")
         self._counts["kills"] += 1
 
-    def _pause(self, server: KeptServer) -> None:
+    def _pause(self, _: KeptServer) -> None:
         assert self._postgres is not None
         self._postgres.stop("immediate")
         time.sleep(self._chance.uniform(0.1, 1.0))
@@ -261,15 +280,16 @@ def _keys_of_copy(path: Path) -> set[str]:
     return set(found_in(str(path)).documents)
 
 
-def _database(url: str) -> str:
-    return url.partition("?")[0].rpartition("/")[2]
+def _connected(url: str) -> str:
+    """Return the statement that lists who is connected to a database of our own."""
+    name = url.partition("?")[0].rpartition("/")[2]
+    return f"SELECT pid, query FROM pg_stat_activity WHERE datname = '{name}'"  # noqa: S608
 
 
 def _no_connection_is_left(postgres: PostgresServer, url: str) -> None:
     """See that the database server has nobody left who is connected, and no lock."""
     deadline = time.monotonic() + 30
-    asked = f"SELECT query FROM pg_stat_activity WHERE datname = '{_database(url)}'"
-    while left := postgres.execute(asked):
+    while left := postgres.execute(_connected(url)):
         if time.monotonic() > deadline:
             raise AssertionError(f"connections are left: {left}")
         time.sleep(0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import signal
 import socket
 import threading
 import time
@@ -14,6 +15,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from forked import nursery
 
 from .load_ledger import Ledger
 
@@ -173,7 +176,9 @@ class Named(Sender):
         choice = self.chance.random()
         if self._before and choice < 0.2:
             self._again()
-        elif choice < 0.35 and (known := self.ledger.keys()):
+        elif choice < 0.3:
+            self._twice_at_once()
+        elif choice < 0.45 and (known := self.ledger.keys()):
             self._remove(known)
         else:
             self._add()
@@ -186,6 +191,27 @@ class Named(Sender):
         told = self._told("POST", "/v1/documents", _body(texts), headers)
         outcomes = {one["key"]: one["outcome"] for one in told["documents"]}
         self.ledger.added(f"{headers['Idempotency-Key']}", texts, outcomes)
+
+    def _twice_at_once(self) -> None:
+        """Send one request by two connections at the same time."""
+        texts = self.documents()
+        name = f"{self.name}-{next(self._numbers)}".replace(" ", "-")
+        headers = _JSON | {"Idempotency-Key": name}
+        body = _body(texts)
+        second = _Once(self.port, body, headers)
+        second.start()
+        data, attempts = self.ask_until_answered("POST", "/v1/documents", body, headers)
+        second.join(PATIENCE_SECONDS)
+        told = json.loads(data)
+        outcomes = {one["key"]: one["outcome"] for one in told["documents"]}
+        self.ledger.added(name, texts, outcomes)
+        if second.told is not None:
+            if second.told | {"replayed": True} != told | {"replayed": True}:
+                self.ledger.faults.append(f"{name}: told {told} and {second.told} at once")
+            fresh = [told["replayed"], second.told["replayed"]].count(False)
+            # An attempt that was not answered may have been the one that did it.
+            if fresh > 1 or (attempts == 1 and not fresh):
+                self.ledger.faults.append(f"{name}: done {fresh} times, told {told}")
 
     def _remove(self, known: list[str]) -> None:
         name = f"{self.name}-{next(self._numbers)}".replace(" ", "-")
@@ -224,6 +250,25 @@ class Named(Sender):
         again = json.loads(self.ask_until_answered(method, path, body, headers)[0])
         if again != told | {"replayed": True}:
             self.ledger.faults.append(f"{name}: told {told}, and then {again}")
+
+
+class _Once(threading.Thread):
+    """Sends one request; ``told`` is the reply, None where there was none."""
+
+    def __init__(self, port: int, body: bytes, headers: Mapping[str, str]) -> None:
+        super().__init__(daemon=True)
+        self._given = port, body, dict(headers)
+        self.told: Any = None
+
+    def run(self) -> None:
+        port, body, headers = self._given
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=40)
+        with suppress(OSError, http.client.HTTPException), closing(connection):
+            connection.request("POST", "/v1/documents", body, headers)
+            reply = connection.getresponse()
+            data = reply.read()
+            if reply.status == 200:
+                self.told = json.loads(data)
 
 
 class Careless(Sender):
@@ -329,7 +374,7 @@ class Lines(Sender):
         for key, text in left.items():
             self.ledger.lost(f"a line of {self.name}: {why}", self.ledger.after({key: text}))
         if left:
-            time.sleep(0.05)
+            time.sleep(0.2)
 
     def _take(self, told: Any, left: dict[str, str]) -> None:
         if "outcome" in told:
@@ -355,7 +400,7 @@ class ByClient(Sender):
 
     def step(self) -> None:
         """Add some, add one, or remove one."""
-        from simstore.errors import SimstoreError
+        from simstore.errors import SimstoreError, TimedOut
 
         choice = self.chance.random()
         known = self.ledger.keys()
@@ -382,8 +427,9 @@ class ByClient(Sender):
                 self.ledger.added(self.name, texts, expected)
         except SimstoreError as error:
             self.ledger.lost(f"{self.name}: {error!r}", after)
-            # It waits for all that passes.
-            self.ledger.faults.append(f"{self.name} gave up: {error!r}")
+            # It waits for all that passes; a request that takes too long is given up.
+            if not isinstance(error, TimedOut):
+                self.ledger.faults.append(f"{self.name} gave up: {error!r}")
 
 
 class Reader(Sender):
@@ -428,6 +474,67 @@ class Reader(Sender):
             time.sleep(0.05)
         except Refused as refused:
             self.ledger.faults.append(f"{key} was acknowledged, and then: {refused}")
+
+
+class Beside(Sender):
+    """Command lines that write and tidy up the store that is served; some of them are killed.
+
+    Args:
+        number: As of a :class:`Sender`, and so ``seed``, ``port`` and ``stop``.
+        folder: Where they run.
+        url: The store.
+        may_fail: The database is disturbed: a command may say so and fail.
+    """
+
+    _UPKEEP = (("pack",), ("compact",), ("fsck",), ("stats",), ("vocabulary", "refresh"))
+
+    def __init__(
+        self,
+        number: int,
+        seed: int,
+        port: int,
+        stop: threading.Event,
+        folder: Path,
+        url: str,
+        *,
+        may_fail: bool,
+    ) -> None:
+        super().__init__(number, seed, port, stop)
+        self._folder, self._url, self._may_fail = folder, url, may_fail
+        self.kills = 0
+
+    def step(self) -> None:
+        """Run a command, to its end or not."""
+        texts: dict[str, str] = {}
+        if self.chance.random() < 0.5:
+            texts = {self.key(): text_of(self.chance) for _ in range(self.chance.choice((5, 200)))}
+            lines = [json.dumps({"key": key, "text": text}) for key, text in texts.items()]
+            given = ("\n".join(lines) + "\n").encode()
+            words = ["ingest", "--db", self._url, "--as", "jsonl", "-"]
+        else:
+            given = b""
+            words = [*self.chance.choice(self._UPKEEP), "--db", self._url]
+        child = nursery().start("simstore", self._folder, stdin=given, words=words)
+        killed = self.chance.random() < 0.3
+        if killed:
+            time.sleep(self.chance.uniform(0, 0.4))
+            child.signal(signal.SIGKILL)
+            self.kills += 1
+        done = child.wait()
+        if "Traceback" in done.errors:
+            self.ledger.faults.append(f"{self.name}: {words}: {done.errors[-1500:]}")
+        if done.code == 0:
+            if texts:
+                self.ledger.added(f"{words}", texts, dict.fromkeys(texts, "added"))
+        else:
+            for key, text in texts.items():
+                self.ledger.lost(f"{words}: {done.code}", self.ledger.after({key: text}))
+            # A scheme whose fingerprints depend on nothing has no vocabulary to refresh.
+            if not killed and not self._may_fail and words[0] != "vocabulary":
+                self.ledger.faults.append(
+                    f"{self.name}: {words}: {done.code}: {done.errors[-600:]}"
+                )
+        self._stop.wait(self.chance.uniform(0.1, 0.6))
 
 
 class Copier(Sender):

@@ -95,9 +95,14 @@ class KeptServer:
         self.kills += number == signal.SIGKILL
         return pid
 
+    def freeze(self) -> None:
+        """Stop the process that listens."""
+        os.kill(self.pid, signal.SIGSTOP)
+
     def thaw(self) -> None:
         """Let go on what was stopped."""
-        for pid in self._seen:
+        own = [] if self._served is None else [self.pid]
+        for pid in [*own, *self._seen]:
             with suppress(ProcessLookupError):
                 if _lives(pid):
                     os.kill(pid, signal.SIGCONT)
