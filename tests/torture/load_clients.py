@@ -468,7 +468,7 @@ class Reader(Sender):
                 body = json.dumps({"text": held.text, "radius": 3, "limit": 1000}).encode()
                 told = json.loads(self.ask("POST", "/v1/query", body, _JSON))
                 found = [one["key"] for one in told["samples"][0]["matches"]]
-                if key not in found and not told["samples"][0].get("stale"):
+                if key not in found and not told.get("stale"):
                     self.ledger.faults.append(f"{key} is stored and not found by its text: {found}")
         except Lost:
             time.sleep(0.05)
