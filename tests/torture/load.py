@@ -140,7 +140,8 @@ class _ServedRound:
 
     def _make(self) -> None:
         """Make a store; some keep passages, or clusters, or have fingerprints of a course."""
-        scheme = "simtool" if self._chance.random() < 0.2 else "web"
+        self._waits = self._chance.random() < 0.2
+        scheme = "simtool" if self._waits else "web"
         with Store.create(self._url, scheme=scheme) as store:
             if self._chance.random() < 0.25:
                 store.build_passages()
@@ -163,7 +164,7 @@ class _ServedRound:
             kind(number, self._seed, port, self._stop) for number, kind in enumerate(kinds)
         ]
         checked = [Checked(number, self._seed, port, self._stop) for number in (10, 11)]
-        senders += [*checked, Reader(20, self._seed, port, self._stop, checked)]
+        senders += [*checked, Reader(20, self._seed, port, self._stop, checked, waits=self._waits)]
         aside = self._folder.with_name(f"{self._folder.name}-beside")
         aside.mkdir()
         may_fail = self._postgres is not None

@@ -438,13 +438,22 @@ class Reader(Sender):
     Args:
         number: As of a :class:`Sender`, and so ``seed``, ``port`` and ``stop``.
         others: Whose documents it asks for.
+        waits: A document is found after the next generation: the answers to samples say so.
     """
 
     def __init__(
-        self, number: int, seed: int, port: int, stop: threading.Event, others: list[Checked]
+        self,
+        number: int,
+        seed: int,
+        port: int,
+        stop: threading.Event,
+        others: list[Checked],
+        *,
+        waits: bool,
     ) -> None:
         super().__init__(number, seed, port, stop)
         self._others = others
+        self._waits = waits
 
     def step(self) -> None:
         """Ask for one document, by its key or by its text."""
@@ -465,7 +474,10 @@ class Reader(Sender):
                 if told["text"] != held.text:
                     self.ledger.faults.append(f"{key} is {told}, not {held}")
             else:
-                body = json.dumps({"text": held.text, "radius": 3, "limit": 1000}).encode()
+                asked: dict[str, Any] = {"text": held.text}
+                if self._waits or self.chance.random() < 0.5:
+                    asked = {"samples": [{"key": "", "text": held.text}]}
+                body = json.dumps(asked | {"radius": 3, "limit": 1000}).encode()
                 told = json.loads(self.ask("POST", "/v1/query", body, _JSON))
                 found = [one["key"] for one in told["samples"][0]["matches"]]
                 if key not in found and not told.get("stale"):
