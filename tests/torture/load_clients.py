@@ -438,7 +438,7 @@ class Reader(Sender):
     Args:
         number: As of a :class:`Sender`, and so ``seed``, ``port`` and ``stop``.
         others: Whose documents it asks for.
-        waits: A document is found after the next generation: the answers to samples say so.
+        waits: A document is found by its text after the next generation: it is asked for by key.
     """
 
     def __init__(
@@ -467,7 +467,7 @@ class Reader(Sender):
         if held is None:
             return
         try:
-            if self.chance.random() < 0.5:
+            if self._waits or self.chance.random() < 0.5:
                 told = json.loads(
                     self.ask("GET", f"/v1/documents/{quote(key, safe='')}?with_text=1")
                 )
@@ -475,7 +475,7 @@ class Reader(Sender):
                     self.ledger.faults.append(f"{key} is {told}, not {held}")
             else:
                 asked: dict[str, Any] = {"text": held.text}
-                if self._waits or self.chance.random() < 0.5:
+                if self.chance.random() < 0.5:
                     asked = {"samples": [{"key": "", "text": held.text}]}
                 body = json.dumps(asked | {"radius": 3, "limit": 1000}).encode()
                 told = json.loads(self.ask("POST", "/v1/query", body, _JSON))
