@@ -93,12 +93,16 @@ class PostgresServer:
             if name.startswith(self._name):
                 self.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
-    def restart(self) -> None:
-        """Stop the server at once, whoever is connected, and start it again."""
-        self._control("restart", "-m", "fast")
+    def restart(self, mode: str = "fast") -> None:
+        """Stop the server at once, whoever is connected, and start it again.
 
-    def stop(self) -> None:
-        self._control("stop", "-m", "fast")
+        Args:
+            mode: As of ``pg_ctl``; ``immediate``: as if it were killed.
+        """
+        self._control("restart", "-m", mode)
+
+    def stop(self, mode: str = "fast") -> None:
+        self._control("stop", "-m", mode)
 
     def start(self) -> None:
         self._control("start")
@@ -143,8 +147,12 @@ def kept_modes(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def running_server() -> Iterator[PostgresServer]:
-    """Run a server; skip the test where it cannot be had."""
+def running_server(settings: Mapping[str, str] = SETTINGS) -> Iterator[PostgresServer]:
+    """Run a server; skip the test where it cannot be had.
+
+    Args:
+        settings: What is set in its configuration.
+    """
     import pytest
 
     folder = Path(tempfile.mkdtemp(prefix="simstore-postgres-"))
@@ -157,7 +165,7 @@ def running_server() -> Iterator[PostgresServer]:
             )
             pytest.importorskip("psycopg", reason="no driver: pip install 'simstore[postgres]'")
             with kept_modes(Path(package.__file__)), kept_modes(folder):
-                server = PostgresServer(folder, package)
+                server = PostgresServer(folder, package, settings)
                 with server:
                     yield server
     finally:

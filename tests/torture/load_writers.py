@@ -1,0 +1,133 @@
+"""Command lines that write one store at once, and are killed and started again until they end."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from forked import Child, nursery
+from postgres_servers import PostgresServer
+
+from simstore import Store
+
+from .load_clients import text_of
+
+_DEADLINE_SECONDS = 150.0
+_MOST_KILLS = 4
+
+
+def race_of_writers(
+    seed: int, folder: Path, url: str, postgres: PostgresServer | None
+) -> Counter[str]:
+    """Let some ``simstore ingest`` write a store, kill them, and compare with one clean run.
+
+    Args:
+        seed: Of the round.
+        folder: Its folder.
+        url: The store, which is made.
+        postgres: The server that it is on; None: it is a file.
+    """
+    chance = random.Random(seed)
+    sources = _write_sources(folder, chance)
+    Store.create(url).close()
+    counts: Counter[str] = Counter()
+    words = [
+        ["ingest", "--db", url, *chance.sample([str(path) for path in files], len(files))]
+        for files in (sources[:2], sources[1:3], sources[2:], sources)
+    ]
+    running: dict[int, Child] = {}
+    kills = [0] * len(words)
+    disturbed = dict.fromkeys(range(len(words)), False)
+    ended: set[int] = set()
+    deadline = time.monotonic() + _DEADLINE_SECONDS
+    try:
+        while len(ended) < len(words):
+            for number in range(len(words)):
+                if number not in ended and number not in running:
+                    running[number] = nursery().start("simstore", folder, words=words[number])
+                    disturbed[number] = False
+            time.sleep(chance.uniform(0.05, 0.5))
+            number = chance.randrange(len(words))
+            if number in running and kills[number] < _MOST_KILLS:
+                kills[number] += 1
+                running[number].signal(signal.SIGKILL)
+                disturbed[number] = True
+            elif postgres is not None and chance.random() < 0.2:
+                postgres.restart("immediate")
+                counts["kills"] += 1
+                disturbed |= dict.fromkeys(running, True)
+            for number, child in list(running.items()):
+                if not child.is_running:
+                    if _ended_well(child, words[number], disturbed=disturbed[number]):
+                        ended.add(number)
+                    del running[number]
+            if time.monotonic() > deadline:
+                raise AssertionError(f"writers {running} go on after {_DEADLINE_SECONDS:.0f} s")
+    finally:
+        for child in running.values():
+            child.kill()
+    counts["kills"] += sum(kills)
+    _compare(folder, url, sources)
+    counts["writers"] += len(words)
+    return counts
+
+
+def _ended_well(child: Child, words: Sequence[str], *, disturbed: bool) -> bool:
+    """Return whether a command did all that it was to do; False: it was disturbed."""
+    done = child.wait()
+    if "Traceback" in done.errors:
+        raise AssertionError(f"{words}: {done.errors}")
+    if done.code == 0:
+        return True
+    if not disturbed:
+        raise AssertionError(f"{words} failed undisturbed: {done.code}: {done.errors}")
+    return False
+
+
+def _write_sources(folder: Path, chance: random.Random) -> list[Path]:
+    """Write files of documents; some texts are in several, each key has one text."""
+    texts = [text_of(chance) for _ in range(300)]
+    paths = []
+    for number in range(4):
+        path = folder / f"source-{number}.jsonl"
+        lines = [
+            json.dumps({"key": f"{number}/{place}", "text": chance.choice(texts)})
+            for place in range(chance.randint(300, 1_500))
+        ]
+        shared = [json.dumps({"key": f"all/{place}", "text": texts[place]}) for place in range(100)]
+        lines += shared
+        chance.shuffle(lines)
+        path.write_text("\n".join(lines) + "\n")
+        paths.append(path)
+    return paths
+
+
+def _compare(folder: Path, url: str, sources: Sequence[Path]) -> None:
+    """Hold a store against that of one run that nobody disturbed."""
+    clean = folder / "clean.db"
+    with Store.create(clean) as store:
+        store.ingest([str(path) for path in sources])
+    states = []
+    for place in (url, str(clean)):
+        with Store.open(place) as store:
+            if problems := store.fsck():
+                raise AssertionError(f"{place}: fsck: {problems[:5]}")
+            documents = [
+                (one.key, one.text, one.revision) for one in store.documents(with_text=True)
+            ]
+            figures = store.statistics()
+            states.append((sorted(documents), figures.distinct_fingerprints, len(store)))
+            if place == url:
+                added = sum(run["added"] for run in store.ingest_runs(1_000))
+                if added != len(documents):
+                    raise AssertionError(f"runs added {added}, and there are {len(documents)}")
+    if states[0] != states[1]:
+        odd = set(states[0][0]) ^ set(states[1][0])
+        raise AssertionError(
+            f"not as of a clean run: {len(odd)}: {sorted(odd)[:4]}, {states[0][1:]}"
+        )
