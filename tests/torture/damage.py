@@ -22,12 +22,10 @@ from .campaign import Campaign, Place
 from .damage_makers import BYTES, damage_bytes, damage_rows, differences
 from .damage_questions import Answer
 from .damage_templates import NAMES, make_templates
+from .damage_unknowable import BY_SQL, OF_FILES
 
 Answers = dict[str, Answer]
 _MOST_BYTES = 1_500_000_000
-# What nothing else in a store says again, so that nobody can tell another value of it from the
-# right one, and why.
-UNKNOWABLE: dict[str, str] = {}
 
 
 class Damage(Campaign):
@@ -68,28 +66,35 @@ class Damage(Campaign):
             done = damage_rows(path, chance)
             if done is None:
                 return {"refused by the database": 1}
-            story = done[0]
+            story, unknowable = done, BY_SQL
         else:
+            unknowable = OF_FILES
             story = damage_bytes(path, chance.choice(BYTES), chance)
         resident = chance.random() < 0.3
         counts: Counter[str] = Counter(damages=1)
         try:
-            self._judge(name, place, resident, counts)
+            self._judge(name, place, resident, unknowable, counts)
             if chance.random() < 0.35:
-                self._judge_copies(name, place, chance, counts)
+                self._judge_copies(place, chance, counts)
             if chance.random() < 0.35:
                 self._judge_writes(name, place, counts)
         except Exception as error:
             raise AssertionError(f"{name}: {story}: {error}") from error
         return counts
 
-    def _judge(self, name: str, place: Path, resident: bool, counts: Counter[str]) -> None:
+    def _judge(
+        self,
+        name: str,
+        place: Path,
+        resident: bool,
+        unknowable: Mapping[str, str],
+        counts: Counter[str],
+    ) -> None:
         """Check and ask a damaged store."""
         checked = self._simstore(place, "fsck", "--db", "s.db")
         # Before it is asked: some questions write what they found.
-        columns = (
-            set() if checked.code else differences(self._shared / name / "s.db", place / "s.db")
-        )
+        right = self._shared / name / "s.db"
+        columns = set() if checked.code else differences(right, place / "s.db")
         answers = self._ask(place, resident)
         _judge_errors(answers, self._answers(name, resident))
         _judge_check(checked)
@@ -100,7 +105,7 @@ class Damage(Campaign):
         if not wrong:
             counts["without effect"] += 1
             return
-        if columns and columns <= UNKNOWABLE.keys():
+        if columns and columns <= unknowable.keys():
             counts["not to be known"] += 1
             return
         first = next(iter(wrong))
@@ -109,9 +114,7 @@ class Damage(Campaign):
             f"columns {sorted(columns)}; {first}: {wrong[first]}"
         )
 
-    def _judge_copies(
-        self, name: str, place: Path, chance: random.Random, counts: Counter[str]
-    ) -> None:
+    def _judge_copies(self, place: Path, chance: random.Random, counts: Counter[str]) -> None:
         """A copy of a damaged store is refused, or gives the same answers."""
         word = chance.choice(("backup", "copy"))
         target = place / "copied"
