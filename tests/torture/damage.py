@@ -21,7 +21,7 @@ from forked import Finished, Nursery
 from .campaign import Campaign, Place
 from .damage_makers import BYTES, damage_bytes, damage_rows, differences
 from .damage_questions import Answer
-from .damage_templates import NAMES, make_templates
+from .damage_templates import LOGGED, NAMES, commits, make_templates
 from .damage_unknowable import BY_SQL, OF_FILES
 
 Answers = dict[str, Answer]
@@ -58,7 +58,7 @@ class Damage(Campaign):
     def round(self, seed: int, folder: Path) -> Mapping[str, int]:
         """Damage a store, ask it, check it, and let some of them be written to or copied."""
         chance = random.Random(seed)
-        name = chance.choice(NAMES)
+        name = LOGGED if seed % 8 == 0 else chance.choice(NAMES)
         place = folder / "place"
         shutil.copytree(self._shared / name, place)
         path = place / "s.db"
@@ -69,7 +69,9 @@ class Damage(Campaign):
             story, unknowable = done, BY_SQL
         else:
             unknowable = OF_FILES
-            story = damage_bytes(path, chance.choice(BYTES), chance)
+            damaged = path.with_name("s.db-wal") if name == LOGGED else path
+            kinds = [kind for kind in BYTES if name != LOGGED or kind != "older page"]
+            story = damage_bytes(damaged, chance.choice(kinds), chance)
         resident = chance.random() < 0.3
         counts: Counter[str] = Counter(damages=1)
         try:
@@ -94,14 +96,20 @@ class Damage(Campaign):
         checked = self._simstore(place, "fsck", "--db", "s.db")
         # Before it is asked: some questions write what they found.
         right = self._shared / name / "s.db"
-        columns = set() if checked.code else differences(right, place / "s.db")
+        columns = set()
+        if not checked.code and name != LOGGED:
+            columns = differences(right, place / "s.db")
         answers = self._ask(place, resident)
         _judge_errors(answers, self._answers(name, resident))
         _judge_check(checked)
         if checked.code:
             counts["told by fsck"] += 1
             return
-        wrong = _different(answers, self._answers(name, resident))
+        rights = [self._answers(name, resident)]
+        if name == LOGGED:
+            # What a damaged log gives is the store after one of its commits.
+            rights += self._answers_of_commits(resident)
+        wrong = min((_different(answers, one) for one in rights), key=len)
         if not wrong:
             counts["without effect"] += 1
             return
@@ -174,6 +182,18 @@ class Damage(Campaign):
             _judge_errors(answers, answers)
             self._right[name, resident] = answers
         return self._right[name, resident]
+
+    def _answers_of_commits(self, resident: bool) -> list[Answers]:
+        """Return the answers of the store with a log, after each commit of it."""
+        log = (self._shared / LOGGED / "s.db-wal").read_bytes()
+        found = []
+        for end in commits(log):
+            name = f"{LOGGED}-{end}"
+            if not (self._shared / name).exists():
+                shutil.copytree(self._shared / LOGGED, self._shared / name)
+                (self._shared / name / "s.db-wal").write_bytes(log[:end])
+            found.append(self._answers(name, resident))
+        return found
 
     def _ask(self, place: Path, resident: bool) -> Answers:
         done = self._nursery.run("ask_store", place, place=str(place / "s.db"), resident=resident)

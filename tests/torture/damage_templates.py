@@ -14,6 +14,8 @@ from simstore.services.upkeep.choose import SchemeChoice
 from .scenarios import _WORDS
 
 NAMES = ("web", "wide", "plain", "course", "textless", "values")
+# A store of which the last writes are in its log alone.
+LOGGED = "logged"
 # What is asked of each store; written beside the templates.
 SAMPLES = "samples.json"
 _DOCUMENTS = 48
@@ -29,6 +31,31 @@ def make_templates(folder: Path) -> None:
         place = folder / name
         place.mkdir()
         _fill(name, place, random.Random(number))
+    _leave_log(folder / "plain", folder / LOGGED)
+
+
+def _leave_log(sound: Path, place: Path) -> None:
+    """Make a store as a killed process leaves it: its last writes are in the log."""
+    writing = place.with_name("writing")
+    shutil.copytree(sound, writing)
+    shutil.copytree(sound, place)
+    with Store.open(writing / "s.db") as store:
+        store.add("page 26", "a text that is in the log, and in the file only later")
+        store.remove("page 3")
+        for name in ("s.db", "s.db-wal"):
+            shutil.copy(writing / name, place / name)
+
+
+def commits(log: bytes) -> list[int]:
+    """Return where a log of SQLite may end: behind each commit, and where there is none.
+
+    Args:
+        log: The file: a header of 32 bytes, then frames of 24 bytes and a page; the second number
+            of a frame is the size of the file, where the frame is the last of a commit.
+    """
+    frame = 24 + int.from_bytes(log[8:12])
+    ends = range(32 + frame, len(log) + 1, frame)
+    return [0, *(end for end in ends if int.from_bytes(log[end - frame + 4 : end - frame + 8]))]
 
 
 def _fill(name: str, place: Path, chance: random.Random) -> None:
