@@ -77,6 +77,8 @@ def _questions(store: Store, samples: list[str], target: Path) -> dict[str, Call
         "clusters now": lambda: _grouped(store),
         "passages": lambda: store.passage_status(sizes=False),
         "values": lambda: _values(store),
+        "each in minhash": lambda: _each(store, "minhash"),
+        "each in simhash": lambda: _each(store, "simhash"),
         "known": lambda: (store.known_count(), store.known_mark()),
         "export": lambda: _exported(store, target, ExportOptions(replace=True)),
         "export unique": lambda: _exported(store, target, ExportOptions("unique", replace=True)),
@@ -113,6 +115,13 @@ def _statistics(store: Store) -> dict[str, Any]:
 def _matches(store: Store, text: str, options: QueryOptions) -> Any:
     (found,) = store.query_many([("sample", text)], options)
     return found.matches
+
+
+def _each(store: Store, channel: str) -> Any:
+    """Ask by each stored text, so that no fingerprint and no sketch is left out."""
+    texts = [(one.key, one.text or "") for one in store.documents(with_text=True)]
+    options = QueryOptions(channels=(channel,), verify=False)
+    return [(one.key, one.matches) for one in store.query_many(texts, options)]
 
 
 def _grouped(store: Store) -> Any:
