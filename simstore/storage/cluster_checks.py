@@ -20,6 +20,16 @@ def count_missing(connection: Connection) -> int:
     return int(fetch(connection, statement)[0][0])
 
 
+def leftovers(connection: Connection) -> list[str]:
+    """Return which tables of clusters hold something, to be asked where none are kept."""
+    names = ("cluster", "cluster_text", "cluster_spoke")
+    return [
+        name
+        for name in names
+        if fetch(connection, f"SELECT count(*) FROM {name}")[0][0]  # noqa: S608 - our own names
+    ]
+
+
 def broken_names(connection: Connection) -> Iterator[str]:
     """Yield in words what is wrong with the names of clusters and with what is canonical."""
     has_spokes = "EXISTS (SELECT 1 FROM cluster_spoke o WHERE o.text_id = t.text_id)"

@@ -24,6 +24,21 @@ def json_of(connection: Connection, given: Any) -> Any:
         raise corrupt(connection, f"a value that should be JSON is none ({error})") from error
 
 
+def check_deleted(connection: Connection, name: str, count: int) -> None:
+    """Refuse a table of which rows were found and none was deleted: its index contradicts it.
+
+    Args:
+        connection: A writer.
+        name: The table.
+        count: Rows that were deleted.
+
+    Raises:
+        CorruptStore: None was deleted.
+    """
+    if not count:
+        raise corrupt(connection, f"rows of {name} are found and cannot be deleted")
+
+
 def corrupt(connection: Connection, reason: object) -> CorruptStore:
     """Return the error that the store of a connection is damaged.
 

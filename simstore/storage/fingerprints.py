@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from simstore.fingerprint.simhash import to_words
 from simstore.storage import generations, kept_columns, segment_pages, tail
+from simstore.storage.damage import check_deleted
 from simstore.storage.documents import chunks, integers
 from simstore.storage.generations import GenerationRow
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
@@ -232,7 +233,9 @@ def drop_generation_rows(connection: Connection, generation_id: int, limit: int)
             if last is None:
                 connection.execute(delete(table).where(of_generation))
             else:
-                connection.execute(delete(table).where(of_generation, table.c[column] < last))
+                of_part = table.c[column] < last
+                deleted = connection.execute(delete(table).where(of_generation, of_part)).rowcount
+                check_deleted(connection, table.name, deleted)
                 return True
     return segment_pages.drop(connection, generation_id, limit)
 

@@ -91,6 +91,12 @@ def drop(connection: Connection) -> None:
         connection.execute(delete(table))
 
 
+def leftovers(connection: Connection) -> list[str]:
+    """Return which tables of the index hold something, to be asked where there is no index."""
+    tables = (passage_entry, anchor_tail, anchor_segment, anchor_page)
+    return [one.name for one in tables if count_of(connection, "count(*)", one.name)]
+
+
 def size(connection: Connection, *, sizes: bool = True) -> IndexSize:
     """Return what the index holds.
 

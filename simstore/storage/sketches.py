@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.minhash import BandLayout
-from simstore.storage.damage import corrupt
+from simstore.storage.damage import check_deleted, corrupt
 from simstore.storage.documents import chunks
 from simstore.storage.rows import fetch, insert_rows, select_in
 from simstore.storage.schema import band_layout, band_page, sketch
@@ -231,9 +231,12 @@ def drop_retired_pages(connection: Connection, limit: int) -> bool:
     of_layout = page.layout_id == number
     if last is None:
         connection.execute(delete(band_page).where(of_layout))
-        connection.execute(delete(band_layout).where(c.layout_id == number))
+        deleted = connection.execute(delete(band_layout).where(c.layout_id == number)).rowcount
+        check_deleted(connection, band_layout.name, deleted)
     else:
-        connection.execute(delete(band_page).where(of_layout, page.page < last))
+        of_part = page.page < last
+        deleted = connection.execute(delete(band_page).where(of_layout, of_part)).rowcount
+        check_deleted(connection, band_page.name, deleted)
     return True
 
 
@@ -252,8 +255,11 @@ def drop_scheme_rows(connection: Connection, scheme_id: int, limit: int) -> bool
     s = sketch.c
     some = select(s.sketch_id).where(s.scheme_id == scheme_id).order_by(s.sketch_id).limit(limit)
     numbers = list(connection.execute(some).scalars())
+    deleted = 0
     for part in chunks(numbers):
-        connection.execute(delete(sketch).where(s.sketch_id.in_(part)))
+        deleted += connection.execute(delete(sketch).where(s.sketch_id.in_(part))).rowcount
+    if numbers:
+        check_deleted(connection, sketch.name, deleted)
     return bool(numbers)
 
 

@@ -320,9 +320,8 @@ def _check_sketches(check: _Check) -> Iterator[Finding]:
 
 def _check_passages(check: _Check) -> Iterator[Finding]:
     """Each document's entry in the passage index is that of its text."""
-    if check.state.passages is not None:
-        batches = ((batch, check.texts(batch)) for batch in check.batches())
-        yield from check_passages(check.connection, check.state, batches)
+    batches = ((batch, check.texts(batch)) for batch in check.batches())
+    yield from check_passages(check.connection, check.state, batches)
 
 
 def _check_vocabulary(check: _Check) -> Iterator[Finding]:

@@ -33,7 +33,11 @@ def cluster_findings(opened: OpenStore, connection: Connection, state: State) ->
     kept = clusters.row(connection)
     for detail in cluster_checks.broken_names(connection):
         yield Finding("clusters", detail, _REMEDY)
-    if kept is None or kept.state != "standing" or kept.basis != basis_of(connection, state):
+    if kept is None:
+        for name in cluster_checks.leftovers(connection):
+            yield Finding("clusters", f"{name} has rows, and no clusters are kept", _REMEDY)
+        return
+    if kept.state != "standing" or kept.basis != basis_of(connection, state):
         return
     missing = cluster_checks.count_missing(connection)
     if missing:

@@ -17,7 +17,8 @@ def duplicate_problems(connection: Connection) -> Iterator[str]:
     A flagged key is that of its document, with the same text; a skipped or orphaned key has none.
     What is flagged or skipped has an original that is stored, is another document, and goes by the
     key that is noted; an orphan has none. The original of a flagged one is not flagged itself; that
-    of a skipped one may be, where an earlier original of it came later.
+    of a skipped one may be, where an earlier original of it came later. Where the two have the same
+    text, the row says so.
     """
     after: bytes | None = None
     while True:
@@ -25,6 +26,10 @@ def duplicate_problems(connection: Connection) -> Iterator[str]:
         held = documents.by_keys(connection, [row.key for row in rows])
         originals = sorted({row.original_id for row in rows if row.original_id is not None})
         keys = documents.keys_of(connection, originals)
+        digests = {
+            number: digest
+            for number, (digest, _) in documents.sizes_of(connection, originals).items()
+        }
         flagged = duplicates.flagged_among(connection, originals)
         for row in rows:
             name = repr(printable(row.key.decode("utf-8", "surrogateescape")))
@@ -47,6 +52,12 @@ def duplicate_problems(connection: Connection) -> Iterator[str]:
                 yield f"{name} is flagged because of a document that is flagged itself"
             elif keys.get(row.original_id) != row.original_key:
                 yield f"{name} names another original than it has"
+            elif (digests.get(row.original_id) == row.digest) != (row.basis == "same"):
+                yield f"{name} is said to be found by {row.basis!r}, and its original's text " + (
+                    "is another" if row.basis == "same" else "is the same"
+                )
+            elif row.basis == "same" and (row.resemblance != 1 or row.distance):
+                yield f"{name} has the text of its original, and is said to differ from it"
         if len(rows) < _PAGE:
             return
         after = rows[-1].key

@@ -17,6 +17,7 @@ from simstore.storage.engine import Connection
 from simstore.text.mixing import GAMMA, mix
 
 _REMEDY = "run `simstore passages drop` and `simstore passages build`"
+_RESTORE = "restore a copy made by `simstore backup`"
 _REINGEST = "run `simstore passages drop`, and ingest the sources into a new store"
 
 
@@ -34,6 +35,8 @@ def check_passages(
     """
     recipe = state.passages
     if recipe is None:
+        for name in passage_indexes.leftovers(connection):
+            yield Finding("passages", f"{name} has rows, and there is no index", _RESTORE)
         return
     remedy = _REMEDY if state.settings.text_kept else _REINGEST
     try:

@@ -26,6 +26,7 @@ from simstore.storage import (
     sketches,
     vocabularies,
 )
+from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow
 
@@ -200,8 +201,12 @@ def drop_retired(opened: OpenStore) -> None:
     """Delete the rows of retired generations and schemes, in short transactions.
 
     Those of generations that are lost go, too.
+
+    Raises:
+        CorruptStore: Rows are still there when they were deleted.
     """
     opened.forget_terms()
+    dropped: set[int] = set()
     while True:
         with opened.write() as connection:
             retired = [
@@ -211,8 +216,14 @@ def drop_retired(opened: OpenStore) -> None:
             if not retired:
                 break
             number = retired[0]
+            if number in dropped:
+                # Found by an index, and not in its table: it would be found for ever.
+                raise corrupt(
+                    connection, f"fingerprints of generation {number} are there when deleted"
+                )
             if not fingerprints.drop_generation_rows(connection, number, _DROP_ROWS):
                 generations.delete_generation(connection, number)
+                dropped.add(number)
     with opened.write() as connection:
         schemes = generations.scheme_ids(connection, "retired")
     for scheme_id in schemes:

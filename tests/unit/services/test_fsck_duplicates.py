@@ -43,6 +43,19 @@ TEXT = "the lamp on the old bridge was lit when the tide came in at last"
             "UPDATE duplicate SET original_key = CAST('d' AS BLOB) WHERE key = CAST('c' AS BLOB)",
             "'c' names another original",
         ),
+        (
+            "UPDATE duplicate SET basis = 'text' WHERE key = CAST('c' AS BLOB)",
+            "'c' is said to be found by 'text', and its original's text is the same",
+        ),
+        (
+            "UPDATE duplicate SET digest = x'00112233445566778899aabbccddeeff' "
+            "WHERE key = CAST('c' AS BLOB)",
+            "'c' is said to be found by 'same', and its original's text is another",
+        ),
+        (
+            "UPDATE duplicate SET resemblance = 0.5 WHERE key = CAST('c' AS BLOB)",
+            "'c' has the text of its original, and is said to differ from it",
+        ),
     ],
 )
 def test_each_kind_of_damage_is_named(tmp_path: Path, statement: str, problem: str) -> None:

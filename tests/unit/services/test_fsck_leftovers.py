@@ -1,0 +1,63 @@
+"""What stays of an index or of clusters of which the row that says how they are made is gone."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from simstore.errors import CorruptStore
+from simstore.services.upkeep import refresh
+from simstore.store import Store
+
+from .stores import SIMTOOL, filled, raw
+
+
+@pytest.mark.parametrize(
+    ("table", "invariant"), [("passage_index", "passages"), ("clustering", "clusters")]
+)
+def test_rows_without_the_row_that_says_how_they_are_made_are_found(
+    tmp_path: Path, table: str, invariant: str
+) -> None:
+    with filled(tmp_path) as store:
+        store.build_passages()
+        store.keep_clusters()
+        assert store.fsck() == []
+    with raw(tmp_path) as connection:
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - one of the two above
+    with Store.open(tmp_path / "s.db") as store:
+        found = store.fsck()
+    assert {one.invariant for one in found} == {invariant}
+    assert all("has rows" in one.detail for one in found)
+
+
+def test_store_without_index_and_clusters_again_is_sound(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        store.build_passages()
+        store.keep_clusters()
+        store.drop_passages()
+        store.drop_clusters()
+        assert store.fsck() == []
+
+
+@pytest.mark.sqlite("an index of a file that contradicts its table")
+def test_refresh_ends_where_an_index_names_rows_that_are_not_there(tmp_path: Path) -> None:
+    filled(tmp_path, SIMTOOL).close()
+    name = "ix_document_fingerprint_64_value"
+    with closing(sqlite3.connect(tmp_path / "s.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("INSERT INTO document_fingerprint_64 VALUES (77, 1, 5)")
+        asked = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE name = ?"
+        row = connection.execute(asked, (name,)).fetchone()
+        connection.execute("DELETE FROM sqlite_schema WHERE name = ?", (name,))
+        connection.execute("PRAGMA writable_schema = RESET")
+        connection.execute("DELETE FROM document_fingerprint_64 WHERE generation_id = 77")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", row)
+    with (
+        Store.open(tmp_path / "s.db") as store,
+        pytest.raises(CorruptStore, match="fingerprints of generation 77 are there when deleted"),
+    ):
+        refresh.drop_retired(store._opened)
