@@ -23,6 +23,8 @@ from simstore.services.upkeep import pack_fingerprints as pack_service
 from simstore.services.upkeep import refresh as refresh_service
 from simstore.services.upkeep import reindex as reindex_service
 from simstore.services.upkeep.choose import SchemeChoice
+from simstore.sources.fields import HistoryFields
+from simstore.sources.reader import ReadOptions
 from simstore.storage import anchor_segments
 from simstore.storage import passages as passage_storage
 from simstore.storage.engine import Database
@@ -141,9 +143,25 @@ def ingest(
     batch_documents: int = 5,
     create: bool = False,
     refresh: bool = True,
+    history_fields: list[str] | None = None,
     **options: Any,
 ) -> None:
-    """Ingest, and say after each commit how many records are done."""
+    """Ingest, and say after each commit how many records are done.
+
+    Args:
+        place: The store.
+        names: The sources.
+        batch_documents: Documents a transaction.
+        create: Make the store where there is none.
+        refresh: Refresh a live store at the end.
+        history_fields: Fields that say when a record was seen, and when it was published.
+        **options: Further options of an ingest.
+    """
+    read = (
+        None
+        if history_fields is None
+        else ReadOptions(history_fields=HistoryFields(*history_fields))
+    )
     observer = Observer(
         on_progress=lambda state: say(state.document_count + state.rejected),
         on_refresh=lambda done, _total: say(f"refresh {done}"),
@@ -152,6 +170,7 @@ def ingest(
         say("open")
         summary = store.ingest(
             names,
+            read=read,
             options=IngestOptions(batch_documents=batch_documents, refresh=refresh, **options),
             observer=observer,
         )

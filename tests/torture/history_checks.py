@@ -1,0 +1,309 @@
+"""Compares what a store says with its model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from simstore import Store
+from simstore.errors import DocumentNotFound
+from simstore.model import Match, QueryOptions, SampleResult
+from simstore.model.asking import PlanName
+from simstore.services.clusters.cluster import ClusterOptions
+
+from .history_model import Model, digest_of
+from .history_store import Living
+from .plain_texts import Texts, containment, feature_count, resemblance
+
+
+def same(found: Any, expected: Any, what: str) -> None:
+    """Raise unless two values are equal; say where they begin to differ."""
+    if found == expected:
+        return
+    if isinstance(found, list) and isinstance(expected, list):
+        for at, (one, other) in enumerate(zip(found, expected, strict=False)):
+            if one != other:
+                raise AssertionError(f"{what}, row {at}: {one!r}\nnot {other!r}")
+        raise AssertionError(f"{what}: {len(found)} rows, not {len(expected)}: {found!r}"[:2_000])
+    raise AssertionError(f"{what}: {found!r}\nnot {expected!r}"[:3_000])
+
+
+def holds_what_was_put_in(living: Living) -> None:
+    """Compare documents, duplicates and counts."""
+    store, model = living.store, living.model
+    first_of: dict[str, str] = {}
+    for key, held in model.docs.items():
+        first_of.setdefault(held.record.text, key)
+    rows = list(store.documents(with_text=True))
+    same([row.key for row in rows], list(model.docs), "keys in order of ingest")
+    found, expected = [], []
+    for row in rows:
+        held = model.docs[row.key]
+        first = first_of[held.record.text]
+        found.append(
+            (
+                row.key, row.text, row.digest, row.title, row.collection, dict(row.metadata),
+                row.byte_count, row.first_seen, row.last_seen, row.revision, row.duplicate_of,
+            )
+        )  # fmt: skip
+        record = held.record
+        expected.append(
+            (
+                row.key, record.text if living.kind.text else None, digest_of(record.text),
+                record.title, record.collection, dict(record.metadata),
+                len(record.text.encode("utf-8", "surrogateescape")), held.first_seen,
+                held.last_seen, held.revision, first if first != row.key else None,
+            )
+        )  # fmt: skip
+    same(found, expected, "documents")
+    _duplicates_are(store, model)
+    numbers = store.statistics()
+    same(
+        (numbers.document_count, numbers.distinct_contents, numbers.reject_count, len(store)),
+        (len(model.docs), len(first_of), model.rejected, len(model.docs)),
+        "documents, distinct contents, rejects, len",
+    )
+
+
+def _duplicates_are(store: Store, model: Model) -> None:
+    found = [(one.key, one.state, one.original, one.digest) for one in store.duplicates()]
+    expected = [
+        (key, noted.state, noted.original, digest_of(noted.text))
+        for key, noted in sorted(model.noted.items(), key=lambda one: _bytes(one[0]))
+    ]
+    same(found, expected, "duplicates")
+    orphans = [key for key, state, *_ in expected if state == "orphaned"]
+    same([one.key for one in store.orphans()], orphans, "orphans")
+
+
+def _bytes(key: str) -> bytes:
+    return key.encode("utf-8", "surrogateescape")
+
+
+def seen_as_told(living: Living, keys: list[str]) -> None:
+    """Compare what ``seen``, ``show`` and ``story`` tell of keys, stored or not."""
+    store, model = living.store, living.model
+    for key, seen in zip(keys, store.seen_many(keys), strict=True):
+        held, noted = model.docs.get(key), model.noted.get(key)
+        assert (key in store) == (held is not None), key
+        if held is None and noted is None:
+            assert seen is None, f"{key!r} was never seen: {seen}"
+            continue
+        assert seen is not None, f"{key!r} is not known"
+        if held is not None:
+            expected: tuple[Any, ...] = (
+                "flagged" if noted else "stored", noted.original if noted else None,
+                digest_of(held.record.text), held.first_seen, held.last_seen,
+            )  # fmt: skip
+        else:
+            assert noted is not None
+            expected = (
+                noted.state, noted.original, digest_of(noted.text), noted.first_seen,
+                noted.last_seen,
+            )  # fmt: skip
+        found = (seen.state, seen.original, seen.digest, seen.first_seen, seen.last_seen)
+        same(found, expected, f"seen {key!r}")
+        story = store.story(key)
+        if held is None:
+            same(len(story.versions), 0, f"versions of {key!r}")
+            continue
+        same(story.first_seen_basis, held.basis, f"who says when {key!r} was first seen")
+        same(story.versions[-1].digest, digest_of(held.record.text), f"version of {key!r}")
+        same(story.versions[-1].visits, held.visits, f"visits of {key!r}")
+        older = [one.digest for one in story.versions[:-1]]
+        same(older, held.versions[len(held.versions) - len(older) :], f"versions of {key!r}")
+        same(store.show(key, with_text=True).key, key, "show")
+    for text in {held.record.text for held in list(model.docs.values())[:3]}:
+        keys_of = {key for key, held in model.docs.items() if held.record.text == text}
+        keys_of |= {key for key, noted in model.noted.items() if noted.text == text}
+        same({one.key for one in store.seen_content(text)}, keys_of, f"seen under {text[:40]!r}")
+
+
+def missing_is_said(living: Living, key: str) -> None:
+    """Compare what is said of a key that is not there."""
+    try:
+        living.store.show(key)
+    except DocumentNotFound:
+        return
+    raise AssertionError(f"{key!r} is shown, and is not there")
+
+
+def answers(living: Living, texts: Texts) -> None:
+    """Ask the store for what is near some texts, in some way, and compare."""
+    chance, model, kind = living.chance, living.model, living.kind
+    if not living.has_generation:
+        return
+    samples = [texts.text() for _ in range(chance.randint(1, 3))]
+    samples += [held.record.text for held in list(model.docs.values())[-2:]]
+    radius = chance.choice((None, 0, 1, 3, 6, kind.bits // 2, kind.bits))
+    radius = None if radius is not None and radius > kind.bits else radius
+    options = QueryOptions(radius=radius)
+    if chance.random() < 0.5:
+        options = replace(options, channels=(chance.choice(kind.channels),))
+    if chance.random() < 0.3:
+        options = replace(options, min_features=chance.choice((0, 3, 8)))
+    options = replace(options, plan=_plan(living, radius))
+    plain = living.store.query_many(_named(samples), options)
+    for sample, result in zip(samples, plain, strict=True):
+        _is_answer(living, sample, result, options)
+    living.bench.count("answers")
+    _filtered(living, samples, plain, options)
+
+
+def _plan(living: Living, radius: int | None) -> PlanName:
+    if "simhash" not in living.kind.channels:
+        return "auto"
+    # Each segment value within a large radius would be millions of them.
+    return living.chance.choice(
+        ("auto", "scan", "segments") if (radius or 0) <= 4 else ("auto", "scan")
+    )
+
+
+def _named(samples: list[str]) -> list[tuple[str, str]]:
+    return [(f"sample {at}", text) for at, text in enumerate(samples)]
+
+
+def _is_answer(living: Living, text: str, result: SampleResult, options: QueryOptions) -> None:
+    """Raise unless the matches of a sample are those that a plain scan finds."""
+    model, kind = living.model, living.kind
+    recipe = model.recipe
+    channels = options.channels or (("simhash",) if kind.is_simtool else kind.channels)
+    if kind.is_simtool and options.channels == () and "simhash" not in kind.channels:
+        channels = kind.channels
+    radius = min(3, kind.bits) if options.radius is None else options.radius
+    least = recipe.least_features if options.min_features is None else options.min_features
+    own = model.fingerprint(text)
+    if own is not None:
+        same(int(result.fingerprint, 16), own, f"fingerprint of {text[:60]!r}")
+    found = {match.key: match for match in result.matches}
+    assert len(found) == len(result.matches), "a document is there twice"
+    short = feature_count(text, recipe) < least
+    same(result.too_short, short, f"whether {text[:60]!r} is too short")
+    for key, held in model.docs.items():
+        stored = held.record.text
+        distance = model.distance(text, stored)
+        near = "simhash" in channels and distance is not None and distance <= radius
+        agrees = model.sketches_agree(text, stored) if "minhash" in channels else False
+        if distance is None and "simhash" in kind.channels:
+            agrees = False
+        if text != stored and (short or feature_count(stored, recipe) < least):
+            one, other = containment(text, stored, recipe), containment(stored, text, recipe)
+            if 1.0 not in (one, other):
+                near = agrees = False
+        match = found.pop(key, None)
+        where = f"{text[:80]!r} and {key!r} {stored[:80]!r}, distance {distance}, {options}"
+        if match is None:
+            assert not near, f"missed by its fingerprint: {where}"
+            assert agrees is not True, f"missed by its sketch: {where}"
+            continue
+        assert near or agrees is not False, f"found, and is not near: {where}: {match}"
+        assert ("simhash" in match.channels) == near, f"{where}: {match}"
+        assert agrees is None or ("minhash" in match.channels) == agrees, f"{where}: {match}"
+        _is_match(living, text, stored, match, where)
+    assert not found, f"{found} is not stored"
+    places = {key: at for at, key in enumerate(model.docs)}
+    if own is None:
+        return
+    order = [(match.distance, places[match.key]) for match in result.matches]
+    same(order, sorted(order, key=lambda one: (one[0] or 0, one[1])), "order of matches")
+
+
+def _is_match(living: Living, text: str, stored: str, match: Match, where: str) -> None:
+    recipe = living.model.recipe
+    same(match.distance, living.model.distance(text, stored), f"distance of {where}")
+    if not living.kind.text:
+        return
+    shares = (
+        (1.0, 1.0, 1.0)
+        if text == stored
+        else (
+            resemblance(text, stored, recipe), containment(text, stored, recipe),
+            containment(stored, text, recipe),
+        )
+    )  # fmt: skip
+    found = (match.resemblance, match.containment, match.containment_reverse)
+    same(found, shares, f"shares of {where}")
+    same(match.basis, "text", "basis")
+
+
+def _filtered(
+    living: Living, samples: list[str], plain: list[SampleResult], options: QueryOptions
+) -> None:
+    """Ask again with a filter: the answer is the part that passes it."""
+    chance, model = living.chance, living.model
+    docs = model.docs
+    choice = chance.randrange(7)
+    kept = None
+    if choice == 0:
+        options = replace(options, collection="north")
+        kept = {key for key, held in docs.items() if held.record.collection == "north"}
+    elif choice == 1 and docs:
+        since = chance.choice([held.first_seen for held in docs.values()])
+        options = replace(options, since=since)
+        kept = {key for key, held in docs.items() if held.first_seen >= since}
+    elif choice == 2:
+        options = replace(options, where=(("kind", "b"),))
+        kept = {key for key, held in docs.items() if held.record.metadata.get("kind") == "b"}
+    elif choice == 3 and docs:
+        named = chance.choice(list(docs))
+        options, kept = replace(options, exclude_self=True), set(docs) - {named}
+        again = living.store.query_many([(named, text) for text in samples], options)
+        _are_parts(again, plain, kept, None)
+        return
+    elif choice == 4 and living.kind.text:
+        share = chance.choice((0.3, 0.5, 0.75, 1.0))
+        options = replace(options, min_resemblance=share, channels=options.channels)
+        if options.channels or not living.kind.is_simtool:
+            for result, before in zip(
+                living.store.query_many(_named(samples), options), plain, strict=True
+            ):
+                expected = [m for m in before.matches if (m.resemblance or 0.0) >= share]
+                same(list(result.matches), expected, f"matches of resemblance {share}")
+        return
+    limit = chance.choice((None, 1, 2)) if "simhash" in living.kind.channels else None
+    options = replace(options, limit=limit, plan=_plan(living, options.radius))
+    _are_parts(living.store.query_many(_named(samples), options), plain, kept, limit)
+
+
+def _are_parts(
+    again: list[SampleResult],
+    plain: list[SampleResult],
+    kept: set[str] | None,
+    limit: int | None,
+) -> None:
+    for result, before in zip(again, plain, strict=True):
+        expected = [m for m in before.matches if kept is None or m.key in kept][:limit]
+        same(list(result.matches), expected, f"matches that pass ({limit=})")
+
+
+def clusters(living: Living) -> None:
+    """Compare clusters of the moment with the rule."""
+    chance, model, kind = living.chance, living.model, living.kind
+    if not living.has_generation or not kind.text:
+        return
+    least, policy = chance.choice((0.3, 0.5, 0.7, 0.9)), chance.choice(("first", "longest"))
+    is_exact = chance.random() < 0.4
+    radius = None if is_exact else chance.choice((None, 0, 3, kind.bits))
+    if "simhash" not in kind.channels or (radius is not None and radius > kind.bits):
+        radius = None
+    options = ClusterOptions(least, policy=policy, min_size=1, exact_join=is_exact, radius=radius)
+    found = living.store.clusters(options).clusters
+    stars = [(one.key, [(m.key, m.resemblance) for m in one.members]) for one in found]
+    model.check_stars(stars, least, policy, radius, is_exact=is_exact)
+    living.bench.count("clusterings")
+
+
+def kept_clusters(living: Living, least: float, policy: str) -> None:
+    """Compare the clusters that are kept, brought up to date, with the rule."""
+    living.store.keep_clusters()
+    found = list(living.store.kept_clusters(1))
+    stars = [(one.key, [(m.key, m.resemblance) for m in one.members]) for one in found]
+    if living.kind.text:
+        living.model.check_stars(stars, least, policy)
+    assert len({one.cluster_id for one in found}) == len(found), "a name is there twice"
+    moment = living.store.clusters(ClusterOptions(least, policy=policy, min_size=1)).clusters
+    same(
+        sorted((one.key, one.members) for one in found),
+        sorted((one.key, one.members) for one in moment),
+        "kept clusters, and those of the moment",
+    )
