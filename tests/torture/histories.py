@@ -25,7 +25,9 @@ from simstore.services.upkeep.choose import SchemeChoice
 
 from . import history_checks as checks
 from .campaign import Campaign, Place
-from .history_steps import WEIGHTS, Steps, in_one_batch, step_of
+from .history_disturbed import WEIGHTS, Disturbed, step_of
+from .history_model import Rule
+from .history_steps import Steps, in_one_batch
 from .history_store import STOPWORDS, Bench, Kind, Living, clock_of, make_texts
 from .history_values import Values
 
@@ -183,6 +185,7 @@ def _made(bench: Bench, chance: random.Random) -> Living:
         shingle=chance.choice((None, None, 2)),
     )
     follows = scheme.weights == "tf-idf"
+    text = chance.random() < 0.85
     channels = chance.choice(
         (("simhash", "minhash"), ("simhash", "minhash"), ("simhash",), ("minhash",))
     )
@@ -194,18 +197,24 @@ def _made(bench: Bench, chance: random.Random) -> Living:
         Kind(
             scheme,
             channels,
-            text=chance.random() < 0.85,
+            text=text,
             vocabulary=follows or chance.random() < 0.8,
             policy=chance.choice(("live", "live", "frozen")),
+            rule=_rule(chance) if text else Rule(),
         ),
     )
+
+
+def _rule(chance: random.Random) -> Rule:
+    """Return what a store is told at first to do with duplicates."""
+    return chance.choice((Rule(), Rule(), Rule("flag", 0.9), Rule("skip", 1.0), Rule("flag")))
 
 
 def live(living: Living) -> None:
     """Take the steps of a history, comparing after each; then compare all at once."""
     chance = living.chance
     texts = make_texts(chance)
-    steps = Steps(living, texts, chance.choice(("none", "rising", "rising", "any")))
+    steps = Disturbed(living, texts, chance.choice(("none", "rising", "rising", "any")))
     names = list(WEIGHTS)
     # Some steps more often than others, and not the same in each history.
     weights = [WEIGHTS[name] * chance.choice((0, 1, 1, 3)) for name in names]

@@ -190,6 +190,10 @@ def _is_answer(living: Living, text: str, result: SampleResult, options: QueryOp
             one, other = containment(text, stored, recipe), containment(stored, text, recipe)
             if 1.0 not in (one, other):
                 near = agrees = False
+            elif not kind.text:
+                # Without the texts it may not be told.
+                found.pop(key, None)
+                continue
         match = found.pop(key, None)
         where = f"{text[:80]!r} and {key!r} {stored[:80]!r}, distance {distance}, {options}"
         if match is None:
@@ -232,7 +236,7 @@ def _filtered(
     """Ask again with a filter: the answer is the part that passes it."""
     chance, model = living.chance, living.model
     docs = model.docs
-    choice = chance.randrange(7)
+    choice = chance.randrange(8)
     kept = None
     if choice == 0:
         options = replace(options, collection="north")
@@ -259,6 +263,23 @@ def _filtered(
             ):
                 expected = [m for m in before.matches if (m.resemblance or 0.0) >= share]
                 same(list(result.matches), expected, f"matches of resemblance {share}")
+        return
+    elif choice == 5 and living.kind.text and (options.channels or not living.kind.is_simtool):
+        share = chance.choice((0.3, 0.5, 1.0))
+        options = replace(options, min_containment=share)
+        for result, before in zip(
+            living.store.query_many(_named(samples), options), plain, strict=True
+        ):
+            expected = [m for m in before.matches if (m.containment or 0.0) >= share]
+            same(list(result.matches), expected, f"matches of containment {share}")
+        return
+    elif choice == 6:
+        options = replace(options, first=True, plan=_plan(living, options.radius))
+        for result, before in zip(
+            living.store.query_many(_named(samples), options), plain, strict=True
+        ):
+            same(len(result.matches), min(len(before.matches), 1), "matches, the first only")
+            assert all(one in before.matches for one in result.matches), (result, before)
         return
     limit = chance.choice((None, 1, 2)) if "simhash" in living.kind.channels else None
     options = replace(options, limit=limit, plan=_plan(living, options.radius))

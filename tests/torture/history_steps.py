@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from served import serve
-
 from simstore import Store
-from simstore.client import Client
 from simstore.errors import DocumentNotFound, ReindexInProgress
 from simstore.model import Document, Idempotency, RemoveRequest, WriteRequest
-from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.arriving.ingest import IngestOptions
 from simstore.services.telling.export import ExportOptions
-from simstore.services.upkeep.choose import SchemeChoice
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 from simstore.store import copy_store, upgrade
 
 from . import history_checks
 from .history_checks import same
-from .history_model import Model, Record, Rule
-from .history_store import Kind, Living
+from .history_model import Record, Rule, digest_of
+from .history_store import Living, document_of, is_plain
 from .plain_texts import KEYS, ODD_KEYS, Texts
 
 LAYOUTS = ((42, 3), (32, 4), (25, 5), (16, 8))
@@ -66,7 +59,7 @@ class Steps:
             modes = ["keep"]
         elif dating == "any":
             modes.remove("skip")
-        self._modes = self.chance.choice((modes, modes[:1], modes[1:]))
+        self._modes = self.chance.choice((modes, modes[:1], modes[-2:]))
 
     # What is given.
 
@@ -106,6 +99,10 @@ class Steps:
     def rule(self) -> Rule:
         """Return what is done with duplicates now."""
         chance, model, kind = self.chance, self.living.model, self.living.kind
+        usual = kind.rule
+        is_told = usual.mode == "keep" or model.is_certain(usual.least or 0.8)
+        if chance.random() < 0.3 and is_told and (usual.mode != "skip" or "skip" in self._modes):
+            return usual
         mode = chance.choice(self._modes)
         if mode == "keep":
             return Rule()
@@ -137,13 +134,7 @@ class Steps:
             rule = self.rule()
             records = self.records(chance.randint(1, 3))
             name = Idempotency("one", f"request {living.number()}", b"digest")
-            documents = tuple(
-                Document(
-                    one.key, one.text, one.title, one.collection, one.metadata,
-                    seen_at=one.seen_at, published_at=one.published_at,
-                )
-                for one in records
-            )  # fmt: skip
+            documents = tuple(map(document_of, records))
             requests.append(
                 WriteRequest(
                     documents,
@@ -155,6 +146,7 @@ class Steps:
             )
             given.append((records, rule))
         living.say(f"requests {given}")
+        living.files.clear()
         with living.store.writer() as writer:
             checked = [writer.checked(one) for one in requests]
             replies = writer.commit(writer.prepare(checked))
@@ -190,6 +182,7 @@ class Steps:
                 raise AssertionError(f"{absent} is not there, and was removed")
         if not keys:
             return
+        living.files.clear()
         count, told = model.remove(keys)
         orphaned: list[str] = []
         unflagged: list[str] = []
@@ -217,6 +210,7 @@ class Steps:
         living.say(f"expire {since} {collection}")
         dry = living.store.expire(not_seen_since=since, collection=collection, dry_run=True)
         held_before = set(model.docs)
+        living.files.clear()
         removed, forgotten, told = model.expire(since, collection)
         same((dry.removed, dry.forgotten), (removed, forgotten), "would expire")
         summary = living.store.expire(
@@ -257,8 +251,11 @@ class Steps:
         if what == "unpack" and packable:
             living.store.unpack()
         elif what == "compact":
+            # Of places that were read only some are remembered.
+            living.files.clear()
             living.store.compact()
         elif what == "bands" and "minhash" in living.kind.channels:
+            living.files.clear()
             living.model.bands = chance.choice(LAYOUTS)
             living.store.compact(living.model.bands)
         else:
@@ -274,7 +271,7 @@ class Steps:
     def cluster(self) -> None:
         """Keep clusters, or make them anew by another rule, or forget them."""
         living, chance = self.living, self.chance
-        if not living.has_generation:
+        if not living.has_generation or not living.is_verifiable:
             return
         if self.kept is None or chance.random() < 0.15:
             least, policy = chance.choice((0.3, 0.5, 0.8)), chance.choice(("first", "longest"))
@@ -358,31 +355,63 @@ class Steps:
         same((before, backup), (after, None), "upgrade of a store that needs none")
 
     def export(self) -> None:
-        """Write all documents to a file, and compare what it says."""
-        living = self.living
+        """Write all documents to a file; what is read from it is the same store again."""
+        living, model = self.living, self.living.model
         path = living.bench.folder / f"out-{living.number()}.jsonl"
         living.say("export")
         summary = living.store.export(path, ExportOptions())
-        same(summary.document_count, len(living.model.docs), "exported documents")
-        rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
-        found = [(row.get("text"), row["first_seen"], row["last_seen"]) for row in rows]
-        plain = all("key" in row and "text" in row for row in rows)
-        if plain:
-            expected = [
-                (held.record.text, held.first_seen, held.last_seen)
-                for held in living.model.docs.values()
-            ]
-            same([row[0] for row in found], [row[0] for row in expected], "exported texts")
+        same(summary.document_count, len(model.docs), "exported documents")
+        if not living.kind.text:
+            return
+        place = str(living.bench.folder / f"again-{living.number()}.db")
+        with living.create(place, living.kind) as again:
+            options = IngestOptions(on_duplicate="keep")
+            again.ingest([str(path)], read=ReadOptions(format="jsonl"), options=options)
+            same(
+                [
+                    (
+                        row.key, row.text, row.title, row.collection, dict(row.metadata),
+                        row.first_seen, row.last_seen,
+                    )
+                    for row in again.documents(with_text=True)
+                ],
+                [
+                    (
+                        key, one.record.text, one.record.title, one.record.collection,
+                        dict(one.record.metadata), one.first_seen, one.last_seen,
+                    )
+                    for key, one in model.docs.items()
+                ],
+                "exported and ingested again",
+            )  # fmt: skip
+
+    def listed(self) -> None:
+        """Compare what commands print with what the store says."""
+        living, model = self.living, self.living.model
+        living.say("list")
+        out = living.command("list", "--format", "jsonl").stdout
+        rows = [json.loads(line) for line in out.split("\n") if line]
+        expected_digests = [digest_of(one.record.text) for one in model.docs.values()]
+        same([row["digest"] for row in rows], expected_digests, "listed digests")
+        held = [one.record.text for one in model.docs.values() if is_plain(one.record.text)]
+        samples = [("sample", text) for text in held[-3:] if text.strip()]
+        if not samples or not living.has_generation:
+            return
+        path = living.write([Record(f"s{at}", text) for at, (_, text) in enumerate(samples)])
+        out = living.command("query", "--no-record", "--format", "jsonl", str(path)).stdout
+        found = [json.loads(line) for line in out.split("\n") if line]
+        expected = living.store.query_many([(f"s{at}", t) for at, (_, t) in enumerate(samples)])
+        same(
+            [[(m["distance"], m["resemblance"]) for m in one["matches"]] for one in found],
+            [[(m.distance, m.resemblance) for m in one.matches] for one in expected],
+            "matches that a command prints",
+        )
 
     def rejects(self) -> None:
         """Ingest a file with lines that are no documents; forget them, or not."""
         living, chance = self.living, self.chance
         bad = [chance.choice(BAD_LINES) for _ in range(chance.randint(1, 3))]
-        records = [
-            one
-            for one in self.records(3)
-            if not any(0xD800 <= ord(c) < 0xE000 for c in one.text + one.key)
-        ]
+        records = [one for one in self.records(3) if is_plain(one.key, one.text)]
         living.say(f"rejects {bad} among {[(one.key, one.text[:30]) for one in records]}")
         told = living.model.arrive(records, Rule(), living.clock.now)
         read = ReadOptions(history_fields=HistoryFields("seen", "published"), format="jsonl")
@@ -415,216 +444,6 @@ class Steps:
         self.living.say("fsck")
         same(self.living.store.fsck(), [], "fsck")
 
-    # What ends in the middle, and what others do.
-
-    def interrupted_ingest(self) -> None:
-        """End an ingest in the middle, by an error or by a kill; begin it again."""
-        living, chance = self.living, self.chance
-        records = [
-            one for one in self.records(chance.randint(3, 9), dated=True)
-            if not any(0xD800 <= ord(c) < 0xE000 for c in one.text + one.key)
-        ]  # fmt: skip
-        if not records:
-            return
-        rule = self.rule()
-        path = living.write(records)
-        size, after = chance.randint(1, 3), chance.randint(1, 3)
-        by_kill = chance.random() < 0.25
-        shown = [(one.key[:20], one.text[:30], one.seen_at) for one in records]
-        living.say(f"interrupted {rule} batches of {size}, after {after}, {by_kill=}: {shown}")
-        options: dict[str, Any] = {
-            "batch_documents": size, "on_duplicate": rule.mode, "min_resemblance": rule.least,
-            "radius": rule.radius, "threads": 1,
-        }  # fmt: skip
-        before = copy.deepcopy((living.model.docs, living.model.noted))
-        (self._kill_ingest if by_kill else self._fail_ingest)(path, options, after)
-        living.bench.count("kills" if by_kill else "interruptions")
-        done = self._done_of(records, rule, before)
-        living.say(f"{done} were done")
-        read = ReadOptions(history_fields=HistoryFields("seen", "published"))
-        summary = living.store.ingest([str(path)], read=read, options=IngestOptions(**options))
-        told = living.model.arrive(records[done:], rule, living.clock.now)
-        if done < len(records):
-            found = [getattr(summary, name) for name in ("added", "updated", "unchanged")]
-            expected = [told.outcomes.count(name) for name in ("added", "updated", "unchanged")]
-            same(found, expected, "resumed")
-        living.ended()
-
-    def _kill_ingest(self, path: Path, options: dict[str, Any], after: int) -> None:
-        living = self.living
-        child = living.bench.nursery.start(
-            "ingest", living.bench.folder, place=living.place, names=[str(path)],
-            history_fields=["seen", "published"], **options,
-        )  # fmt: skip
-        assert child.message() == "open", child.wait().errors
-        for _ in range(after):
-            if (child.message() or "done").startswith("done"):
-                break
-        child.kill()
-
-    def _fail_ingest(self, path: Path, options: dict[str, Any], after: int) -> None:
-        commits = iter(range(1, 1_000))
-
-        def interrupt(_state: Any) -> None:
-            if next(commits) == after:
-                raise Interrupted
-
-        read = ReadOptions(history_fields=HistoryFields("seen", "published"))
-        try:
-            self.living.store.ingest(
-                [str(path)], read=read, options=IngestOptions(**options),
-                observer=Observer(on_progress=interrupt),
-            )  # fmt: skip
-        except Interrupted:
-            return
-
-    def _done_of(self, records: Sequence[Record], rule: Rule, before: Any) -> int:
-        """Return how many records were stored, whole batches of them; the model goes along."""
-        living = self.living
-        rows = [(row.key, row.text) for row in living.store.documents(with_text=True)]
-        revisions = [row.revision for row in living.store.documents()]
-        noted = sorted((one.key, one.state, one.original) for one in living.store.duplicates())
-        (source,) = [
-            one for one in self._positions() if one[0].endswith(f"given-{living._numbers}.jsonl")
-        ] or [("", 0)]
-        done = source[1]
-        living.model.docs, living.model.noted = copy.deepcopy(before)
-        living.model.arrive(records[:done], rule, living.clock.now)
-        model: Model = living.model
-        same(
-            (rows, revisions, noted),
-            (
-                [(k, h.record.text if living.kind.text else None) for k, h in model.docs.items()],
-                [held.revision for held in model.docs.values()],
-                sorted((key, one.state, one.original) for key, one in model.noted.items()),
-            ),
-            f"what an ingest that ended after {done} records has left",
-        )
-        return done
-
-    def _positions(self) -> list[tuple[str, int]]:
-        with self.living.store._opened.database.read() as connection:
-            rows = connection.exec_driver_sql("SELECT name, position FROM source").fetchall()
-        return [
-            (bytes(name).decode() if not isinstance(name, str) else name, position)
-            for name, position in rows
-        ]
-
-    def beside(self) -> None:
-        """Write while another process writes; the order between the two is left to chance."""
-        living, model = self.living, self.living.model
-        if self.dating == "any":
-            return
-        others = [
-            replace(one, key=f"other {at % 5}")
-            for at, one in enumerate(self.records(6, dated=True))
-        ]
-        others = [one for one in others if not any(0xD800 <= ord(c) < 0xE000 for c in one.text)]
-        own = [self.records(2, dated=True) for _ in range(3)]
-        living.say(f"beside: {[(one.key, one.text[:30]) for one in others]}")
-        path = living.write(others)
-        child = living.bench.nursery.start(
-            "ingest", living.bench.folder, place=living.place, names=[str(path)],
-            history_fields=["seen", "published"], batch_documents=1, on_duplicate="keep",
-        )  # fmt: skip
-        assert child.message() == "open", child.wait().errors
-        for some in own:
-            told = model.arrive(some, Rule(), living.clock.now)
-            documents = [
-                Document(
-                    one.key, one.text, one.title, one.collection, one.metadata,
-                    seen_at=one.seen_at, published_at=one.published_at,
-                )
-                for one in some
-            ]  # fmt: skip
-            summary = living.store.add_many(documents, on_duplicate="keep", batch_documents=1)
-            same(summary.added, told.outcomes.count("added"), "added beside another")
-            living.store.query("river stone")
-        finished = child.wait()
-        assert finished.code == 0, finished.errors
-        model.arrive(others, Rule(), living.clock.now)
-        order = [row.key for row in living.store]
-        same(sorted(order), sorted(model.docs), "keys of two writers")
-        for is_other in (False, True):
-            mine = [key for key in model.docs if key.startswith("other ") == is_other]
-            same(
-                [key for key in order if key.startswith("other ") == is_other],
-                mine, "the order of one of two writers",
-            )  # fmt: skip
-        model.docs = {key: model.docs[key] for key in order}
-        living.bench.count("writers beside")
-        if living.kind.follows_corpus:
-            living.store.refresh()
-            living.refreshed()
-
-    def served(self) -> None:
-        """Do some of it over HTTP."""
-        living, model = self.living, self.living.model
-        if living.kind.follows_corpus or self.dating == "any":
-            return
-        living.say("serve")
-        living.bench.count("servers")
-        with serve(living.place, create=False) as server, Client(server.url) as client:
-            for _ in range(self.chance.randint(1, 3)):
-                rule, records = self.rule(), self.records(self.chance.randint(1, 5), dated=True)
-                records = [
-                    one
-                    for one in records
-                    if not any(0xD800 <= ord(c) < 0xE000 for c in one.text + one.key)
-                ]
-                shown = [(one.key[:20], one.text[:30], one.seen_at) for one in records]
-                living.say(f"client adds {rule} {shown}")
-                told = model.arrive(records, rule, living.clock.now)
-                documents = [
-                    Document(
-                        one.key, one.text, one.title, one.collection, one.metadata,
-                        seen_at=one.seen_at, published_at=one.published_at,
-                    )
-                    for one in records
-                ]  # fmt: skip
-                summary = client.add_many(
-                    documents,
-                    on_duplicate=rule.mode,
-                    min_resemblance=rule.least,
-                    radius=rule.radius,
-                )
-                found = {
-                    name: getattr(summary, name)
-                    for name in ("added", "updated", "unchanged", "flagged", "skipped")
-                }
-                expected = {name: told.outcomes.count(name) for name in found}
-                same(found, expected, "by the client")
-            texts = [self.texts.text() for _ in range(2)]
-            texts = [text for text in texts if not any(0xD800 <= ord(c) < 0xE000 for c in text)]
-            there, here = (
-                [
-                    one.matches
-                    for one in asked.query_many([(str(at), text) for at, text in enumerate(texts)])
-                ]
-                for asked in (client, living.store)
-            )
-            same(there, here, "answers there and here")
-            same([one.key for one in client.documents()], list(model.docs), "documents there")
-            plain = [key for key in model.docs if key.isprintable()]
-            if plain:
-                key = self.chance.choice(plain)
-                living.say(f"client removes {key}")
-                same(client.remove(key), model.remove([key])[0], "removed by the client")
-            server.stop()
-
-
-WEIGHTS: dict[str, int] = {
-    "ingest": 30, "requests": 5, "remove": 9, "expire": 4, "refresh": 3, "refresh_interrupted": 2,
-    "pack": 9, "reopen": 6, "cluster": 7, "reindex": 4, "move": 3, "export": 2, "rejects": 3,
-    "passages": 2, "fsck": 2, "interrupted_ingest": 4, "beside": 1, "served": 0,
-}  # fmt: skip
-
-
-def step_of(steps: Steps, name: str) -> Callable[[], None]:
-    """Return a step by its name."""
-    found: Callable[[], None] = getattr(steps, name)
-    return found
-
 
 def in_one_batch(living: Living, place: str, kept: tuple[float, str] | None) -> Store:
     """Make a store of the documents that are left, in one batch."""
@@ -638,6 +457,7 @@ def in_one_batch(living: Living, place: str, kept: tuple[float, str] | None) -> 
             for key, held in living.model.docs.items()
         ),
         threads=1,
+        on_duplicate="keep",
     )  # fmt: skip
     if "minhash" in living.kind.channels:
         store.compact(living.model.bands)
@@ -646,6 +466,3 @@ def in_one_batch(living: Living, place: str, kept: tuple[float, str] | None) -> 
     if kept is not None:
         store.keep_clusters(min_resemblance=kept[0], policy=kept[1])
     return store
-
-
-__all__ = ["WEIGHTS", "Interrupted", "Kind", "SchemeChoice", "Steps", "in_one_batch", "step_of"]

@@ -26,12 +26,13 @@ from simstore.services.upkeep.choose import SchemeChoice
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 
-from .history_model import Held, Model, Record, Rule, Told
+from .history_model import Model, Record, Rule, Told
 from .plain_texts import Recipe, Texts
 
 OUTCOMES = ("added", "updated", "unchanged", "flagged", "skipped")
 # What the store's clock says at first.
 BEGINNING = 1_600_000_000
+KEEP = Rule()
 STOPWORDS = b"the of\na"
 
 
@@ -66,6 +67,7 @@ class Kind:
         text: It keeps texts.
         vocabulary: It counts features.
         policy: ``live`` or ``frozen``.
+        rule: What is done with duplicates where nothing is said.
     """
 
     scheme: SchemeChoice
@@ -73,6 +75,7 @@ class Kind:
     text: bool = True
     vocabulary: bool = True
     policy: Policy = "live"
+    rule: Rule = KEEP
 
     @property
     def is_simtool(self) -> bool:
@@ -123,10 +126,11 @@ class Living:
         self.bench, self.chance, self.kind = bench, chance, kind
         self.clock = Clock()
         self.trail: list[str] = []
+        # Files whose documents came by them, and have not left since.
+        self.files: list[tuple[Path, Sequence[Record]]] = []
         self._numbers = 0
         self.resident = False
         self.place = bench.make_place("store")
-        self.default_rule = Rule()
         self._rows: list[bytes] = []
         self._vector: list[bytes] | None = None
         self._known: dict[str, int | None] = {}
@@ -134,6 +138,11 @@ class Living:
         self._changed = False
         self.store = self.create(self.place, kind)
         self.model = self._model()
+
+    @property
+    def is_verifiable(self) -> bool:
+        """Whether there is something to tell a resemblance by."""
+        return self.kind.text or "minhash" in self.kind.channels
 
     # Making and opening.
 
@@ -145,6 +154,9 @@ class Living:
             policy=kind.policy,
             text=kind.text,
             vocabulary=kind.vocabulary,
+            on_duplicate=kind.rule.mode,
+            min_resemblance=kind.rule.least,
+            radius=kind.rule.radius,
             synchronous="normal",
         )
 
@@ -230,16 +242,14 @@ class Living:
         self.ended(refresh=refresh)
 
     def _surface(self, records: Sequence[Record]) -> str:
-        texts = [one.text for one in records] + [one.key for one in records]
-        is_plain = not any(0xD800 <= ord(c) < 0xE000 for text in texts for c in text)
         choices = ["many", "many", "each"]
-        if is_plain:
+        if all(is_plain(one.key, one.text) for one in records):
             choices += ["file", "file", "command"]
         return self.chance.choice(choices)
 
     def _options(self, rule: Rule, refresh: bool) -> dict[str, Any]:
         found: dict[str, Any] = {"refresh": refresh}
-        if rule != self.default_rule or self.chance.random() < 0.5:
+        if rule != self.kind.rule or self.chance.random() < 0.5:
             found |= {
                 "on_duplicate": rule.mode, "min_resemblance": rule.least, "radius": rule.radius
             }  # fmt: skip
@@ -247,7 +257,7 @@ class Living:
 
     def _by_many(self, records: Sequence[Record], rule: Rule, refresh: bool) -> IngestSummary:
         return self.store.add_many(
-            [_document(one) for one in records],
+            [document_of(one) for one in records],
             threads=self.chance.choice((1, 2)),
             batch_documents=self.chance.choice((1, 2, 3, 1_000)),
             **self._options(rule, refresh),
@@ -265,6 +275,8 @@ class Living:
 
     def _by_file(self, records: Sequence[Record], rule: Rule, refresh: bool) -> IngestSummary:
         path = self.write(records)
+        if rule.mode == "keep" and len({one.key for one in records}) == len(records):
+            self.files.append((path, records))
         options = IngestOptions(
             threads=self.chance.choice((1, 2)),
             batch_documents=self.chance.choice((1, 2, 1_000)),
@@ -335,20 +347,21 @@ class Living:
         assert found == expected, f"{how}: {found}, not {expected}: {told}"
 
 
-def _document(one: Record) -> Document:
+def document_of(one: Record) -> Document:
+    """Return a record as the package takes it."""
     return Document(
         one.key, one.text, one.title, one.collection, one.metadata,
         seen_at=one.seen_at, published_at=one.published_at,
     )  # fmt: skip
 
 
+def is_plain(*texts: str) -> bool:
+    """Return whether texts hold no bytes that are no UTF-8: files and servers take no others."""
+    return not any(0xD800 <= ord(one) < 0xE000 for text in texts for one in text)
+
+
 def _body(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
-
-
-def held_rows(docs: dict[str, Held]) -> list[tuple[str, str]]:
-    """Return keys and texts in order of ingest."""
-    return [(key, held.record.text) for key, held in docs.items()]
 
 
 def make_texts(chance: random.Random) -> Texts:
