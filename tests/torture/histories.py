@@ -104,7 +104,7 @@ class Histories(Campaign):
         is_compiled = seed % 32 >= 24
         if on_postgres and self._postgres() is None:
             return {"histories": 0, f"left out: {self._no_server}": 1}
-        bench = Bench(folder, nursery(), self._places(folder, on_postgres=on_postgres))
+        bench = Bench(folder, nursery, self._places(folder, on_postgres=on_postgres))
         with ExitStack() as stack:
             stack.enter_context(_kernels(is_compiled=is_compiled))
             stack.enter_context(_knobs(chance))
@@ -120,7 +120,7 @@ class Histories(Campaign):
                 about = history.kind if isinstance(history, Living) else history.bits
                 raise AssertionError(f"{about}\n{trail}\n{error}") from error
             finally:
-                history.store.close()
+                history.close()
         counts = bench.counts | {"histories": 1}
         counts["on PostgreSQL"] = int(on_postgres)
         counts["with Numba"] = int(is_compiled)

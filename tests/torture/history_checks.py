@@ -30,7 +30,7 @@ def same(found: Any, expected: Any, what: str) -> None:
 
 def holds_what_was_put_in(living: Living) -> None:
     """Compare documents, duplicates and counts."""
-    store, model = living.store, living.model
+    store, model = living.asked, living.model
     first_of: dict[str, str] = {}
     for key, held in model.docs.items():
         first_of.setdefault(held.record.text, key)
@@ -82,7 +82,7 @@ def _bytes(key: str) -> bytes:
 
 def seen_as_told(living: Living, keys: list[str]) -> None:
     """Compare what ``seen``, ``show`` and ``story`` tell of keys, stored or not."""
-    store, model = living.store, living.model
+    store, model = living.asked, living.model
     for key, seen in zip(keys, store.seen_many(keys), strict=True):
         held, noted = model.docs.get(key), model.noted.get(key)
         assert (key in store) == (held is not None), key
@@ -143,11 +143,12 @@ def answers(living: Living, texts: Texts) -> None:
     if chance.random() < 0.3:
         options = replace(options, min_features=chance.choice((0, 3, 8)))
     options = replace(options, plan=_plan(living, radius))
-    plain = living.store.query_many(_named(samples), options)
+    asked = living.asked
+    plain = asked.query_many(_named(samples), options)
     for sample, result in zip(samples, plain, strict=True):
         _is_answer(living, sample, result, options)
     living.bench.count("answers")
-    _filtered(living, samples, plain, options)
+    _filtered(living, asked, samples, plain, options)
 
 
 def _plan(living: Living, radius: int | None) -> PlanName:
@@ -231,7 +232,11 @@ def _is_match(living: Living, text: str, stored: str, match: Match, where: str) 
 
 
 def _filtered(
-    living: Living, samples: list[str], plain: list[SampleResult], options: QueryOptions
+    living: Living,
+    asked: Store,
+    samples: list[str],
+    plain: list[SampleResult],
+    options: QueryOptions,
 ) -> None:
     """Ask again with a filter: the answer is the part that passes it."""
     chance, model = living.chance, living.model
@@ -251,7 +256,7 @@ def _filtered(
     elif choice == 3 and docs:
         named = chance.choice(list(docs))
         options, kept = replace(options, exclude_self=True), set(docs) - {named}
-        again = living.store.query_many([(named, text) for text in samples], options)
+        again = asked.query_many([(named, text) for text in samples], options)
         _are_parts(again, plain, kept, None)
         return
     elif choice == 4 and living.kind.text:
@@ -259,7 +264,7 @@ def _filtered(
         options = replace(options, min_resemblance=share, channels=options.channels)
         if options.channels or not living.kind.is_simtool:
             for result, before in zip(
-                living.store.query_many(_named(samples), options), plain, strict=True
+                asked.query_many(_named(samples), options), plain, strict=True
             ):
                 expected = [m for m in before.matches if (m.resemblance or 0.0) >= share]
                 same(list(result.matches), expected, f"matches of resemblance {share}")
@@ -267,23 +272,19 @@ def _filtered(
     elif choice == 5 and living.kind.text and (options.channels or not living.kind.is_simtool):
         share = chance.choice((0.3, 0.5, 1.0))
         options = replace(options, min_containment=share)
-        for result, before in zip(
-            living.store.query_many(_named(samples), options), plain, strict=True
-        ):
+        for result, before in zip(asked.query_many(_named(samples), options), plain, strict=True):
             expected = [m for m in before.matches if (m.containment or 0.0) >= share]
             same(list(result.matches), expected, f"matches of containment {share}")
         return
     elif choice == 6:
         options = replace(options, first=True, plan=_plan(living, options.radius))
-        for result, before in zip(
-            living.store.query_many(_named(samples), options), plain, strict=True
-        ):
+        for result, before in zip(asked.query_many(_named(samples), options), plain, strict=True):
             same(len(result.matches), min(len(before.matches), 1), "matches, the first only")
             assert all(one in before.matches for one in result.matches), (result, before)
         return
     limit = chance.choice((None, 1, 2)) if "simhash" in living.kind.channels else None
     options = replace(options, limit=limit, plan=_plan(living, options.radius))
-    _are_parts(living.store.query_many(_named(samples), options), plain, kept, limit)
+    _are_parts(asked.query_many(_named(samples), options), plain, kept, limit)
 
 
 def _are_parts(
@@ -308,7 +309,7 @@ def clusters(living: Living) -> None:
     if "simhash" not in kind.channels or (radius is not None and radius > kind.bits):
         radius = None
     options = ClusterOptions(least, policy=policy, min_size=1, exact_join=is_exact, radius=radius)
-    found = living.store.clusters(options).clusters
+    found = living.asked.clusters(options).clusters
     stars = [(one.key, [(m.key, m.resemblance) for m in one.members]) for one in found]
     model.check_stars(stars, least, policy, radius, is_exact=is_exact)
     living.bench.count("clusterings")
@@ -316,13 +317,13 @@ def clusters(living: Living) -> None:
 
 def kept_clusters(living: Living, least: float, policy: str) -> None:
     """Compare the clusters that are kept, brought up to date, with the rule."""
-    living.store.keep_clusters()
-    found = list(living.store.kept_clusters(1))
+    living.asked.keep_clusters()
+    found = list(living.asked.kept_clusters(1))
     stars = [(one.key, [(m.key, m.resemblance) for m in one.members]) for one in found]
     if living.kind.text:
         living.model.check_stars(stars, least, policy)
     assert len({one.cluster_id for one in found}) == len(found), "a name is there twice"
-    moment = living.store.clusters(ClusterOptions(least, policy=policy, min_size=1)).clusters
+    moment = living.asked.clusters(ClusterOptions(least, policy=policy, min_size=1)).clusters
     same(
         sorted((one.key, one.members) for one in found),
         sorted((one.key, one.members) for one in moment),

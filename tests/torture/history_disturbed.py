@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ WEIGHTS: dict[str, int] = {
     "ingest": 30, "requests": 5, "remove": 9, "expire": 4, "refresh": 3, "refresh_interrupted": 2,
     "pack": 9, "reopen": 6, "cluster": 7, "reindex": 4, "move": 3, "export": 2, "rejects": 3,
     "passages": 2, "fsck": 2, "interrupted_ingest": 4,
-    "read_again": 4, "listed": 3, "beside": 1, "served": 0,
+    "read_again": 4, "listed": 3, "known": 2, "beside": 3, "served": 0,
 }  # fmt: skip
 
 
@@ -70,7 +71,7 @@ class Disturbed(Steps):
 
     def _kill_ingest(self, path: Path, options: dict[str, Any], after: int) -> None:
         living = self.living
-        child = living.bench.nursery.start(
+        child = living.bench.nursery().start(
             "ingest", living.bench.folder, place=living.place, names=[str(path)],
             history_fields=["seen", "published"], **options,
         )  # fmt: skip
@@ -162,19 +163,14 @@ class Disturbed(Steps):
         own = [self.records(2, dated=True) for _ in range(3)]
         living.say(f"beside: {[(one.key, one.text[:30]) for one in others]}")
         path = living.write(others)
-        child = living.bench.nursery.start(
-            "ingest", living.bench.folder, place=living.place, names=[str(path)],
-            history_fields=["seen", "published"], batch_documents=1, on_duplicate="keep",
-        )  # fmt: skip
-        assert child.message() == "open", child.wait().errors
+        end = self.chance.choice((self._by_process, self._by_thread))(path)
         for some in own:
             told = model.arrive(some, Rule(), living.clock.now)
             documents = [document_of(one) for one in some]
             summary = living.store.add_many(documents, on_duplicate="keep", batch_documents=1)
             same(summary.added, told.outcomes.count("added"), "added beside another")
             living.store.query("river stone")
-        finished = child.wait()
-        assert finished.code == 0, finished.errors
+        end()
         model.arrive(others, Rule(), living.clock.now)
         order = [row.key for row in living.store]
         same(sorted(order), sorted(model.docs), "keys of two writers")
@@ -189,6 +185,35 @@ class Disturbed(Steps):
         if living.kind.follows_corpus:
             living.store.refresh()
             living.refreshed()
+
+    def _by_process(self, path: Path) -> Callable[[], None]:
+        """Ingest a file by another process; return what waits for its end."""
+        living = self.living
+        child = living.bench.nursery().start(
+            "ingest", living.bench.folder, place=living.place, names=[str(path)],
+            history_fields=["seen", "published"], batch_documents=1, on_duplicate="keep",
+        )  # fmt: skip
+        assert child.message() == "open", child.wait().errors
+
+        def end() -> None:
+            finished = child.wait()
+            assert finished.code == 0, finished.errors
+
+        return end
+
+    def _by_thread(self, path: Path) -> Callable[[], None]:
+        """Ingest a file by another thread, in this store or another that is open."""
+        read = ReadOptions(history_fields=HistoryFields("seen", "published"))
+        options = IngestOptions(batch_documents=1, on_duplicate="keep", threads=1)
+        store = self.living.asked
+        pool = ThreadPoolExecutor(1)
+        run = pool.submit(store.ingest, [str(path)], read=read, options=options)
+
+        def end() -> None:
+            with pool:
+                run.result()
+
+        return end
 
     def served(self) -> None:
         """Do some of it over HTTP."""

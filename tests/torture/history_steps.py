@@ -265,6 +265,8 @@ class Steps:
         resident = self.chance.choice((None, True, False))
         self.living.say(f"reopen resident={resident}")
         self.living.reopen(resident=resident)
+        if self.chance.random() < 0.5:
+            self.living.open_another(resident=self.chance.random() < 0.5)
         if self.chance.random() < 0.4:
             self.living.store.warm()
 
@@ -344,11 +346,11 @@ class Steps:
         other = bench.make_place(f"moved-{living.number()}")
         living.say(f"move to {other}")
         if "://" in living.place or "://" in other or self.chance.random() < 0.5:
-            living.store.close()
+            living.close()
             copy_store(living.place, other)
         else:
             living.store.backup(other)
-        living.store.close()
+        living.close()
         living.place = other
         living.reopen()
         before, after, backup = upgrade(living.place)
@@ -402,8 +404,11 @@ class Steps:
         found = [json.loads(line) for line in out.split("\n") if line]
         expected = living.store.query_many([(f"s{at}", t) for at, (_, t) in enumerate(samples)])
         same(
-            [[(m["distance"], m["resemblance"]) for m in one["matches"]] for one in found],
-            [[(m.distance, m.resemblance) for m in one.matches] for one in expected],
+            [[(m["distance"], m["resemblance"] or 0.0) for m in one["matches"]] for one in found],
+            [
+                [(m.distance, round(m.resemblance or 0.0, 4)) for m in one.matches]
+                for one in expected
+            ],
             "matches that a command prints",
         )
 
@@ -439,6 +444,17 @@ class Steps:
         elif self.chance.random() < 0.3:
             living.say("drop passages")
             living.store.drop_passages()
+
+    def known(self) -> None:
+        """Compare a filter of what is known, which never errs on that."""
+        living, model = self.living, self.living.model
+        living.say("known filter")
+        known = living.asked.known_filter()
+        keys = [*model.docs, *model.noted]
+        texts = [one.record.text for one in model.docs.values()]
+        same([key for key in keys if not known.knows_key(key)], [], "known keys")
+        same([text for text in texts if not known.knows_text(text)], [], "known texts")
+        same(living.asked.known_count(), len(set(keys)), "known keys")
 
     def fsck(self) -> None:
         self.living.say("fsck")

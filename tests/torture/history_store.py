@@ -106,12 +106,12 @@ class Bench:
 
     Attributes:
         folder: All of its files are in it.
-        nursery: Forks processes.
+        nursery: Returns what forks processes.
         make_place: Returns where another store may be: a path or a URL.
     """
 
     folder: Path
-    nursery: Nursery
+    nursery: Callable[[], Nursery]
     make_place: Callable[[str], str]
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -126,6 +126,7 @@ class Living:
         self.bench, self.chance, self.kind = bench, chance, kind
         self.clock = Clock()
         self.trail: list[str] = []
+        self.other: Store | None = None
         # Files whose documents came by them, and have not left since.
         self.files: list[tuple[Path, Sequence[Record]]] = []
         self._numbers = 0
@@ -159,6 +160,23 @@ class Living:
             radius=kind.rule.radius,
             synchronous="normal",
         )
+
+    @property
+    def asked(self) -> Store:
+        """The store, or another of the same place that was opened long ago."""
+        return self.chance.choice((self.store, self.other or self.store))
+
+    def close(self) -> None:
+        """Close all that is open."""
+        self.store.close()
+        if self.other is not None:
+            self.other.close()
+            self.other = None
+
+    def open_another(self, *, resident: bool) -> None:
+        """Open the store once more; what one writes, the other has to see."""
+        if self.other is None:
+            self.other = Store.open(self.place, synchronous="normal", resident=resident)
 
     def reopen(self, *, resident: bool | None = None) -> None:
         """Close the store and open it, in memory or not."""

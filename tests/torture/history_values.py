@@ -16,11 +16,14 @@ class Values:
     Args:
         bench: What the history works with.
         chance: Where all chance comes from.
+        bits: M; None: by chance.
     """
 
-    def __init__(self, bench: Bench, chance: random.Random) -> None:
+    def __init__(self, bench: Bench, chance: random.Random, bits: int | None = None) -> None:
         self.bench, self.chance = bench, chance
-        self.bits = chance.choice((1, 8, 16, 17, 48, 64, 64, 64, 64, 65, 100, 128, 128, 128, 128))
+        self.bits = bits or chance.choice(
+            (1, 8, 16, 17, 48, 64, 64, 64, 64, 65, 100, 128, 128, 128, 128)
+        )
         self.held: set[int] = set()
         self.trail: list[str] = []
         self.place = bench.make_place("store")
@@ -38,6 +41,10 @@ class Values:
             self.chance.choice(steps)()
             self.compare()
         same(self.store.fsck(), [], "fsck")
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
 
     def value(self) -> int:
         """Return a fingerprint: of few parts, or near one that is held."""

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+import random
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from forked import nursery
 
+from simstore.search import pages
 from tests.torture import history_checks, plain_texts
 from tests.torture.campaign import Place
 from tests.torture.histories import KNOBS, Histories
 from tests.torture.history_model import Model, Record, Rule
+from tests.torture.history_store import Bench
+from tests.torture.history_values import Values
 from tests.torture.plain_texts import Recipe, containment, feature_count, resemblance, tokens
 
 WEB = Recipe()
@@ -109,26 +118,41 @@ def test_rows_that_differ_are_named() -> None:
 
 
 def test_each_knob_is_there() -> None:
-    import importlib
-
     for module, name, _ in KNOBS:
         assert hasattr(importlib.import_module(f"simstore.{module}"), name), (module, name)
 
 
-@pytest.mark.parametrize("seed", [3, 4])
-def test_fault_in_a_page_is_found(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_history_finds_that_the_last_entry_of_a_page_is_never_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from simstore.search import pages
+    whole = pages.near
 
-    plain = pages.near_in_pages
+    def short(
+        held: Sequence[tuple[int, bytes]], turned: Sequence[int], bits: int, *rest: Any, **more: Any
+    ) -> tuple[list[int], int]:
+        size = pages.record_bytes(bits)
+        return whole([(number, one[:-size]) for number, one in held], turned, bits, *rest, **more)
 
-    del plain, seed, tmp_path, monkeypatch
+    def found(name: str) -> list[int]:
+        faults = []
+        for seed in range(4):
+            folder = tmp_path / f"{name}-{seed}"
+            folder.mkdir()
+            bench = Bench(folder, nursery, lambda one, folder=folder: str(folder / one))
+            values = Values(bench, random.Random(seed), bits=64)
+            with closing(values):
+                try:
+                    values.run()
+                except AssertionError:
+                    faults.append(seed)
+        return faults
+
+    assert found("whole") == []
+    monkeypatch.setattr(pages, "near", short)
+    assert len(found("short")) > 1
 
 
 def test_texts_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
-    import random
-
     made = [plain_texts.Texts(random.Random(5), undecoded=True) for _ in range(2)]
     assert [made[0].text() for _ in range(50)] == [made[1].text() for _ in range(50)]
     assert Histories(Place(tmp_path, sealed=False)).unit == "histories"
