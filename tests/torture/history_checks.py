@@ -148,16 +148,23 @@ def answers(living: Living, texts: Texts) -> None:
     for sample, result in zip(samples, plain, strict=True):
         _is_answer(living, sample, result, options)
     living.bench.count("answers")
-    _filtered(living, asked, samples, plain, options)
+    _filtered(living, asked, samples, options)
 
 
 def _plan(living: Living, radius: int | None) -> PlanName:
     if "simhash" not in living.kind.channels:
         return "auto"
-    # Each segment value within a large radius would be millions of them.
-    return living.chance.choice(
-        ("auto", "scan", "segments") if (radius or 0) <= 4 else ("auto", "scan")
-    )
+    bits, radius = living.kind.bits, min(3, living.kind.bits) if radius is None else radius
+    plans: list[PlanName] = ["auto", "scan"]
+    # Each value within a large radius would be millions of them.
+    if radius <= 4:
+        plans.append("segments")
+    if bits == 64 and radius <= 3:
+        plans += ["tables4", "tables10", "tables16", "tables20"]
+    if radius <= 1:
+        plans += ["probe", "expanded"]
+        plans += ["interpolation"] if bits <= 64 else []
+    return living.chance.choice(plans)
 
 
 def _named(samples: list[str]) -> list[tuple[str, str]]:
@@ -231,71 +238,57 @@ def _is_match(living: Living, text: str, stored: str, match: Match, where: str) 
     same(match.basis, "text", "basis")
 
 
-def _filtered(
-    living: Living,
-    asked: Store,
-    samples: list[str],
-    plain: list[SampleResult],
-    options: QueryOptions,
-) -> None:
-    """Ask again with a filter: the answer is the part that passes it."""
-    chance, model = living.chance, living.model
-    docs = model.docs
-    choice = chance.randrange(8)
-    kept = None
-    if choice == 0:
-        options = replace(options, collection="north")
-        kept = {key for key, held in docs.items() if held.record.collection == "north"}
-    elif choice == 1 and docs:
-        since = chance.choice([held.first_seen for held in docs.values()])
-        options = replace(options, since=since)
-        kept = {key for key, held in docs.items() if held.first_seen >= since}
-    elif choice == 2:
-        options = replace(options, where=(("kind", "b"),))
-        kept = {key for key, held in docs.items() if held.record.metadata.get("kind") == "b"}
-    elif choice == 3 and docs:
-        named = chance.choice(list(docs))
-        options, kept = replace(options, exclude_self=True), set(docs) - {named}
-        again = asked.query_many([(named, text) for text in samples], options)
-        _are_parts(again, plain, kept, None)
-        return
-    elif choice == 4 and living.kind.text:
-        share = chance.choice((0.3, 0.5, 0.75, 1.0))
-        options = replace(options, min_resemblance=share, channels=options.channels)
-        if options.channels or not living.kind.is_simtool:
-            for result, before in zip(
-                asked.query_many(_named(samples), options), plain, strict=True
-            ):
-                expected = [m for m in before.matches if (m.resemblance or 0.0) >= share]
-                same(list(result.matches), expected, f"matches of resemblance {share}")
-        return
-    elif choice == 5 and living.kind.text and (options.channels or not living.kind.is_simtool):
-        share = chance.choice((0.3, 0.5, 1.0))
-        options = replace(options, min_containment=share)
-        for result, before in zip(asked.query_many(_named(samples), options), plain, strict=True):
-            expected = [m for m in before.matches if (m.containment or 0.0) >= share]
-            same(list(result.matches), expected, f"matches of containment {share}")
-        return
-    elif choice == 6:
-        options = replace(options, first=True, plan=_plan(living, options.radius))
-        for result, before in zip(asked.query_many(_named(samples), options), plain, strict=True):
-            same(len(result.matches), min(len(before.matches), 1), "matches, the first only")
-            assert all(one in before.matches for one in result.matches), (result, before)
-        return
-    limit = chance.choice((None, 1, 2)) if "simhash" in living.kind.channels else None
-    options = replace(options, limit=limit, plan=_plan(living, options.radius))
-    _are_parts(asked.query_many(_named(samples), options), plain, kept, limit)
-
-
-def _are_parts(
-    again: list[SampleResult],
-    plain: list[SampleResult],
-    kept: set[str] | None,
-    limit: int | None,
-) -> None:
-    for result, before in zip(again, plain, strict=True):
-        expected = [m for m in before.matches if kept is None or m.key in kept][:limit]
-        same(list(result.matches), expected, f"matches that pass ({limit=})")
+def _filtered(living: Living, asked: Store, samples: list[str], options: QueryOptions) -> None:
+    """Ask again with filters, of all kinds at once: the answer is the part that passes them."""
+    chance, kind, docs = living.chance, living.kind, living.model.docs
+    tells_likeness = kind.text and kind.vocabulary
+    options = replace(
+        options,
+        channels=options.channels or kind.channels,
+        likeness=tells_likeness and chance.random() < 0.3,
+        plan="auto",
+    )
+    own = chance.choice(list(docs)) if docs else "none"
+    named = [(own if chance.random() < 0.5 else "sample", text) for text in samples]
+    every = asked.query_many(named, options)
+    told = dict(docs)
+    changes: dict[str, Any] = {}
+    if chance.random() < 0.25:
+        changes["collection"] = collection = chance.choice(("north", "south", "", "none"))
+        told = {key: one for key, one in told.items() if one.record.collection == collection}
+    if chance.random() < 0.25 and docs:
+        changes["since"] = since = chance.choice([held.first_seen for held in docs.values()])
+        told = {key: one for key, one in told.items() if one.first_seen >= since}
+    if chance.random() < 0.25:
+        changes["where"] = (("kind", "b"),)
+        told = {key: one for key, one in told.items() if one.record.metadata.get("kind") == "b"}
+    shares = ["min_resemblance", "min_containment"] if living.is_verifiable else []
+    shares += ["min_likeness", "min_cosine"] if options.likeness else []
+    least = {name: chance.choice((0.0, 0.3, 0.6, 1.0)) for name in shares if chance.random() < 0.3}
+    changes |= least
+    if chance.random() < 0.3:
+        changes["exclude_self"] = True
+    cut = chance.choice((None, None, "limit", "first"))
+    limit = chance.choice((1, 2, 5)) if cut == "limit" else None
+    changes |= {"limit": limit, "first": cut == "first", "plan": _plan(living, options.radius)}
+    if chance.random() < 0.2 and "simhash" in kind.channels:
+        changes["verify"] = False
+    again = asked.query_many(named, replace(options, **changes))
+    for (key, text), result, before in zip(named, again, every, strict=True):
+        passing = [
+            (one.key, one.distance)
+            for one in before.matches
+            if one.key in told
+            and not (changes.get("exclude_self") and one.key == key)
+            and all((getattr(one, name[4:]) or 0.0) >= share for name, share in least.items())
+        ]
+        found = [(one.key, one.distance) for one in result.matches]
+        what = f"matches of {text[:60]!r} ({key!r}) that pass {changes} of {options}"
+        if cut == "first":
+            same(len(found), min(len(passing), 1), what)
+            assert set(found) <= set(passing), f"{found} is none of {passing}: {what}"
+        else:
+            same(found, passing[:limit], what)
 
 
 def clusters(living: Living) -> None:
@@ -308,10 +301,30 @@ def clusters(living: Living) -> None:
     radius = None if is_exact else chance.choice((None, 0, 3, kind.bits))
     if "simhash" not in kind.channels or (radius is not None and radius > kind.bits):
         radius = None
-    options = ClusterOptions(least, policy=policy, min_size=1, exact_join=is_exact, radius=radius)
+    collection = chance.choice((None, None, "north"))
+    among = {key for key, one in model.docs.items() if one.record.collection == collection}
+    options = ClusterOptions(
+        least,
+        policy=policy,
+        min_size=1,
+        exact_join=is_exact,
+        radius=radius,
+        collection=collection,
+    )
     found = living.asked.clusters(options).clusters
     stars = [(one.key, [(m.key, m.resemblance) for m in one.members]) for one in found]
-    model.check_stars(stars, least, policy, radius, is_exact=is_exact)
+    model.check_stars(
+        stars, least, policy, radius, is_exact=is_exact, among=None if collection is None else among
+    )
+    held = list(model.docs.items())
+    pairs = [
+        (one, other, share)
+        for at, (one, first) in enumerate(held)
+        for other, second in held[at + 1 :]
+        if (share := resemblance(first.record.text, second.record.text, model.recipe)) >= least
+    ]
+    exact = [(one.first, one.second, one.resemblance) for one in living.asked.exact_pairs(least)]
+    same(sorted(exact), sorted(pairs), f"pairs of a resemblance of {least}")
     living.bench.count("clusterings")
 
 
