@@ -28,7 +28,7 @@ from .campaign import Campaign, Place
 from .history_disturbed import WEIGHTS, Disturbed, step_of
 from .history_model import Rule
 from .history_steps import Steps, in_one_batch
-from .history_store import STOPWORDS, Bench, Kind, Living, clock_of, make_texts
+from .history_store import Bench, Kind, Living, clock_of, make_texts, simtool_of
 from .history_values import Values
 
 BITS = (1, 3, 8, 15, 16, 17, 32, 33, 48, 63, 64, 64, 64, 65, 96, 100, 127, 128, 128)
@@ -163,12 +163,7 @@ def _made(bench: Bench, chance: random.Random) -> Living:
     """Return a store of a kind by chance, with nothing in it."""
     bits = chance.choice(BITS)
     if chance.random() < 0.25:
-        features = chance.choice((1, 3, 8, 30))
-        table, stop = bench.folder / "rows", bench.folder / "stop"
-        rows = ("".join(chance.choice("01") for _ in range(128)) for _ in range(features))
-        table.write_text("\n".join(rows))
-        stop.write_bytes(STOPWORDS)
-        scheme = SchemeChoice("simtool", bits, features, hash_table=str(table), stopwords=str(stop))
+        scheme = simtool_of(bench.folder, chance, bits)
         channels = chance.choice((("simhash", "minhash"), ("simhash",)))
         return Living(
             bench, chance, Kind(scheme, channels, policy=chance.choice(("live", "frozen")))

@@ -8,9 +8,10 @@ from typing import Any
 
 from simstore import Store
 from simstore.errors import DocumentNotFound, ReindexInProgress
-from simstore.model import Document, Idempotency, RemoveRequest, WriteRequest
+from simstore.model import Document, Idempotency, Policy, RemoveRequest, WriteRequest
 from simstore.services.arriving.ingest import IngestOptions
 from simstore.services.telling.export import ExportOptions
+from simstore.services.upkeep.choose import SchemeChoice
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 from simstore.store import copy_store, upgrade
@@ -18,7 +19,7 @@ from simstore.store import copy_store, upgrade
 from . import history_checks
 from .history_checks import same
 from .history_model import Record, Rule, digest_of
-from .history_store import Living, document_of, is_plain
+from .history_store import Kind, Living, document_of, is_plain, simtool_of
 from .plain_texts import KEYS, ODD_KEYS, Texts
 
 LAYOUTS = ((42, 3), (32, 4), (25, 5), (16, 8))
@@ -287,6 +288,15 @@ class Steps:
             return
         living.say("bring clusters up to date")
         history_checks.kept_clusters(living, *self.kept)
+        if chance.random() < 0.3:
+            path = living.bench.folder / f"unique-{living.number()}.jsonl"
+            found = living.store.export(path, ExportOptions("unique"))
+            stars = len(list(living.store.kept_clusters(1)))
+            same(
+                (found.document_count, found.dropped_count),
+                (stars, len(living.model.docs) - stars),
+                "one a cluster, and the rest",
+            )
 
     def reindex(self) -> None:
         """Make another scheme's fingerprints, interrupted or not."""
@@ -300,6 +310,8 @@ class Steps:
                 scheme=replace(new.scheme, weights=chance.choice(("log-tf", "tf", "uniform"))),
                 channels=chance.choice((("simhash", "minhash"), ("simhash",), ("minhash",))),
             )
+        if chance.random() < 0.3:
+            new = self._other_scheme()
         interrupted = chance.random() < 0.5
         living.say(f"reindex {new}, {interrupted=}")
 
@@ -319,6 +331,25 @@ class Steps:
             living.store.reindex(resume=True)
         living.changed_kind(new)
         self._read_bands()
+
+    def _other_scheme(self) -> Kind:
+        """Return a kind of the other scheme, as far as the store can have it."""
+        living, kind = self.living, self.living.kind
+        bits = self.chance.choice((16, 64, 100))
+        if kind.is_simtool:
+            return replace(kind, scheme=SchemeChoice("web", bits), channels=("simhash", "minhash"))
+        if not kind.vocabulary:
+            return replace(kind, scheme=replace(kind.scheme, bits=bits), channels=("simhash",))
+        scheme = simtool_of(living.bench.folder, self.chance, bits)
+        return replace(kind, scheme=scheme, channels=("simhash", "minhash"))
+
+    def policy(self) -> None:
+        """Let the store refresh itself, or not."""
+        living = self.living
+        policy: Policy = self.chance.choice(("live", "frozen"))
+        living.say(f"policy {policy}")
+        living.store.set_policy(policy)
+        living.kind = replace(living.kind, policy=policy)
 
     def _between_schemes(self) -> None:
         """While a reindex is under way, nothing is written, and answers go on."""
@@ -450,7 +481,9 @@ class Steps:
         living, model = self.living, self.living.model
         living.say("known filter")
         known = living.asked.known_filter()
-        keys = [*model.docs, *model.noted]
+        # Orphans should be fetched again, and are not in it.
+        skipped = [key for key, noted in model.noted.items() if noted.state == "skipped"]
+        keys = [*model.docs, *skipped]
         texts = [one.record.text for one in model.docs.values()]
         same([key for key in keys if not known.knows_key(key)], [], "known keys")
         same([text for text in texts if not known.knows_text(text)], [], "known texts")

@@ -373,6 +373,16 @@ def document_of(one: Record) -> Document:
     )  # fmt: skip
 
 
+def simtool_of(folder: Path, chance: random.Random, bits: int) -> SchemeChoice:
+    """Return a scheme ``simtool`` with a table and stop words of its own, in files."""
+    features = chance.choice((1, 3, 8, 30))
+    table, stop = folder / f"rows-{bits}", folder / "stop"
+    rows = ("".join(chance.choice("01") for _ in range(128)) for _ in range(features))
+    table.write_text("\n".join(rows))
+    stop.write_bytes(STOPWORDS)
+    return SchemeChoice("simtool", bits, features, hash_table=str(table), stopwords=str(stop))
+
+
 def is_plain(*texts: str) -> bool:
     """Return whether texts hold no bytes that are no UTF-8: files and servers take no others."""
     return not any(0xD800 <= ord(one) < 0xE000 for text in texts for one in text)
