@@ -223,6 +223,8 @@ def live(living: Living) -> None:
             checks.answers(living, texts)
         if chance.random() < 0.2:
             checks.clusters(living)
+        if chance.random() < 0.25:
+            checks.listings(living)
         if chance.random() < 0.3:
             checks.seen_as_told(living, chance.sample(steps.keys, 5))
     if served:

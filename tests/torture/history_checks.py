@@ -291,6 +291,53 @@ def _filtered(living: Living, asked: Store, samples: list[str], options: QueryOp
             same(found, passing[:limit], what)
 
 
+def listings(living: Living) -> None:
+    """Compare lists that begin, end or choose somewhere with the whole ones."""
+    chance, store, model = living.chance, living.asked, living.model
+    rows = list(store.documents())
+    after = chance.choice([0, *(row.document_id for row in rows)])
+    limit = chance.choice((None, 0, 1, 3))
+    collection = chance.choice((None, "north", ""))
+    wanted = [
+        row for row in rows if row.document_id > after and collection in (None, row.collection)
+    ][:limit]
+    found = list(store.documents(after=after, limit=limit, collection=collection))
+    same(found, wanted, f"documents {after=} {limit=} {collection=}")
+    every = list(store.duplicates())
+    state = chance.choice((None, "flagged", "skipped", "orphaned"))
+    original = chance.choice([None, *model.docs])
+    behind = chance.choice([None, *(one.key for one in every)])
+    some = [
+        one
+        for one in every
+        if state in (None, one.state)
+        and original in (None, one.original)
+        and (behind is None or _bytes(one.key) > _bytes(behind))
+    ]
+    same(
+        list(store.duplicates(state=state, original=original, after=behind)),
+        some,
+        f"duplicates {state=} {original=} {behind=}",
+    )
+    rejected = store.rejections()
+    number = chance.choice([0, *(one.reject_id for one in rejected)])
+    same(
+        store.rejections(after=number, limit=limit),
+        [one for one in rejected if one.reject_id > number][:limit],
+        f"rejections {number=} {limit=}",
+    )
+    if store.cluster_summary() is not None:
+        kept = list(store.kept_clusters(1))
+        size, number = chance.choice((1, 2, 3)), chance.choice([0, *(c.cluster_id for c in kept)])
+        same(
+            list(store.kept_clusters(size, after=number)),
+            [one for one in kept if len(one.members) >= size and one.cluster_id > number],
+            f"kept clusters {size=} {number=}",
+        )
+        for one in kept[:4]:
+            same(store.cluster_members(one.cluster_id), one, "cluster by its name")
+
+
 def clusters(living: Living) -> None:
     """Compare clusters of the moment with the rule."""
     chance, model, kind = living.chance, living.model, living.kind

@@ -257,7 +257,8 @@ class Living:
         summary = getattr(self, f"_by_{surface}")(records, rule, refresh)
         self.bench.count(f"by {surface}")
         self._compare(summary, told, surface)
-        self.ended(refresh=refresh)
+        # One by one, nothing is no ingest.
+        self.ended(refresh=refresh and (surface != "each" or bool(records)))
 
     def _surface(self, records: Sequence[Record]) -> str:
         choices = ["many", "many", "each"]
