@@ -13,6 +13,7 @@ from typing import Any
 from served import serve
 
 from simstore.client import Client
+from simstore.model import QueryOptions
 from simstore.services.arriving.ingest import IngestOptions, Observer
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
@@ -186,6 +187,22 @@ class Disturbed(Steps):
             living.store.refresh()
             living.refreshed()
 
+    def _asked_there(self, client: Client) -> None:
+        """Compare answers over HTTP with those of the store here."""
+        samples = [(f"page {at}", self.texts.text()) for at in range(2)]
+        samples = [one for one in samples if is_plain(one[1])]
+        options = self.chance.choice(OPTIONS)
+        if "simhash" not in self.living.kind.channels:
+            options = QueryOptions()
+        there, here = (
+            [
+                (one.key, one.fingerprint, one.too_short, one.matches)
+                for one in asked.query_many(samples, options)
+            ]
+            for asked in (client, self.living.store)
+        )
+        same(there, here, f"answers there and here by {options}")
+
     def _by_process(self, path: Path) -> Callable[[], None]:
         """Ingest a file by another process; return what waits for its end."""
         living = self.living
@@ -238,23 +255,29 @@ class Disturbed(Steps):
                 )
                 found = [getattr(summary, name) for name in OUTCOMES]
                 same(found, [told.outcomes.count(name) for name in OUTCOMES], "by the client")
-            texts = [self.texts.text() for _ in range(2)]
-            texts = [text for text in texts if is_plain(text)]
-            there, here = (
-                [
-                    one.matches
-                    for one in asked.query_many([(str(at), text) for at, text in enumerate(texts)])
-                ]
-                for asked in (client, living.store)
-            )
-            same(there, here, "answers there and here")
+            self._asked_there(client)
             same([one.key for one in client.documents()], list(model.docs), "documents there")
+            keys = self.chance.sample(self.keys, 4)
+            same(client.seen_many(keys), living.store.seen_many(keys), "seen there and here")
+            same(list(client.duplicates()), list(living.store.duplicates()), "duplicates there")
             plain = [key for key in model.docs if key.isprintable()]
             if plain:
                 key = self.chance.choice(plain)
                 living.say(f"client removes {key}")
                 same(client.remove(key), model.remove([key])[0], "removed by the client")
             server.stop()
+
+
+OPTIONS = (
+    QueryOptions(),
+    QueryOptions(radius=0),
+    QueryOptions(limit=1),
+    QueryOptions(first=True, plan="scan"),
+    QueryOptions(collection="north"),
+    QueryOptions(where=(("kind", "b"),), verify=False),
+    QueryOptions(min_features=0, exclude_self=True),
+    QueryOptions(since=1_600_000_000, plan="segments"),
+)
 
 
 def step_of(steps: Disturbed, name: str) -> Callable[[], None]:

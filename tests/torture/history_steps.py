@@ -112,6 +112,9 @@ class Steps:
             least = chance.choice((None, 0.3, 0.6, 0.9))
             return Rule(mode, least, min(radius, kind.bits))
         least = chance.choice((None, 0.7, 0.75, 0.85, 1.0))
+        if least is None and (usual.least is not None or usual.radius is not None):
+            # What a duplicate is, is as the store was made.
+            least = usual.least
         if not model.is_certain(0.8 if least is None else least):
             least = 1.0
         return Rule(mode, least)
