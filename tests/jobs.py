@@ -144,9 +144,26 @@ def ingest(
     create: bool = False,
     refresh: bool = True,
     published: str | None = None,
+    history_fields: list[str] | None = None,
     **options: Any,
 ) -> None:
-    """Ingest, and say after each commit how many records are done."""
+    """Ingest, and say after each commit how many records are done.
+
+    Args:
+        place: The store.
+        names: The sources.
+        batch_documents: Documents a transaction.
+        create: Make the store where there is none.
+        refresh: Refresh a live store at the end.
+        published: Field that says when a record was published.
+        history_fields: Fields that say when a record was seen, and when it was published.
+        **options: Further options of an ingest.
+    """
+    read = (
+        ReadOptions(history_fields=HistoryFields(published=published))
+        if history_fields is None
+        else ReadOptions(history_fields=HistoryFields(*history_fields))
+    )
     observer = Observer(
         on_progress=lambda state: say(state.document_count + state.rejected),
         on_refresh=lambda done, _total: say(f"refresh {done}"),
@@ -155,7 +172,7 @@ def ingest(
         say("open")
         summary = store.ingest(
             names,
-            read=ReadOptions(history_fields=HistoryFields(published=published)),
+            read=read,
             options=IngestOptions(batch_documents=batch_documents, refresh=refresh, **options),
             observer=observer,
         )
