@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,29 @@ def test_file_without_permission_is_a_rejection_and_the_rest_is_ingested(tmp_pat
     )
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["3 1", f"{closed}|0|no permission to read it"]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_members_of_one_name_that_are_rejected_are_counted_and_the_last_is_kept(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for data in ("[]", "7", '{"id": "a", "text": "river"}'):
+            archive.writestr("a.jsonl", data)
+        archive.writestr("../a.txt", "out")
+        archive.writestr("../a.txt", "out again")
+    with create(tmp_path) as store:
+        summary = store.ingest([str(path)])
+        assert counts(summary) == (1, 0, 0, 0, 4)
+        kept = [
+            (source.rpartition("!/")[2], reason) for source, _, _, reason in kept_rejections(store)
+        ]
+        assert kept == [
+            ("a.jsonl", "a JSON int, not an object"),
+            ("../a.txt", "its name leads out of the archive"),
+        ]
+        assert store.fsck() == []
 
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])

@@ -320,3 +320,10 @@ def test_member_without_a_name_is_rejected_and_the_others_are_read(tmp_path: Pat
     records = list(FileSource(str(path), ReadOptions()).records())
     assert [type(record).__name__ for record in records] == ["Rejection", "Document"]
     assert records[0].reason == "it has no name"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.tar.xz"])
+def test_tar_archive_of_nothing_holds_no_file(tmp_path: Path, name: str) -> None:
+    (told,) = read_file(pack(tmp_path, name, {}))
+    assert isinstance(told, PassedOver)
+    assert told.reason == "no file in it"
