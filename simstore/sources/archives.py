@@ -114,6 +114,7 @@ def zip_members(archive: Archive, opened: io.BufferedReader, position: int) -> I
         try:
             found = zipfile.ZipFile(file)
             infos = found.infolist()
+            size = file.seek(0, io.SEEK_END)
         except _BROKEN as error:
             raise _damaged(archive.name, error) from None
         for number in range(position, len(infos)):
@@ -126,10 +127,10 @@ def zip_members(archive: Archive, opened: io.BufferedReader, position: int) -> I
             def opener(info: zipfile.ZipInfo = info) -> AbstractContextManager[IO[bytes]]:
                 return found.open(info)
 
-            member = _member(
-                archive, info.filename, info.file_size, info.header_offset, opener, refusal
-            )
-            yield Member(number, info.header_offset, info.header_offset, member)
+            # A damaged directory may say that a member stands before the archive or behind it.
+            place = min(max(info.header_offset, 0), size)
+            member = _member(archive, info.filename, info.file_size, place, opener, refusal)
+            yield Member(number, place, place, member)
 
 
 def tar_members(

@@ -129,6 +129,28 @@ def test_file_without_permission_is_a_rejection_and_the_rest_is_ingested(tmp_pat
     assert done.stdout.splitlines() == ["3 1", f"{closed}|0|no permission to read it"]
 
 
+@pytest.mark.parametrize("place", [0xFFFFFFFE, -400])
+def test_zip_whose_directory_is_damaged_leaves_a_sound_store(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "river")
+        archive.writestr("b.txt", "stone")
+    data = path.read_bytes()
+    if place > 0:
+        # Where the second member stands, in its entry of the directory.
+        at = data.rindex(b"PK\x01\x02") + 42
+        data = data[:at] + place.to_bytes(4, "little") + data[at + 4 :]
+    else:
+        # Where the directory stands, at the end: the library moves all members by the difference.
+        at = len(data) - 6
+        told = int.from_bytes(data[at : at + 4], "little")
+        data = data[:at] + (told - place).to_bytes(4, "little") + data[at + 4 :]
+    path.write_bytes(data)
+    with create(tmp_path) as store:
+        assert store.ingest([str(path)]).rejected >= 1
+        assert store.fsck() == []
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_members_of_one_name_that_are_rejected_are_counted_and_the_last_is_kept(
     tmp_path: Path,
