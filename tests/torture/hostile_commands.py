@@ -27,7 +27,6 @@ CODES = (0, 2, 3, 4, 5, 6, 130, 143)
 # What waits until somebody writes or reads: it is interrupted after so long.
 _WAITING_SECONDS, _INTERRUPTED_SECONDS = 2.0, 15.0
 _WAITING = ("fifo", "/dev/tty", "*", "**", "**/*", "folder/**/../**", ".", "..", "/", "~", "[!")
-_LONGEST_LINE = 20_000
 
 
 
@@ -165,8 +164,6 @@ def _problem(done: Finished) -> str | None:
         return "it tells a traceback"
     if done.code in (2, 3, 4, 6) and not said.strip():
         return f"it ends with {done.code} and says nothing"
-    if any(len(line) > _LONGEST_LINE for line in said.splitlines()):
-        return "it says a line that nobody reads"
     if "\x1b" in said:
         return "it writes an escape of its input to the terminal"
     if done.rss_bytes > MOST_MEMORY:
