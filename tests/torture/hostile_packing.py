@@ -8,6 +8,7 @@ import io
 import lzma
 import struct
 import tarfile
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -139,6 +140,7 @@ def _include(made: Hostile, member: Hostile) -> None:
         (whole if key == member.name else key, text) for key, text in member.rest.items()
     )
     made.story += f"; {member.name}: {member.story}"
+    made.member_count += 1
     made.count = None
     if member.is_wrong is None or made.is_wrong is None:
         made.is_wrong = True if True in (member.is_wrong, made.is_wrong) else None
@@ -170,10 +172,15 @@ def _add_odd_member(chance: Random, archive: zipfile.ZipFile, made: Hostile) -> 
         )
     )
     info = zipfile.ZipInfo(name, (2026, 5, 1, 12, 0, 0))
+    made.repeats |= name in archive.NameToInfo
+    made.member_count += 1
     info.compress_type = zipfile.ZIP_DEFLATED
     if name == "link.txt":
         info.external_attr = 0o120777 << 16
-    archive.writestr(info, data)
+    with warnings.catch_warnings():
+        # That a name is there twice is meant.
+        warnings.simplefilter("ignore")
+        archive.writestr(info, data)
     made.story += f"; member {name[:30]!r}"
     if is_wrong is not False:
         made.is_wrong = True if is_wrong or made.is_wrong else None
@@ -236,6 +243,8 @@ def _add_odd_entry(chance: Random, archive: tarfile.TarFile, made: Hostile) -> N
          tarfile.DIRTYPE)
     )  # fmt: skip
     info.linkname = "/etc/passwd"
+    made.repeats |= info.name in archive.getnames()
+    made.member_count += 1
     made.story += f"; entry {info.name!r} of type {info.type!r}"
     if info.type == tarfile.REGTYPE and (".." in info.name or info.name[0] == "/"):
         made.is_wrong = True
@@ -341,7 +350,7 @@ def columns(chance: Random, name: str) -> Hostile:
             [[("a", 1), ("a", 2)]] * size, pyarrow.map_(pyarrow.string(), pyarrow.int8())
         ),
         "c": pyarrow.array(["x"] * size).dictionary_encode(),
-        "n": pyarrow.array([timedelta for timedelta in range(size)], pyarrow.duration("ns")),
+        "n": pyarrow.array(list(range(size)), pyarrow.duration("ns")),
         "e": pyarrow.array([2**64 - 1] * size, pyarrow.uint64()),
         "s": pyarrow.array([{"": None, "y": "z"}] * size),
     }
@@ -356,8 +365,8 @@ def columns(chance: Random, name: str) -> Hostile:
     out = io.BytesIO()
     if name.endswith(".parquet"):
         parquet.write_table(
-            table, out, row_group_size=chance.randrange(1, 20), compression=chance.choice(("none", "snappy", "zstd")),
-            write_page_checksum=True,
+            table, out, row_group_size=chance.randrange(1, 20), write_page_checksum=True,
+            compression=chance.choice(("none", "snappy", "zstd")),
         )  # fmt: skip
     elif chance.random() < 0.5:
         with pyarrow.ipc.new_file(out, table.schema) as writer:

@@ -132,15 +132,16 @@ class Reading:
         done = self.command("ingest", "-v", *more, *names)
         told = self._told(done)
         problems = [problem for one in made for problem in judged(one, told, done)]
-        problems += self._counted(done, told)
-        # Once more: nothing is new.
-        again = self.command("ingest", "-v", "--from-start", *names)
-        if again.code != done.code:
-            problems.append(f"read again it ends with {again.code}, not {done.code}")
-        after = self._told(again)
-        if after.texts != told.texts:
-            problems.append(f"read again it is other: {_difference(told.texts, after.texts)}")
-        inputs = 2 * size
+        problems += self._counted(done, told, any(one.repeats for one in made))
+        if chance.random() < 0.4:
+            # Once more: nothing is new.
+            again = self.command("ingest", "-v", "--from-start", *names)
+            if again.code != done.code:
+                problems.append(f"read again it ends with {again.code}, not {done.code}")
+            after = self._told(again)
+            if after.texts != told.texts:
+                problems.append(f"read again it is other: {_difference(told.texts, after.texts)}")
+        inputs = sum(1 + one.member_count for one in made)
         asked = chance.sample(names, min(3, size))
         for name in asked:
             inputs += 1
@@ -194,7 +195,7 @@ class Reading:
         told.passed_over = set(_PASSED_OVER.findall(done.errors))
         return told
 
-    def _counted(self, done: Finished, told: Told) -> Iterator[str]:
+    def _counted(self, done: Finished, told: Told, repeats: bool) -> Iterator[str]:
         """Yield where what a command counts is not what the store holds."""
         found = _SUMMARY.search(done.text)
         if found is None:
@@ -204,7 +205,7 @@ class Reading:
         if added != len(told.texts):
             yield f"{added} added are told, {len(told.texts)} are stored"
         listed = sum(map(len, told.rejected.values()))
-        if rejected != listed:
+        if rejected != listed and not (repeats and rejected > listed):
             yield f"{rejected} rejected are told, {listed} are listed"
         if (rejected > 0) != (done.code == _BAD_INPUT):
             yield f"{rejected} rejected, and exit code {done.code}"

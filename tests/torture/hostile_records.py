@@ -28,8 +28,8 @@ _NO_RECORDS = (
     '{"id": "x", "text": "t", "m": ' + "[" * 65 + "]" * 65 + "}",
     '{"id": "x", "text": "t", "m": ' + '{"a":' * 70 + "1" + "}" * 70 + "}",
     '{"id": "x", "text": "t", "m": ' + "[" * 100_000 + "]" * 100_000 + "}",
-    '{"id": "x", "text": "t", "m": ' + "[" * 100_000,
-    "x" * 5_000, "\x00", "\x00" * 100, "{", '{"', '{"id', "}", "\\", "//", "nul",
+    '{"id": "x", "text": "t", "m": ' + "[" * 100_000, "x" * 5_000, "\x00", "\x00" * 100, "{", '{"',
+    '{"id', "}", "\\", "//", "nul",
 )  # fmt: skip
 # Those that may be a record or none; @ is a key, # a number, of this line alone.
 _DOUBTFUL = (
@@ -228,8 +228,9 @@ _HTML = (
     b"&#x110000;", b"\x00", b"\xff", b"<title>", b"<table><tr><td>", b"<svg><p>", b"<template>",
     b"</body>", b"<time datetime=9999-99-99>", b"<article>", b"<frameset>", b"<![CDATA[", b"<?xml",
     b"<div>" * 3_000, b"<b><i>" * 500, b"<a href=x>" * 500, b"&amp" * 500, b"<select><option>",
-    b"<math><mi>", b"<plaintext>", b"<textarea>", b"<noscript>", b"<isindex>", b"<p " + b"x=1 " * 500,
-    b'<script type="application/ld+json">' + b"[" * 5_000, b"<html lang='" + b"x" * 3_000 + b"'>",
+    b"<math><mi>", b"<plaintext>", b"<textarea>", b"<noscript>", b"<isindex>",
+    b"<p " + b"x=1 " * 500, b'<script type="application/ld+json">' + b"[" * 5_000,
+    b"<html lang='" + b"x" * 3_000 + b"'>",
     b'<meta property="article:published_time" content="99999999-01-01T00:00:00+99:99">',
 )  # fmt: skip
 

@@ -32,8 +32,8 @@ _DRAIN_SECONDS = 4
 # Besides the drain time: its processes end, and the machine may be busy.
 _ENDING_SECONDS = 8.0
 _LIMITS = (
-    "--header-seconds", "1", "--request-seconds", "4", "--body-bytes", "4000000",
-    "--bodies-bytes", "20000000", "--batch-documents", "1000", "--drain-seconds", str(_DRAIN_SECONDS),
+    "--header-seconds", "1", "--request-seconds", "4", "--body-bytes", "4000000", "--bodies-bytes",
+    "20000000", "--batch-documents", "1000", "--drain-seconds", str(_DRAIN_SECONDS),
 )  # fmt: skip
 _CHECKS = (
     "status_code_conformance", "content_type_conformance", "response_schema_conformance",
@@ -67,7 +67,10 @@ class HostileRequests:
         is_guarded = chance.random() < 0.4
         place = folder / "s.db"
         shutil.copy(self._guarded if is_guarded else self._store, place)
-        options = [*_LIMITS, *chance.choice(((), (), ("--query-processes", "0"), ("--no-writer-process",)))]
+        options = [
+            *_LIMITS,
+            *chance.choice(((), (), ("--query-processes", "0"), ("--no-writer-process",))),
+        ]
         tokens = [None, "wrong", *self._tokens.values()] if is_guarded else [None]
         with serve(place, *options) as served, ExitStack() as held:
             health = Health(served)
@@ -123,7 +126,9 @@ class HostileRequests:
             asked += 1
             reply = case.call(headers=headers, timeout=60)
             if reply.status_code not in DOCUMENTED:
-                raise AssertionError(f"{operation.label}: {reply.status_code}: {case.as_curl_command()}")
+                raise AssertionError(
+                    f"{operation.label}: {reply.status_code}: {case.as_curl_command()}"
+                )
             case.validate_response(reply, checks=checks)
 
         # The state of Hypothesis's chance is not that of this round's.
@@ -169,10 +174,14 @@ class HostileRequests:
             try:
                 answer = received(made)
             except TimeoutError:
-                raise AssertionError(f"{name} ({how}): no answer in 30 s to {data[:3_000]!r}") from None
+                raise AssertionError(
+                    f"{name} ({how}): no answer in 30 s to {data[:3_000]!r}"
+                ) from None
         status = status_of(answer)
         if status is not None and status not in DOCUMENTED:
-            raise AssertionError(f"{name} ({how}): {answer[:2_000]!r}\nto {data[:3_000]!r}: {status}")
+            raise AssertionError(
+                f"{name} ({how}): {answer[:2_000]!r}\nto {data[:3_000]!r}: {status}"
+            )
 
     def _connections(self, chance: Random, served: Served, held: ExitStack) -> int:
         """Open many connections that say nothing, or not all; some are left open."""
@@ -191,7 +200,9 @@ class HostileRequests:
                     made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             took = Health(served).is_slow()
             if took is not None:
-                raise AssertionError(f"with {count} idle connections a health check took {took:.1f} s")
+                raise AssertionError(
+                    f"with {count} idle connections a health check took {took:.1f} s"
+                )
             if chance.random() < 0.2:
                 held.enter_context(stack.pop_all())
         return count // 10 + 1
@@ -203,8 +214,9 @@ class HostileRequests:
             lambda: request("GET", "/v1/documents", more={"Accept": "application/x-ndjson"}),
             lambda: request("POST", "/v1/query", json.dumps({"text": "a b " * 400_000}).encode()),
             lambda: request(
-                "POST", "/v1/compare",
-                json.dumps({"a": {"text": "a b " * 100_000}, "b": {"text": "b " * 100_000}}).encode(),
+                "POST", "/v1/compare", json.dumps(
+                    {"a": {"text": "a b " * 100_000}, "b": {"text": "b " * 100_000}}
+                ).encode(),
             ),
             lambda: b"GET /healthz HTTP/1.1\r\n" + HOST + b"Connection: keep-alive\r\n\r\n",
         )  # fmt: skip
@@ -223,13 +235,14 @@ class HostileRequests:
             code = served.process.wait(_DRAIN_SECONDS + _ENDING_SECONDS)
         except subprocess.TimeoutExpired:
             raise AssertionError(
-                f"{served.lines[-20:]}\nSIGTERM did not end it in {_DRAIN_SECONDS} s of drain time and "
-                f"{_ENDING_SECONDS:.0f} s more"
+                f"{served.lines[-20:]}\nSIGTERM did not end it in {_DRAIN_SECONDS} s of drain time "
+                f"and {_ENDING_SECONDS:.0f} s more"
             ) from None
         if code != 0:
             took = time.monotonic() - start
             raise AssertionError(
-                "\n".join(served.lines[-60:]) + f"\nafter SIGTERM it ended with {code}, {took:.1f} s later"
+                "\n".join(served.lines[-60:])
+                + f"\nafter SIGTERM it ended with {code}, {took:.1f} s later"
             )
 
     def _check_store(self, folder: Path) -> None:
@@ -237,7 +250,11 @@ class HostileRequests:
         if sound.code != 0:
             raise AssertionError(f"after the server: fsck: {sound.err!r} {sound.out!r}")
         listed = self._nursery.simstore(folder, "export", "--db", "s.db")
-        texts = {one["key"]: one["text"] for one in map(json.loads, listed.out.splitlines()) if "key" in one}
+        texts = {
+            one["key"]: one["text"]
+            for one in map(json.loads, listed.out.splitlines())
+            if "key" in one
+        }
         for key, text in kept().items():
             if texts.get(key) != text:
                 raise AssertionError(f"the document {key!r} was {text!r}, is {texts.get(key)!r}")
@@ -273,7 +290,9 @@ def with_token(one: Worst, token: str | None) -> Worst:
     if token is None or HOST not in one.parts[0]:
         return one
     first = one.parts[0].replace(HOST, HOST + b"Authorization: Bearer " + token.encode() + b"\r\n")
-    return Worst(one.name, (first, *one.parts[1:]), one.statuses, one.must_answer, one.pause, one.waits)
+    return Worst(
+        one.name, (first, *one.parts[1:]), one.statuses, one.must_answer, one.pause, one.waits
+    )
 
 
 def served_openly(answer: bytes | None) -> bool:
@@ -297,17 +316,19 @@ def _requests(chance: Random) -> Iterator[tuple[str, bytes]]:
         request("POST", "/v1/documents", lines.encode(), {"Content-Type": "application/x-ndjson"}),
     )
     yield posted("/v1/query", {"text": text, "limit": 3, "options": {}})
-    yield posted("/v1/query", {"samples": [{"key": key, "text": text}], "radius": 3, "explain": True})
+    yield posted(
+        "/v1/query", {"samples": [{"key": key, "text": text}], "radius": 3, "explain": True}
+    )
     yield posted("/v1/seen", {"keys": [key, "kept/1?"]})
     yield posted("/v1/check", {"text": text, "options": {"by": "window", "window": 30}})
     yield posted("/v1/compare", {"a": {"text": text}, "b": {"stored": "kept/1?"}})
     yield posted("/v1/remove", {"keys": [key]})
     for path in (
-        "/v1/documents?limit=3", "/v1/documents/kept%2F1%3F?story=1&original=prefer:x", "/v1/clusters",
-        "/v1/clusters/of?key=kept%2F1%3F", "/v1/duplicates", "/v1/rejects", "/v1/runs", "/v1/stats?sizes=1",
-        "/v1/scheme", "/v1/filter?capacity=10", "/metrics", "/openapi.json", "/readyz", "/", "/search",
-        "/document?key=kept%2F1%3F", "/overview", "/runs", "/rejects", "/login", "/static/page.css",
-        "/report/x", "/report/x/file",
+        "/v1/documents?limit=3", "/v1/documents/kept%2F1%3F?story=1&original=prefer:x",
+        "/v1/clusters", "/v1/clusters/of?key=kept%2F1%3F", "/v1/duplicates", "/v1/rejects",
+        "/v1/runs", "/v1/stats?sizes=1", "/v1/scheme", "/v1/filter?capacity=10", "/metrics",
+        "/openapi.json", "/readyz", "/", "/search", "/document?key=kept%2F1%3F", "/overview",
+        "/runs", "/rejects", "/login", "/static/page.css", "/report/x", "/report/x/file",
     ):  # fmt: skip
         more = chance.choice(({}, {"Accept": "application/x-ndjson"}, {"Accept": "text/html"}))
         yield path, request("GET", path, more=more)

@@ -10,10 +10,11 @@ WORDS = (
     "bread", "oven", "stone", "heat", "crust", "river", "flood", "council", "vote", "night",
 )  # fmt: skip
 _ODD = (
-    "\u200b", "\u202e", "\u2028", "\x85", "\ufeff", "\u0301\u0301\u0301", "\U0001f468\u200d\U0001f469",
-    "\uffff", "\U0010ffff", "\x7f", "\u00ad", "ﬁ", "İ", "ß", "Ⅷ", "天地玄黄", "宇宙洪荒", "ｆｕｌｌ",
-    "שלום", "नमस्ते", "ไม่มี", "한국어", "\x01", "\x1b[31m", "{{7*7}}", "%s%n", "' OR 1=1 --", "<script>",
-    "\\", "\\n", "${HOME}", "../../etc", "\t", "a" * 3_000, "\u3000", "\u180e", "\U000e0041",
+    "\u200b", "\u202e", "\u2028", "\x85", "\ufeff", "\u0301\u0301\u0301",
+    "\U0001f468\u200d\U0001f469", "\uffff", "\U0010ffff", "\x7f", "\u00ad", "ﬁ", "İ", "ß", "Ⅷ",
+    "天地玄黄", "宇宙洪荒", "ｆｕｌｌ", "שלום", "नमस्ते", "ไม่มี", "한국어", "\x01", "\x1b[31m",
+    "{{7*7}}", "%s%n", "' OR 1=1 --", "<script>", "\\", "\\n", "${HOME}", "../../etc", "\t",
+    "a" * 3_000, "\u3000", "\u180e", "\U000e0041",
 )  # fmt: skip
 
 
@@ -50,8 +51,8 @@ class Hostile:
         rest: Those that must be stored unless something of the file is told to be wrong.
         count: How many documents and rejections there are; None: that cannot be known.
         is_wrong: Something of it must be rejected; False: nothing may be; None: it may.
-        parts: Documents and rejections that come from it are of this name, or begin with it and
-            ``!/``.
+        member_count: Files that it holds, each hostile too.
+        repeats: It may hold several of one name; of what is rejected of those the last is listed.
     """
 
     name: str
@@ -61,6 +62,8 @@ class Hostile:
     rest: dict[str, str] = field(default_factory=dict)
     count: int | None = None
     is_wrong: bool | None = None
+    member_count: int = 0
+    repeats: bool = False
 
     def weaken(self, story: str) -> None:
         """Take back what is known: the file is going to be damaged in a way that can be noticed."""

@@ -10,9 +10,10 @@ import click
 from simstore.cli import main
 
 INTEGERS = (
-    "0", "1", "-1", "-0", "+1", "2", "3", "7", "64", "65", "1_0", "٣", "１２", "1e3", "0x10", "", " 5 ",
-    "nan", "inf", "1e400", "1000000", "2147483648", "9223372036854775807", "9223372036854775808",
-    "1" + "0" * 30, "1" * 5_000, "-9223372036854775809", "65536", "4294967296",
+    "0", "1", "-1", "-0", "+1", "2", "3", "7", "64", "65", "1_0", "٣", "１２", "1e3", "0x10", "",
+    " 5 ", "nan", "inf", "1e400", "1000000", "2147483648", "9223372036854775807",
+    "9223372036854775808", "1" + "0" * 30, "1" * 5_000, "-9223372036854775809", "65536",
+    "4294967296",
 )  # fmt: skip
 FLOATS = (
     "0", "1", "0.5", "-1", "nan", "-nan", "inf", "-inf", "-0.0", "1e400", "1e-400", "1e308", "2",
@@ -20,16 +21,17 @@ FLOATS = (
 )  # fmt: skip
 # Files that a folder of a round has, and what is none.
 FILES = (
-    "more.jsonl", "article.txt", "sample.txt", "keys.txt", "hashes.txt", "pairs.csv", "known.filter",
-    "page.html", "blog.db", "other.db", "simstore.db", "odd\udcff\n.txt",
+    "more.jsonl", "article.txt", "sample.txt", "keys.txt", "hashes.txt", "pairs.csv",
+    "known.filter", "page.html", "blog.db", "other.db", "simstore.db", "odd\udcff\n.txt",
 )  # fmt: skip
 PATHS = (
     *FILES, "missing", "missing/deep/x", "folder", "folder/", ".", "..", "/", "", " ", "-", "--",
-    "unreadable", "closed/x", "loop", "nothing", "a" * 255, "a" * 256, "a/" * 3_000, "fifo", "socket",
-    "\udcff\udcfe", "天", "\n", "x\x1b[31m", "*", "**", "[", "[!", "**/*", "folder/**/../**", "~", "~root",
-    "$HOME", "%s", "con", "new.jsonl", "new.html", "new.db", "new.parquet", "new.jsonl.gz", "new.xz",
-    "file:simstore.db", "file:simstore.db?mode=ro", "sqlite://", "sqlite:///new.db", "more.jsonl/x",
-    "http://127.0.0.1:1/", "./simstore.db", "folder/../simstore.db", "link.db",
+    "unreadable", "closed/x", "loop", "nothing", "a" * 255, "a" * 256, "a/" * 3_000, "fifo",
+    "socket", "\udcff\udcfe", "天", "\n", "x\x1b[31m", "*", "**", "[", "[!", "**/*",
+    "folder/**/../**", "~", "~root", "$HOME", "%s", "con", "new.jsonl", "new.html", "new.db",
+    "new.parquet", "new.jsonl.gz", "new.xz", "file:simstore.db", "file:simstore.db?mode=ro",
+    "sqlite://", "sqlite:///new.db", "more.jsonl/x", "http://127.0.0.1:1/", "./simstore.db",
+    "folder/../simstore.db", "link.db",
 )  # fmt: skip
 # Only where nothing else can be written to.
 DEVICES = (
@@ -39,29 +41,34 @@ DEVICES = (
 PATTERNS = (
     "prefer:(a+)+$", "prefer:(.*)*x", "prefer:(?=a)", "prefer:(a)\\1", "prefer:[", "prefer:",
     "prefer:" + "(" * 500, "prefer:a{1000}{1000}", "prefer:(?:x{1000}){1000}", "prefer:\\udcff",
-    "prefer:" + "a?" * 2_000 + "a" * 2_000, "prefer:\udcff", "first", "earliest", "longest", "latest",
-    "prefer:(?i)\\p{Greek}|[^\\x00]*", "prefer", ":", "prefer:" + "x" * 1_000, "(", "*a" * 400 + "z",
+    "prefer:" + "a?" * 2_000 + "a" * 2_000, "prefer:\udcff", "first", "earliest", "longest",
+    "latest", "prefer:(?i)\\p{Greek}|[^\\x00]*", "prefer", ":", "prefer:" + "x" * 1_000, "(",
+    "*a" * 400 + "z",
 )  # fmt: skip
 DATES = (
-    "2026-05-01", "9999-12-31", "0000-00-00", "0001-01-01", "99999-01-01", "-1", "0", "1e300", "nan",
-    "1d", "0d", "-1d", "99999999999999999999d", "1y", "1.5h", "2026-02-30", "2026-05-01T25:00",
-    "2026-05-01T12:00:00+99:99", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "٢٠٢٦-٠٥-٠١",
-    "now", "yesterday", "2026-W01", "2026-123", "", "inf", "9" * 400, "1e3d", "nand", "infd", "1 d",
+    "2026-05-01", "9999-12-31", "0000-00-00", "0001-01-01", "99999-01-01", "-1", "0", "1e300",
+    "nan", "1d", "0d", "-1d", "99999999999999999999d", "1y", "1.5h", "2026-02-30",
+    "2026-05-01T25:00", "2026-05-01T12:00:00+99:99", "9999-12-31T23:59:59-23:59",
+    "0001-01-01T00:00:00+23:59", "٢٠٢٦-٠٥-٠١", "now", "yesterday", "2026-W01", "2026-123", "",
+    "inf", "9" * 400, "1e3d", "nand", "infd", "1 d",
 )  # fmt: skip
 STRINGS = (
-    "", " ", "x", "a=b", "=", "=b", "a=", "a=b=c", "\udcff", "\udcff=\udcfe", "天", "x" * 70_000, "\n", "%s",
-    "'", '"', "\\", "-", "--", "-x", "a.b.c", ".", "..", "text", "id", "key:p1", "key:", "p1", "p2", "null",
-    "\x1b[31m", "0", "1,2", "1x2", "0x0", "16x4", "4,16", "1000000x1000000", "-1,-1", "builtin",
-    "builtin:de", "builtin:xx", "builtin:../..", "none", "german", "keys", "digests", "keys,digests", "keys,,",
-    "utf-8", "utf-7", "idna", "rot13", "hex", "base64", "zlib", "punycode", "unicode_escape", "undefined",
-    "mbcs", "utf-8-sig", "gb18030", "utf-16", "auto", "keep", "csv", "jsonl", "parquet", "warc", "pdf",
-    "0123456789abcdef", "zz", "0" * 16, "f" * 16, "f" * 17, "127.0.0.1", "::1", "localhost", "256.1.1.1",
-    "a" * 300, "8", "3", "0.8", "nan", "inf", "1e400", "name", "postgresql://127.0.0.1:1/x", "mysql://x",
+    "", " ", "x", "a=b", "=", "=b", "a=", "a=b=c", "\udcff", "\udcff=\udcfe", "天", "x" * 70_000,
+    "\n", "%s", "'", '"', "\\", "-", "--", "-x", "a.b.c", ".", "..", "text", "id", "key:p1", "key:",
+    "p1", "p2", "null", "\x1b[31m", "0", "1,2", "1x2", "0x0", "16x4", "4,16", "1000000x1000000",
+    "-1,-1", "builtin", "builtin:de", "builtin:xx", "builtin:../..", "none", "german", "keys",
+    "digests", "keys,digests", "keys,,", "utf-8", "utf-7", "idna", "rot13", "hex", "base64", "zlib",
+    "punycode", "unicode_escape", "undefined", "mbcs", "utf-8-sig", "gb18030", "utf-16", "auto",
+    "keep", "csv", "jsonl", "parquet", "warc", "pdf", "0123456789abcdef", "zz", "0" * 16, "f" * 16,
+    "f" * 17, "127.0.0.1", "::1", "localhost", "256.1.1.1", "a" * 300, "8", "3", "0.8", "nan",
+    "inf", "1e400", "name", "postgresql://127.0.0.1:1/x", "mysql://x",
     "SELECT key AS id, text FROM document", "SELECT id, words AS text FROM post", "SELECT 1",
-    "DROP TABLE post", "DELETE FROM post", "SELECT", "SELECT 1; DROP TABLE post", "PRAGMA journal_mode=OFF",
-    "ATTACH 'stolen.db' AS s", "VACUUM INTO 'stolen.db'", "SELECT NULL AS id, X'ff' AS text",
-    "SELECT 1e999 AS id, 'a' AS text", "SELECT load_extension('x')", "INSERT INTO post VALUES (1, 2)",
-    "SELECT id, id, words text, words text FROM post", "SELECT words text, printf('%.*c', 1e9, 'x') x FROM post",
+    "DROP TABLE post", "DELETE FROM post", "SELECT", "SELECT 1; DROP TABLE post",
+    "PRAGMA journal_mode=OFF", "ATTACH 'stolen.db' AS s", "VACUUM INTO 'stolen.db'",
+    "SELECT NULL AS id, X'ff' AS text", "SELECT 1e999 AS id, 'a' AS text",
+    "SELECT load_extension('x')", "INSERT INTO post VALUES (1, 2)",
+    "SELECT id, id, words text, words text FROM post",
+    "SELECT words text, printf('%.*c', 1e9, 'x') x FROM post",
 )  # fmt: skip
 # What makes a command do something, besides what it is given.
 _NEEDS = {
@@ -77,9 +84,9 @@ _NEEDS = {
 _DATED = ("since", "not_seen_since", "older_than", "expires")
 _PATTERNED = ("policy", "original", "exclude")
 _PATHED = (
-    "sources", "papers", "files", "output", "log_file", "filter_file", "keys_from", "text_file", "folder",
-    "target", "source", "plot", "pairs", "clusters", "hash_table", "stopwords", "database", "first",
-    "second",
+    "sources", "papers", "files", "output", "log_file", "filter_file", "keys_from", "text_file",
+    "folder", "target", "source", "plot", "pairs", "clusters", "hash_table", "stopwords",
+    "database", "first", "second",
 )  # fmt: skip
 # They serve for ever, or start a Java machine.
 _LEFT_OUT = ("serve", "spark dedup")
@@ -141,7 +148,11 @@ def serving_line(chance: Random) -> list[str]:
         if option.name not in ("db", "port", "query_processes")
         for word in _option(chance, option, PATHS)
     ]
-    return ["serve", *given, f"--port={chance.choice(('0', '0', '0', '-1', '65536', 'x', '1', '80'))}"]
+    return [
+        "serve",
+        *given,
+        f"--port={chance.choice(('0', '0', '0', '-1', '65536', 'x', '1', '80'))}",
+    ]
 
 
 def _option(chance: Random, option: click.Option, paths: tuple[str, ...]) -> list[str]:
@@ -172,5 +183,7 @@ def _value(chance: Random, parameter: click.Parameter, paths: tuple[str, ...]) -
     if name in _PATHED or name == "db" or isinstance(kind, click.Path):
         return chance.choice(paths if chance.random() < 0.8 else STRINGS)
     if name in ("server", "token_file"):
-        return chance.choice(("http://127.0.0.1:1", "http://[", "ftp://x", "", "more.jsonl", "missing"))
+        return chance.choice(
+            ("http://127.0.0.1:1", "http://[", "ftp://x", "", "more.jsonl", "missing")
+        )
     return chance.choice(STRINGS)

@@ -26,7 +26,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with Store.create(place) as store:
         store.build_passages()
         store.add_many([(KEY, TEXT), (f"b{KEY}", f"{TEXT} Twice.")])
-    limits = ["--header-seconds", "2", "--request-seconds", "8", "--drain-seconds", str(_DRAIN_SECONDS)]
+    limits = [
+        "--header-seconds",
+        "2",
+        "--request-seconds",
+        "8",
+        "--drain-seconds",
+        str(_DRAIN_SECONDS),
+    ]
     with serve(place, *limits) as found:
         yield found
         found.process.send_signal(15)
