@@ -44,6 +44,7 @@ def packed(chance: Random, made: Hostile) -> None:
     """Compress a file, in one stream or several, and damage it perhaps."""
     kind = chance.choice(list(_PACKERS))
     pack = _PACKERS[kind]
+    made.grows = None
     cuts = sorted(chance.randrange(len(made.data) + 1) for _ in range(chance.choice((0, 0, 1, 3))))
     pieces = [made.data[a:b] for a, b in zip([0, *cuts], [*cuts, len(made.data)], strict=True)]
     streams = [pack(piece) for piece in pieces]

@@ -25,6 +25,15 @@ _SUMMARY = re.compile(
     r"^([\d,]+) added, ([\d,]+) updated, ([\d,]+) unchanged, .*?([\d,]+) rejected"
 )
 _PASSED_OVER = re.compile(r"^(.*?)(?:: .*)?: passed over, ", re.MULTILINE)
+# How files are read whose endings say so, packed or not.
+_FORMS = {
+    f"{ending}{packing_ending}": form
+    for ending, form in (
+        ("jsonl", "jsonl"), ("ndjson", "jsonl"), ("csv", "csv"), ("warc", "warc"), ("wet", "warc"),
+        ("html", "html"), ("parquet", "parquet"), ("arrow", "arrow"), ("docx", "docx"),
+    )
+    for packing_ending in ("", ".gz", ".bz2", ".xz", ".zst")
+}  # fmt: skip
 _Maker = Callable[[Random, str], Hostile]
 _PLAIN: tuple[tuple[str, _Maker], ...] = (
     ("{}.jsonl", records.json_lines),
@@ -142,21 +151,19 @@ class Reading:
             if after.texts != told.texts:
                 problems.append(f"read again it is other: {_difference(told.texts, after.texts)}")
         inputs = sum(1 + one.member_count for one in made)
-        asked = chance.sample(names, min(3, size))
-        for name in asked:
+        for one in chance.sample(made, min(3, size)):
             inputs += 1
             if passages and chance.random() < 0.5:
-                self.command("check", "--format", "jsonl", name)
-            elif chance.random() < 0.5:
+                self.command("check", "--format", "jsonl", one.name)
+            elif chance.random() < 0.3:
                 other = chance.choice(names)
                 form = chance.choice(("text", "auto"))
-                self.command("compare", "--as", form, name, other, codes=(0, 2, 3, 5))
+                self.command("compare", "--as", form, one.name, other, codes=(0, 2, 3, 5))
             else:
-                self.command("query", "--format", "jsonl", "--limit", "3", name)
-        piped = chance.choice(made)
-        for words in (["query", "--format", "csv", "-"], ["ingest", "-"]):
-            inputs += 1
-            self.command(*words, stdin=piped.data)
+                problems += self._asked_with(one)
+        problems += self._grown(chance, made)
+        problems += self._piped(chance.choice(made), told)
+        inputs += 2
         self.command("fsck", codes=(_DONE,))
         if problems:
             told_by_it = done.errors[-6_000:]
@@ -165,6 +172,58 @@ class Reading:
                 + "\n" + problems[0]
             )  # fmt: skip
         return inputs
+
+    def _asked_with(self, one: Hostile) -> Iterator[str]:
+        """Yield which documents of a file are not asked with."""
+        done = self.command("query", "--format", "jsonl", "--limit", "3", one.name)
+        samples = {json.loads(line)["sample"] for line in done.out.split(b"\n") if line}
+        for key in one.sure:
+            if key not in samples:
+                yield f"query {one.name} ({one.story[:1_500]}): there is no sample {key!r}"
+                return
+
+    def _grown(self, chance: Random, made: list[Hostile]) -> Iterator[str]:
+        """Let a file grow, and yield what of it is not stored then."""
+        growing = [one for one in made if one.grows and one.is_wrong is False]
+        if not growing:
+            return
+        one = chance.choice(growing)
+        more, known = one.grows(chance, f"{one.name}#more")
+        with (self._folder / one.name).open("ab") as file:
+            file.write(more)
+        done = self.command("ingest", "-v", one.name)
+        # The last record of before may be another with what follows it.
+        if done.code != _DONE:
+            yield f"{one.name} ({one.story}) grown by {more[:300]!r}: {done.errors[-1_000:]}"
+            return
+        texts = self._told(done).texts
+        for key, text in {**one.sure, **known}.items():
+            if texts.get(key) != text:
+                yield (
+                    f"{one.name} ({one.story}) grown by {more[:300]!r}: {key!r} should have "
+                    f"the text {text!r}, has {texts.get(key)!r}"
+                )
+                return
+
+    def _piped(self, one: Hostile, told: Told) -> Iterator[str]:
+        """Yield what a pipe gives otherwise than the file did."""
+        form = _FORMS.get(one.name.partition(".")[2])
+        if form is None or one.name.startswith("article"):
+            self.command("ingest", "--db", "piped.db", "-", stdin=one.data)
+            return
+        done = self.command("ingest", "--db", "piped.db", "--as", form, "-", stdin=one.data)
+        found = _SUMMARY.search(done.text)
+        rejected = int(found[4].replace(",", "")) if found else None
+        if rejected != len(told.rejected.get(one.name, ())):
+            yield (
+                f"{one.name} ({one.story}): {told.rejected.get(one.name)} of the file are "
+                f"rejected, {rejected} of the pipe: {done.errors[-1_000:]}"
+            )
+        texts = self._told(done, "--db", "piped.db").texts
+        for key, text in one.sure.items():
+            if texts.get(key) != text and key != one.name:
+                yield f"{one.name} ({one.story}) by a pipe: {key!r} has {texts.get(key)!r}"
+                return
 
     def command(self, *words: str, codes: tuple[int, ...] = (0, 5), stdin: bytes = b"") -> Finished:
         """Run a command; check how it ends."""
@@ -180,14 +239,15 @@ class Reading:
             raise AssertionError(f"{line} took {done.rss_bytes:,} bytes of memory")
         return done
 
-    def _told(self, done: Finished) -> Told:
-        exported = self.command("export", codes=(_DONE,)).out
+    def _told(self, done: Finished, *place: str) -> Told:
+        exported = self.command("export", *place, codes=(_DONE,)).out
         documents = [json.loads(line) for line in exported.split(b"\n") if line]
         told = Told(
             {_key(one): one.get("text", "") for one in documents},
             {_key(one): one.get("source") or "" for one in documents},
         )
-        listed = self.command("rejects", "list", "--format", "jsonl", codes=(_DONE,)).out
+        asked = ["rejects", "list", "--format", "jsonl", *place]
+        listed = self.command(*asked, codes=(_DONE,)).out
         for line in listed.split(b"\n"):
             if line:
                 facts: dict[str, Any] = json.loads(line)

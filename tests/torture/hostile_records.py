@@ -84,6 +84,14 @@ def json_lines(chance: Random, name: str) -> Hostile:
             made.count += 1
             made.story += f"; line {number + 1}: {line_bytes[:60]!r}"
     ends = chance.choice((b"\n", b"\r\n"))
+
+    def grow(chance: Random, key: str) -> tuple[bytes, dict[str, str]]:
+        known: dict[str, str] = {}
+        more = [_record(chance, f"{key}{number}", known) for number in range(chance.randrange(9))]
+        first = b"" if made.data.endswith(ends) else ends
+        return first + ends.join(more) + chance.choice((b"", ends)), known
+
+    made.grows = grow
     made.data = ends.join(lines) + chance.choice((b"", ends))
     if chance.random() < 0.1:
         made.data = b"\xef\xbb\xbf" + made.data
@@ -157,6 +165,17 @@ def table(chance: Random, name: str) -> Hostile:
             made.is_wrong = True
         made.count += 1
     made.data = "".join(rows).encode()
+
+    def grow(chance: Random, key: str) -> tuple[bytes, dict[str, str]]:
+        known, more = {}, []
+        for number in range(chance.randrange(9)):
+            text = odd(chance, lines=True).replace("\r\n", "\n").replace("\r", " ")
+            cells = [f"{key}{number}", text, *(odd(chance) for _ in names[2:])]
+            known[f"{key}{number}"] = text
+            more.append(_row([cells[at] for at in order], delimiter, end, quoting))
+        return "".join(more).encode(), known
+
+    made.grows = grow
     if not tame and chance.random() < 0.2:
         # Rows after it are read anew, line by line.
         made.data += f'"never closed{delimiter}{end}'.encode()
@@ -192,7 +211,14 @@ def article_file(chance: Random, name: str) -> Hostile:
         made.sure[key] = text
         made.count += 1
         pages.append(f"{before}{key}{chance.choice(('', ' ', chr(9)))}{line_end}{text}")
-    made.data = "\f".join(pages).encode()
+    made.data = "\f".join(pages).encode() + chance.choice((b"", b"\f", b"\f\n"))
+
+    def grow(chance: Random, key: str) -> tuple[bytes, dict[str, str]]:
+        known = {f"{key}{number}": odd(chance, lines=True) for number in range(chance.randrange(9))}
+        more = "".join(f"\f{one}\n{text}" for one, text in known.items())
+        return more.encode(), known
+
+    made.grows = grow
     if not made.sure:
         made.count = 0
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
@@ -52,6 +53,8 @@ class Hostile:
         count: How many documents and rejections there are; None: that cannot be known.
         is_wrong: Something of it must be rejected; False: nothing may be; None: it may.
         member_count: Files that it holds, each hostile too.
+        grows: Returns what may be added at its end, and the documents of that, of which each key
+            begins with a word; None: nothing may.
         repeats: It may hold several of one name; of what is rejected of those the last is listed.
     """
 
@@ -64,6 +67,7 @@ class Hostile:
     is_wrong: bool | None = None
     member_count: int = 0
     repeats: bool = False
+    grows: Callable[[Random, str], tuple[bytes, dict[str, str]]] | None = None
 
     def weaken(self, story: str) -> None:
         """Take back what is known: the file is going to be damaged in a way that can be noticed."""
