@@ -210,7 +210,7 @@ def _member(
 
 def _is_hidden(path: str) -> bool:
     """Return whether a member is hidden, as files are, or holds what a Mac adds to an archive."""
-    parts = path.split("/")
+    parts = path.replace("\\", "/").split("/")
     return parts[0] == "__MACOSX" or any(part[:1] == "." and part.strip(".") for part in parts)
 
 
