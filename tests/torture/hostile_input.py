@@ -17,7 +17,7 @@ from .hostile_requests import HostileRequests
 
 # Rounds of each kind in a row of rounds: a seed says by its remainder which it is.
 _TURNS = ("files", "commands", "files", "requests", "files", "commands")
-_FILES, _COMMANDS, _REQUESTS = 16, 25, 60
+_FILES, _COMMANDS, _REQUESTS = 24, 40, 100
 
 
 class HostileInput(Campaign):
@@ -30,7 +30,7 @@ class HostileInput(Campaign):
 
     title = "hostile files, command lines and requests"
     unit = "inputs"
-    slice_rounds = 10
+    slice_rounds = len(_TURNS)
     full_cases = 10_000
 
     def __init__(self, place: Place) -> None:
