@@ -32,7 +32,7 @@ _DRAIN_SECONDS = 4
 # Besides the drain time: its processes end, and the machine may be busy.
 _ENDING_SECONDS = 8.0
 _LIMITS = (
-    "--header-seconds", "1", "--request-seconds", "4", "--body-bytes", "4000000", "--bodies-bytes",
+    "--header-seconds", "1", "--request-seconds", "4", "--body-bytes", "8000000", "--bodies-bytes",
     "20000000", "--batch-documents", "1000", "--drain-seconds", str(_DRAIN_SECONDS),
 )  # fmt: skip
 _CHECKS = (

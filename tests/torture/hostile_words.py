@@ -145,7 +145,7 @@ def serving_line(chance: Random) -> list[str]:
     given = [
         word
         for option in chance.choices(options, k=chance.randrange(1, 4))
-        if option.name not in ("db", "port", "query_processes")
+        if option.name not in ("db", "port", "query_processes", "quiet")
         for word in _option(chance, option, PATHS)
     ]
     return [
