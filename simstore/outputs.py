@@ -32,6 +32,14 @@ def is_standard_output(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path) == STANDARD_OUTPUT or os.fspath(path) in _OUTPUT_PATHS
 
 
+def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Return whether two paths lead to one file; a path that cannot be followed leads to none."""
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return False
+
+
 def check_file(path: str | os.PathLike[str], *, replace: bool) -> Path:
     """Return where a file is to be written: at the end of links.
 
@@ -121,7 +129,7 @@ def draft_beside(path: Path) -> Path:
         StorageError: The folder cannot be written.
     """
     folder = path.absolute().parent
-    if folder.is_dir() and not os.access(folder, os.W_OK):
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK):
         raise StorageError(
             f"{printable(str(folder))} cannot be written: no permission; name another place"
         )

@@ -113,8 +113,8 @@ def evaluate(
             raise InvalidParameter("--exact writes to standard output; leave out -o")
         _exact(0.5 if min_resemblance is None else min_resemblance, output_format)
         return
-    if output is not None and Path(output).exists() and not Path(output).is_dir():
-        raise InvalidParameter(f"-o {output} is a file; name a folder")
+    if output is not None and os.path.exists(output) and not os.path.isdir(output):
+        raise InvalidParameter(f"-o {printable(output)} is a file; name a folder")
     if output is not None and find_spec("matplotlib") is None:
         raise MissingExtra("drawing curves", "plots")
     if output is not None:
