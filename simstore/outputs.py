@@ -125,10 +125,12 @@ def draft_beside(path: Path) -> Path:
         raise StorageError(
             f"{printable(str(folder))} cannot be written: no permission; name another place"
         )
-    for draft in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
-        number = draft.name.split(".")[-2]
-        if number.isdigit() and not _is_alive(int(number)):
-            delete_file(draft)
+    # A loss of power may leave the journal of a draft, and not the draft.
+    for suffix in ("", *JOURNALS):
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*.new{suffix}"):
+            number = left.name.split(".")[-2]
+            if number.isdigit() and not _is_alive(int(number)):
+                left.unlink(missing_ok=True)
     own = path.with_name(f".{path.name}.{os.getpid()}.new")
     delete_file(own)
     return own
@@ -169,6 +171,8 @@ def publish(
         draft.chmod(_permissions(path, source))
         if journals:
             delete_journals(path)
+            # For good: a loss of power could bring them back, and leave the new name.
+            sync_folder(path)
         draft.replace(path)
         sync_folder(path)
 
@@ -181,8 +185,13 @@ def delete_file(path: Path) -> None:
 
 def delete_journals(path: Path) -> None:
     """Delete the journals of a file that is gone or about to be replaced."""
-    for suffix in JOURNALS:
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    for journal in journals_of(path):
+        journal.unlink(missing_ok=True)
+
+
+def journals_of(path: Path) -> list[Path]:
+    """Return the names of the journals that SQLite may keep beside a file."""
+    return [path.with_name(path.name + suffix) for suffix in JOURNALS]
 
 
 @contextmanager

@@ -24,9 +24,8 @@ from simstore.services.upkeep import pack_fingerprints as pack_service
 from simstore.services.upkeep import refresh as refresh_service
 from simstore.services.upkeep import reindex as reindex_service
 from simstore.services.upkeep.choose import SchemeChoice
-from simstore.storage import anchor_segments
+from simstore.storage import anchor_segments, sqlite_file
 from simstore.storage import passages as passage_storage
-from simstore.storage import sqlite_file
 from simstore.storage.engine import Database
 from simstore.storage.kept import LogPages
 

@@ -1,10 +1,10 @@
 """A disk that loses power: what may be left of files after any part of a recorded history.
 
-What POSIX promises, and no more. A sync of a file makes its data and size durable, not its name; a
-sync of a folder makes durable what was done to the names in it. Whatever was not synced may be there
-or not, each operation for itself and in any order; a write may be torn at sectors of 512 bytes,
-and a file that became longer may hold zeros or anything where the data is missing. A rename is done
-or not. Bytes beside those that were written stay as they are, as SQLite takes for granted.
+What POSIX promises, and no more. A sync of a file makes its data and size durable, not its name;
+a sync of a folder makes durable what was done to the names in it. Whatever was not synced may be
+there or not, each operation for itself and in any order; a write may be torn at sectors of 512
+bytes, and a file that became longer may hold zeros or anything where the data is missing. A rename
+is done or not. Bytes beside those that were written stay as they are, as SQLite takes for granted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import posixpath
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from .record import Event
@@ -100,7 +101,7 @@ def _tear(
         size = end - len(made)
         made += chance.randbytes(size) if garbage else bytes(size)
     cuts = [place, *range(place - place % SECTOR + SECTOR, end, SECTOR), end]
-    for start, stop in zip(cuts, cuts[1:], strict=False):
+    for start, stop in pairwise(cuts):
         if chance.random() < 0.5:
             _apply(made, start, data[start - place : stop - place])
 
@@ -200,9 +201,7 @@ class Disk:
             file.sync()
         elif event.kind == "write":
             file.pending.append((event.place, event.data))
-        elif event.kind == "resize":
-            file.pending.append((event.size, None))
-        elif len(file.content) < event.size:
+        elif event.kind == "resize" or len(file.content) < event.size:
             file.pending.append((event.size, None))
 
     def _rename(self, before: str, after: str) -> None:

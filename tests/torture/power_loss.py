@@ -13,23 +13,25 @@ import os
 import random
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from forked import Nursery
 
+from simstore import Store
+
+from . import power_server
 from .campaign import Campaign
 from .disk import MEMORY, Disk
 from .faults import cannot_build
-from .power_programs import Maker, Program, program
+from .power_programs import PROGRAMS, Maker, Program
+from .power_server import Known, Senders
 from .power_steps import (
     STORE,
-    Expected,
     Job,
-    Texts,
     check_image,
     contents,
     described,
@@ -40,10 +42,6 @@ from .record import Event, append_mark, build, events
 
 # Distinct images of a program.
 IMAGES = 10
-# Kinds of events after which power is lost oftener than after others, and how much.
-_TELLING = {"mark": 12, "rename": 8, "unlink": 5, "create": 3, "sync": 3, "sync folder": 5}
-# Events before a sync have most that can be lost.
-_BEFORE_SYNC = 4
 
 
 @dataclass(frozen=True)
@@ -52,18 +50,18 @@ class Image:
 
     Attributes:
         at: How many events of the log came before the loss of power.
-        said: Marks until then, each with the number of its step.
+        heard: How many of these were heard outside.
         files: Content of each file.
     """
 
     at: int
-    said: tuple[tuple[int, str], ...]
+    heard: int
     files: Mapping[str, bytes]
 
     @property
     def digest(self) -> bytes:
         """A digest of all of it but the instant."""
-        found = hashlib.sha256(repr(self.said).encode())
+        found = hashlib.sha256(str(self.heard).encode())
         for name, content in sorted(self.files.items()):
             found.update(f"{name} {len(content)} ".encode() + content)
         return found.digest()
@@ -105,30 +103,57 @@ class PowerLoss(Campaign):
         if self._nursery is None:
             return {self.unit: 0, f"skipped: {cannot_build()}": 1}
         chance = random.Random(seed)
-        before, aside = folder / "before", folder / "aside"
-        before.mkdir()
-        aside.mkdir()
-        made = program(Maker(seed, chance, before, aside))
-        clean = Path(shutil.copytree(before, folder / "clean"))
+        for name in ("before", "aside"):
+            (folder / name).mkdir()
+        # The last kind is a server.
+        if seed % (len(PROGRAMS) + 1) == len(PROGRAMS):
+            return self.serve(chance, folder)
+        made = PROGRAMS[seed % (len(PROGRAMS) + 1)](
+            Maker(seed, chance, folder / "before", folder / "aside")
+        )
+        clean = Path(shutil.copytree(folder / "before", folder / "clean"))
         for step in made.steps:
             self.run(step.first, clean, made)
-        made = _by_clean_run(made, before, clean)
-        disk = Path(shutil.copytree(before, folder / "disk"))
-        model = Disk(disk)
-        history = self.record(made, disk, folder / "log")
-        images = images_of(history, model, chance)
-        for number, image in enumerate(images):
-            try:
-                self.check(made, image, clean, folder / "image")
-            except Exception as error:
-                image.write(folder / "left")
-                raise AssertionError(
-                    f"{made.title}: image {number}, power lost after {image.at} of "
-                    f"{len(history)} events; said {list(image.said)[-4:]}; last "
-                    f"{_told(history[max(0, image.at - 6) : image.at])}; files "
-                    f"{ {name: len(data) for name, data in image.files.items()} }: {error}"
-                ) from error
-        return {self.unit: len(images), "programs": 1, "events": len(history)}
+        made = _by_clean_run(made, folder / "before", clean)
+        disk = Path(shutil.copytree(folder / "before", folder / "disk"))
+
+        def record(log: Path) -> None:
+            for number, step in enumerate(made.steps):
+                append_mark(log, f"step {number}")
+                self.run(
+                    step.first,
+                    disk,
+                    made,
+                    library=str(self._library),
+                    folder_recorded=os.path.realpath(disk),
+                    log=str(log),
+                )
+
+        def check(left: Path, history: Sequence[Event]) -> None:
+            self.check(made, left, history, clean)
+
+        return _checked(made.title, disk, folder, chance, record, check)
+
+    def serve(self, chance: random.Random, folder: Path) -> Mapping[str, int]:
+        """Record a server, and check images of its disk."""
+        disk = folder / "disk"
+        disk.mkdir()
+        Store.create(disk / STORE).close()
+        senders = Senders.by_chance(chance)
+        assert self._nursery is not None
+        nursery, library = self._nursery, self._library
+
+        def record(log: Path) -> None:
+            power_server.serve(nursery, disk, log, library, senders, chance)
+
+        def check(left: Path, history: Sequence[Event]) -> None:
+            known = Known()
+            for event in history:
+                known.hear(event)
+            power_server.check_left(left, senders, known)
+            power_server.go_on(left, senders)
+
+        return _checked("a server", disk, folder, chance, record, check)
 
     def run(self, job: Job, folder: Path, made: Program, **options: str) -> None:
         """Do a job to its end.
@@ -149,43 +174,19 @@ class PowerLoss(Campaign):
         assert done.code in job.codes, (job, done.code, done.errors, done.text)
         assert "Traceback" not in done.errors, (job, done.errors)
 
-    def record(self, made: Program, folder: Path, log: Path) -> list[Event]:
-        """Run a program; return what it did to a folder and said."""
-        whole = Disk(folder)
-        for number, step in enumerate(made.steps):
-            append_mark(log, f"step {number}")
-            self.run(
-                step.first,
-                folder,
-                made,
-                library=str(self._library),
-                folder_recorded=os.path.realpath(folder),
-                log=str(log),
-            )
-        history = events(log)
-        for event in history:
-            whole.apply(event)
-        there = {
-            path.name: path.read_bytes()
-            for path in sorted(folder.iterdir())
-            if not path.name.endswith(MEMORY)
-        }
-        assert whole.contents == there, "the log does not tell all that was done"
-        return history
-
-    def check(self, made: Program, image: Image, clean: Path, folder: Path) -> None:
+    def check(self, made: Program, folder: Path, history: Sequence[Event], clean: Path) -> None:
         """Check what is left, go on with the program, and check what it ends with.
 
         Args:
             made: The program.
-            image: What is left.
+            folder: What is left.
+            history: What it had done and said.
             clean: The folder of the same program without a loss of power.
-            folder: Where to work.
         """
-        image.write(folder)
-        check_image(folder, expected(made.documents, made.outputs, made.steps, image.said))
-        step = image.said[-1][0] if image.said else 0
-        marks = [text for number, text in image.said if number == step]
+        said = _said(history)
+        check_image(folder, expected(made.documents, made.outputs, made.steps, said))
+        step = said[-1][0] if said else 0
+        marks = [text for number, text in said if number == step]
         for job in made.steps[step].once_more(marks):
             self.run(job, folder, made)
         for later in made.steps[step + 1 :]:
@@ -199,6 +200,51 @@ class PowerLoss(Campaign):
         assert found == right, f"in the end: {difference(found, right)}"
 
 
+def _checked(
+    title: str,
+    disk: Path,
+    folder: Path,
+    chance: random.Random,
+    record: Callable[[Path], None],
+    check: Callable[[Path, Sequence[Event]], None],
+) -> Mapping[str, int]:
+    """Record a program, make images of its disk, and check each.
+
+    Args:
+        title: What the program does.
+        disk: What it works on.
+        folder: Of the round.
+        chance: Chooses images.
+        record: Runs the program; what it does is written to a log.
+        check: Checks what is left in a folder, given the history until power was lost.
+    """
+    model, whole = Disk(disk), Disk(disk)
+    record(folder / "log")
+    history = events(folder / "log")
+    for event in history:
+        whole.apply(event)
+    there = {
+        path.name: path.read_bytes()
+        for path in sorted(disk.iterdir())
+        if not path.name.endswith(MEMORY)
+    }
+    assert whole.contents == there, "the log does not tell all that was done"
+    images = images_of(history, model, chance)
+    for number, image in enumerate(images):
+        image.write(folder / "image")
+        try:
+            check(folder / "image", history[: image.at])
+        except Exception as error:
+            image.write(folder / "left")
+            sizes = {name: len(data) for name, data in image.files.items()}
+            raise AssertionError(
+                f"{title}: image {number}, power lost after {image.at} of {len(history)} events, "
+                f"the last of them {_told(history[max(0, image.at - 6) : image.at])}; said "
+                f"{_said(history[: image.at])[-4:]}; left {sizes}: {error}"
+            ) from error
+    return {PowerLoss.unit: len(images), "programs": 1, "events": len(history)}
+
+
 def images_of(history: Sequence[Event], disk: Disk, chance: random.Random) -> list[Image]:
     """Return what a loss of power may leave, all different.
 
@@ -207,14 +253,9 @@ def images_of(history: Sequence[Event], disk: Disk, chance: random.Random) -> li
         disk: As it was before; all of it will have been done to it.
         chance: Chooses.
     """
-    weights = [1.0] * (len(history) + 1)
-    for at, event in enumerate(history):
-        weights[at + 1] += _TELLING.get(event.kind, 0)
-        if event.kind.startswith("sync"):
-            weights[at] += _BEFORE_SYNC
-    instants = Counter(chance.choices(range(len(weights)), weights, k=3 * IMAGES))
+    instants = Counter(_instants(history, chance))
     found: dict[bytes, Image] = {}
-    said: list[tuple[int, str]] = []
+    heard = 0
     for at in range(len(history) + 1):
         for _ in range(instants[at]):
             files = disk.after_cut(chance)
@@ -222,22 +263,43 @@ def images_of(history: Sequence[Event], disk: Disk, chance: random.Random) -> li
                 # Nothing may be read from it.
                 size = chance.choice((0, 3, 512, 32_768))
                 files[STORE + MEMORY] = chance.choice((bytes(size), chance.randbytes(size)))
-            image = Image(at, tuple(said), files)
+            image = Image(at, heard, files)
             found.setdefault(image.digest, image)
         if at < len(history):
             disk.apply(history[at])
-            _hear(history[at], said)
+            heard += history[at].kind in ("mark", "told")
     return chance.sample(list(found.values()), min(IMAGES, len(found)))
 
 
-def _hear(event: Event, said: list[tuple[int, str]]) -> None:
-    """Note what a mark says, with its step."""
-    if event.kind != "mark":
-        return
-    if event.text.startswith("step "):
-        said.append((int(event.text.removeprefix("step ")), "begin"))
-    else:
-        said.append((said[-1][0], event.text))
+def _instants(history: Sequence[Event], chance: random.Random) -> list[int]:
+    """Choose instants of a history: numbers of events that come before each."""
+    kinds: dict[str, list[int]] = {"any": list(range(len(history) + 1))}
+    for at, event in enumerate(history):
+        if event.kind in ("mark", "told", "rename", "unlink", "create") and not _is_memory(event):
+            kinds.setdefault(event.kind, []).append(at + 1)
+        if event.kind in ("sync", "sync folder"):
+            # Before it most can be lost; after it some must be there.
+            kinds.setdefault(f"before {event.kind}", []).append(at)
+            kinds.setdefault(f"after {event.kind}", []).append(at + 1)
+    chosen = chance.choices(sorted(kinds), k=3 * IMAGES)
+    return [chance.choice(kinds[kind]) for kind in chosen]
+
+
+def _is_memory(event: Event) -> bool:
+    return any(path.endswith(MEMORY) for path in event.paths)
+
+
+def _said(history: Sequence[Event]) -> list[tuple[int, str]]:
+    """Return the marks of a program, each with the number of its step."""
+    said: list[tuple[int, str]] = []
+    step = 0
+    for event in history:
+        if event.kind == "mark" and event.text.startswith("step "):
+            step = int(event.text.removeprefix("step "))
+            said.append((step, "begin"))
+        elif event.kind == "mark":
+            said.append((step, event.text))
+    return said
 
 
 def _by_clean_run(made: Program, before: Path, clean: Path) -> Program:
@@ -258,4 +320,7 @@ def _by_clean_run(made: Program, before: Path, clean: Path) -> Program:
 
 
 def _told(history: Sequence[Event]) -> list[str]:
-    return [" ".join((event.kind, *event.paths, event.text[:40])) for event in history]
+    return [
+        " ".join((event.kind, *event.paths, event.text if event.kind == "mark" else ""))
+        for event in history
+    ]

@@ -146,7 +146,7 @@ def prefixes(before: Texts | None, pages: Pages, batch: int) -> list[Texts]:
 def _ingest(maker: Maker, before: Texts | None, pages: Pages, batch: int, name: str) -> Step:
     """Return an ingest by the API, which tells of each commit."""
     source = maker.source(pages, name)
-    start = [before] if before is not None else [None, {}]
+    start: list[Texts | None] = [before] if before is not None else [None, {}]
     states = [*start, *prefixes(before, pages, batch)]
     ends = [*range(batch, len(pages), batch), len(pages)]
     marks = {str(end): len(start) + at for at, end in enumerate(ends)}
@@ -229,9 +229,7 @@ def skipping_ingest(maker: Maker) -> Program:
             states.append({one.key: one.text for one in store.documents(with_text=True)})
     job = command("ingest", "--db", STORE, "--on-duplicate", "skip", str(source))
     step = Step(job, states=states)
-    return Program(
-        "ingest that skips", [step], documents, samples=_samples(maker, pages), **sizes
-    )
+    return Program("ingest that skips", [step], documents, samples=_samples(maker, pages), **sizes)
 
 
 def _copy_whole(path: Path, target: Path) -> None:
@@ -284,14 +282,17 @@ def removal(maker: Maker) -> Program:
     batch = sizes["batch"]
     pages = maker.pages(50, repeats=False)
     documents = maker.base(pages)
-    gone = [key for key, _ in maker.chance.sample(pages, maker.chance.randint(1, len(pages) // 2))]
+    chosen = maker.chance.sample(pages, maker.chance.randint(1, len(pages) // 2))
+    # In the order of ingest they go, whatever the order in which they are named.
+    gone = [key for key, _ in pages if key in dict(chosen)]
     states = [
         {key: text for key, text in documents.items() if key not in gone[:end]}
         for end in (0, *range(batch, len(gone), batch), len(gone))
     ]
     words = ("remove", "--db", STORE)
+    named = maker.chance.sample(gone, len(gone))
     steps = [
-        Step(command(*words, *gone), [command(*words, "--ignore-missing", *gone)], states),
+        Step(command(*words, *named), [command(*words, "--ignore-missing", *named)], states),
     ]
     left = dict(states[-1])
     day = maker.chance.randint(0, len(pages))
@@ -301,9 +302,7 @@ def removal(maker: Maker) -> Program:
         for end in (0, *range(2, len(old), 2), len(old))
     ]
     since = _date(day)
-    job = command(
-        "expire", "--db", STORE, "--not-seen-since", since, "--yes", "--batch", "2"
-    )
+    job = command("expire", "--db", STORE, "--not-seen-since", since, "--yes", "--batch", "2")
     steps.append(Step(job, states=expired))
     steps.append(Step(command("compact", "--db", STORE)))
     return Program("removals", steps, documents, samples=_samples(maker, pages), **sizes)
@@ -390,7 +389,8 @@ def exports(maker: Maker) -> Program:
     pages = maker.pages(40)
     documents = maker.base(pages)
     chance = maker.chance
-    steps, outputs = [], {}
+    steps: list[Step] = []
+    outputs: dict[str, Texts] = {}
     for number in range(chance.randint(1, 4)):
         name = f"{number}{chance.choice(('.jsonl', '.jsonl.gz', '.filter'))}"
         words = ["export", "--db", STORE, "--force"]
@@ -422,8 +422,3 @@ PROGRAMS: Sequence[Callable[[Maker], Program]] = (
     skipping_ingest,
     upkeep,
 )
-
-
-def program(maker: Maker) -> Program:
-    """Make the program of a seed: all kinds in turn."""
-    return PROGRAMS[maker.seed % len(PROGRAMS)](maker)
