@@ -114,8 +114,17 @@ class _Change:
     names: tuple[tuple[str, File | None], ...]
 
 
+def files_of(folder: Path) -> list[str]:
+    """Return the paths of all files of a folder, at any depth, but for what is memory."""
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.endswith(MEMORY)
+    )
+
+
 class Disk:
-    """The files of a folder, as operations change them.
+    """The files of a folder, as operations change them. Folders in it neither come nor go.
 
     Args:
         before: What is there and durable when they begin.
@@ -127,13 +136,10 @@ class Disk:
         self._files: dict[int, File] = {}
         self._pending: list[_Change] = []
         self._durable_names: dict[str, File] = {}
-        for path in before.rglob("*"):
-            if path.is_dir():
-                raise ValueError(f"{path}: only a flat folder can be recorded")
-            if not path.name.endswith(MEMORY):
-                file = File(path.read_bytes())
-                self._files[path.stat().st_ino] = file
-                self._names[path.name] = self._durable_names[path.name] = file
+        for name in files_of(before):
+            file = File((before / name).read_bytes())
+            self._files[(before / name).stat().st_ino] = file
+            self._names[name] = self._durable_names[name] = file
 
     def apply(self, event: Event) -> None:
         """Do an operation of a log; marks are none."""

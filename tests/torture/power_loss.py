@@ -25,9 +25,9 @@ from simstore import Store
 
 from . import power_server
 from .campaign import Campaign
-from .disk import MEMORY, Disk
+from .disk import MEMORY, Disk, files_of
 from .faults import cannot_build
-from .power_programs import PROGRAMS, Maker, Program
+from .power_programs import OUTPUTS, PROGRAMS, Maker, Program
 from .power_server import Known, Senders
 from .power_steps import (
     STORE,
@@ -69,7 +69,7 @@ class Image:
     def write(self, folder: Path) -> None:
         """Make a folder of it."""
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+        (folder / OUTPUTS).mkdir(parents=True)
         for name, content in self.files.items():
             (folder / name).write_bytes(content)
 
@@ -103,8 +103,8 @@ class PowerLoss(Campaign):
         if self._nursery is None:
             return {self.unit: 0, f"skipped: {cannot_build()}": 1}
         chance = random.Random(seed)
-        for name in ("before", "aside"):
-            (folder / name).mkdir()
+        for name in ("aside", f"before/{OUTPUTS}"):
+            (folder / name).mkdir(parents=True)
         # The last kind is a server.
         if seed % (len(PROGRAMS) + 1) == len(PROGRAMS):
             return self.serve(chance, folder)
@@ -137,7 +137,7 @@ class PowerLoss(Campaign):
     def serve(self, chance: random.Random, folder: Path) -> Mapping[str, int]:
         """Record a server, and check images of its disk."""
         disk = folder / "disk"
-        disk.mkdir()
+        (disk / OUTPUTS).mkdir(parents=True)
         Store.create(disk / STORE).close()
         senders = Senders.by_chance(chance)
         assert self._nursery is not None
@@ -193,8 +193,7 @@ class PowerLoss(Campaign):
             self.run(later.first, folder, made)
         done = [(number, text) for number in range(len(made.steps)) for text in ("begin", "exit 0")]
         check_image(folder, expected(made.documents, made.outputs, made.steps, done))
-        names = sorted(path.name for path in folder.iterdir())
-        wanted = sorted(path.name for path in clean.iterdir())
+        names, wanted = files_of(folder), files_of(clean)
         assert names == wanted, f"there are {names} in the end, and not {wanted}"
         found, right = (described(one / STORE, made.samples) for one in (folder, clean))
         assert found == right, f"in the end: {difference(found, right)}"
@@ -223,11 +222,7 @@ def _checked(
     history = events(folder / "log")
     for event in history:
         whole.apply(event)
-    there = {
-        path.name: path.read_bytes()
-        for path in sorted(disk.iterdir())
-        if not path.name.endswith(MEMORY)
-    }
+    there = {name: (disk / name).read_bytes() for name in files_of(disk)}
     assert whole.contents == there, "the log does not tell all that was done"
     images = images_of(history, model, chance)
     for number, image in enumerate(images):

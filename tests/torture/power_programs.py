@@ -27,6 +27,8 @@ SCHEMES: dict[str, SchemeChoice] = {
     "web idf": SchemeChoice("web", weights="tf-idf"),
     "simtool": SchemeChoice("simtool", features=100),
 }
+# A folder of its own, which SQLite does not sync for the sake of the store.
+OUTPUTS = "out"
 Pages = list[tuple[str, str]]
 
 
@@ -86,7 +88,7 @@ class Maker:
                 None: by chance.
         """
         chance = self.chance
-        made = self.aside / name
+        made = self.aside / Path(name).name
         choice = SCHEMES[chance.choice(list(SCHEMES))]
         if open_log is None:
             open_log = chance.random() < 0.3
@@ -114,6 +116,10 @@ class Maker:
         lines = (json.dumps({"key": key, "text": text}) + "\n" for key, text in pages)
         path.write_text("".join(lines), "utf-8")
         return path
+
+    def place(self, name: str) -> str:
+        """Return where a file is written: beside the store, or in a folder of its own."""
+        return self.chance.choice((name, f"{OUTPUTS}/{name}"))
 
     def batches(self) -> dict[str, Any]:
         """Return by chance how large batches and logs are."""
@@ -363,7 +369,7 @@ def copies(maker: Maker) -> Program:
     steps = []
     kinds = chance.sample(("copy", "backup", "over", "init"), chance.randint(1, 3))
     for kind in kinds:
-        name = f"{kind}.db"
+        name = maker.place(f"{kind}.db")
         if kind == "copy":
             first = command("copy", STORE, name)
             again = command("copy", STORE, name, codes=(0, 4))
@@ -392,7 +398,7 @@ def exports(maker: Maker) -> Program:
     steps: list[Step] = []
     outputs: dict[str, Texts] = {}
     for number in range(chance.randint(1, 4)):
-        name = f"{number}{chance.choice(('.jsonl', '.jsonl.gz', '.filter'))}"
+        name = maker.place(f"{number}{chance.choice(('.jsonl', '.jsonl.gz', '.filter'))}")
         words = ["export", "--db", STORE, "--force"]
         words += ["--filter" if name.endswith(".filter") else "-o", name]
         if name.endswith(".jsonl"):

@@ -22,6 +22,7 @@ from forked import PATIENCE_SECONDS, Child, Nursery
 from simstore import Document, Store
 from simstore.model import OnDuplicate
 
+from .disk import files_of
 from .power_steps import STORE, documents
 from .record import Event, append_mark
 
@@ -263,4 +264,4 @@ def go_on(folder: Path, senders: Senders) -> None:
         assert findings == [], findings
     found = documents(folder / STORE)
     assert found == senders.final, f"{len(found)} documents and not {len(senders.final)}"
-    assert [path.name for path in folder.iterdir()] == [STORE]
+    assert files_of(folder) == [STORE]
