@@ -42,6 +42,9 @@ from .record import Event, append_mark, build, events
 
 # Distinct images of a program.
 IMAGES = 10
+# Share of these after which the program loses power once more, and images of it then.
+_TWICE = 0.15
+_IMAGES_TWICE = 2
 
 
 @dataclass(frozen=True)
@@ -118,19 +121,19 @@ class PowerLoss(Campaign):
         disk = Path(shutil.copytree(folder / "before", folder / "disk"))
 
         def record(log: Path) -> None:
-            for number, step in enumerate(made.steps):
-                append_mark(log, f"step {number}")
-                self.run(
-                    step.first,
-                    disk,
-                    made,
-                    library=str(self._library),
-                    folder_recorded=os.path.realpath(disk),
-                    log=str(log),
-                )
+            self.go_on(made, disk, [(0, "begin")], log)
 
-        def check(left: Path, history: Sequence[Event]) -> None:
-            self.check(made, left, history, clean)
+        def check(left: Path, history: Sequence[Event]) -> int:
+            said = _said(history)
+            check_image(left, expected(made.documents, made.outputs, made.steps, said))
+            model = Disk(left)
+            log = None
+            if chance.random() < _TWICE:
+                log = folder / "log of going on"
+                log.unlink(missing_ok=True)
+            self.go_on(made, left, said or [(0, "begin")], log, once_more=True)
+            _check_end(made, left, clean)
+            return 1 if log is None else 1 + self.check_again(made, log, model, said, clean, chance)
 
         return _checked(made.title, disk, folder, chance, record, check)
 
@@ -146,12 +149,13 @@ class PowerLoss(Campaign):
         def record(log: Path) -> None:
             power_server.serve(nursery, disk, log, library, senders, chance)
 
-        def check(left: Path, history: Sequence[Event]) -> None:
+        def check(left: Path, history: Sequence[Event]) -> int:
             known = Known()
             for event in history:
                 known.hear(event)
             power_server.check_left(left, senders, known)
             power_server.go_on(left, senders)
+            return 1
 
         return _checked("a server", disk, folder, chance, record, check)
 
@@ -174,29 +178,99 @@ class PowerLoss(Campaign):
         assert done.code in job.codes, (job, done.code, done.errors, done.text)
         assert "Traceback" not in done.errors, (job, done.errors)
 
-    def check(self, made: Program, folder: Path, history: Sequence[Event], clean: Path) -> None:
-        """Check what is left, go on with the program, and check what it ends with.
+    def go_on(
+        self,
+        made: Program,
+        folder: Path,
+        said: Sequence[tuple[int, str]],
+        log: Path | None = None,
+        *,
+        once_more: bool = False,
+    ) -> None:
+        """Run a program from its last step on that had begun.
 
         Args:
             made: The program.
-            folder: What is left.
-            history: What it had done and said.
-            clean: The folder of the same program without a loss of power.
+            folder: What it works on.
+            said: What it had said before.
+            log: Where it is recorded; None: it is not.
+            once_more: The step may be done in part, or whole.
         """
-        said = _said(history)
-        check_image(folder, expected(made.documents, made.outputs, made.steps, said))
-        step = said[-1][0] if said else 0
-        marks = [text for number, text in said if number == step]
-        for job in made.steps[step].once_more(marks):
-            self.run(job, folder, made)
-        for later in made.steps[step + 1 :]:
-            self.run(later.first, folder, made)
-        done = [(number, text) for number in range(len(made.steps)) for text in ("begin", "exit 0")]
-        check_image(folder, expected(made.documents, made.outputs, made.steps, done))
-        names, wanted = files_of(folder), files_of(clean)
-        assert names == wanted, f"there are {names} in the end, and not {wanted}"
-        found, right = (described(one / STORE, made.samples) for one in (folder, clean))
-        assert found == right, f"in the end: {difference(found, right)}"
+        options = {}
+        if log is not None:
+            options = {
+                "library": str(self._library),
+                "folder_recorded": os.path.realpath(folder),
+                "log": str(log),
+            }
+        first = said[-1][0]
+        for number, step in enumerate(made.steps[first:], first):
+            jobs: Sequence[Job] = [step.first]
+            if once_more and number == first:
+                jobs = step.once_more([text for of, text in said if of == number])
+            if log is not None:
+                append_mark(log, f"step {number}")
+            for job in jobs:
+                self.run(job, folder, made, **options)
+
+    def check_again(
+        self,
+        made: Program,
+        log: Path,
+        disk: Disk,
+        said: list[tuple[int, str]],
+        clean: Path,
+        chance: random.Random,
+    ) -> int:
+        """Check images of a program that went on after a loss of power, and lost it again.
+
+        Args:
+            made: The program.
+            log: What it did when it went on.
+            disk: Its disk before that.
+            said: What it had said before that.
+            clean: The folder of the same program without a loss of power.
+            chance: Chooses images.
+
+        Returns:
+            How many.
+        """
+        history = events(log)
+        folder = log.with_name("image of going on")
+        first = said[-1][0] if said else 0
+        images = images_of(history, disk, chance)[:_IMAGES_TWICE]
+        for image in images:
+            image.write(folder)
+            # Of the step that was done twice nothing is sure but what it said the first time.
+            later = [one for one in _said(history[: image.at]) if one[0] > first]
+            known = [*(said or [(0, "begin")]), *([(first, "exit 0"), *later] if later else [])]
+            try:
+                check_image(folder, expected(made.documents, made.outputs, made.steps, known))
+                self.go_on(made, folder, known, once_more=True)
+                _check_end(made, folder, clean)
+            except Exception as error:
+                image.write(log.with_name("left of going on"))
+                raise AssertionError(
+                    f"gone on, and power lost again after {image.at} of {len(history)} events, "
+                    f"the last of them {_told(history[max(0, image.at - 6) : image.at])}: {error}"
+                ) from error
+        return len(images)
+
+
+def _check_end(made: Program, folder: Path, clean: Path) -> None:
+    """Check that a program has ended as it does without a loss of power.
+
+    Args:
+        made: The program.
+        folder: What it worked on.
+        clean: The folder of the same program without a loss of power.
+    """
+    done = [(number, text) for number in range(len(made.steps)) for text in ("begin", "exit 0")]
+    check_image(folder, expected(made.documents, made.outputs, made.steps, done))
+    names, wanted = files_of(folder), files_of(clean)
+    assert names == wanted, f"there are {names} in the end, and not {wanted}"
+    found, right = (described(one / STORE, made.samples) for one in (folder, clean))
+    assert found == right, f"in the end: {difference(found, right)}"
 
 
 def _checked(
@@ -205,7 +279,7 @@ def _checked(
     folder: Path,
     chance: random.Random,
     record: Callable[[Path], None],
-    check: Callable[[Path, Sequence[Event]], None],
+    check: Callable[[Path, Sequence[Event]], int],
 ) -> Mapping[str, int]:
     """Record a program, make images of its disk, and check each.
 
@@ -215,7 +289,8 @@ def _checked(
         folder: Of the round.
         chance: Chooses images.
         record: Runs the program; what it does is written to a log.
-        check: Checks what is left in a folder, given the history until power was lost.
+        check: Checks what is left in a folder, given the history until power was lost; returns
+            how many images it has checked.
     """
     model, whole = Disk(disk), Disk(disk)
     record(folder / "log")
@@ -225,10 +300,11 @@ def _checked(
     there = {name: (disk / name).read_bytes() for name in files_of(disk)}
     assert whole.contents == there, "the log does not tell all that was done"
     images = images_of(history, model, chance)
+    count = 0
     for number, image in enumerate(images):
         image.write(folder / "image")
         try:
-            check(folder / "image", history[: image.at])
+            count += check(folder / "image", history[: image.at])
         except Exception as error:
             image.write(folder / "left")
             sizes = {name: len(data) for name, data in image.files.items()}
@@ -237,7 +313,7 @@ def _checked(
                 f"the last of them {_told(history[max(0, image.at - 6) : image.at])}; said "
                 f"{_said(history[: image.at])[-4:]}; left {sizes}: {error}"
             ) from error
-    return {PowerLoss.unit: len(images), "programs": 1, "events": len(history)}
+    return {PowerLoss.unit: count, "programs": 1, "events": len(history)}
 
 
 def images_of(history: Sequence[Event], disk: Disk, chance: random.Random) -> list[Image]:
