@@ -199,9 +199,12 @@ def first_ingest_by_command(maker: Maker) -> Program:
             ["--weights", "idf", "-M", "128"],
         )
     )
+    is_durable = maker.chance.random() < 0.7
+    if not is_durable:
+        options = [*options, "--synchronous", "normal"]
     job = command("ingest", "--db", STORE, *options, str(source))
     states: list[Texts | None] = [None, {}, *prefixes(None, pages, sizes["batch"])]
-    step = Step(job, states=states)
+    step = Step(job, states=states, is_durable=is_durable)
     return Program(f"ingest {options}", [step], samples=_samples(maker, pages), **sizes)
 
 
@@ -342,7 +345,9 @@ def upkeep(maker: Maker) -> Program:
     for name in chance.sample(list(known), chance.randint(1, 3)):
         first, *again = known[name]
         jobs = [command(*words, "--db", STORE, codes=done) for words in again]
-        steps.append(Step(command(*first, "--db", STORE), jobs))
+        # Fingerprints of other lengths than 64 and 128 bits have no pages.
+        codes = (0, 2) if name == "unpack" else (0,)
+        steps.append(Step(command(*first, "--db", STORE, codes=codes), jobs))
     titles = ", ".join(step.first.arguments["words"][0] for step in steps)
     return Program(f"upkeep: {titles}", steps, documents, samples=_samples(maker, pages), **sizes)
 
@@ -406,8 +411,14 @@ def exports(maker: Maker) -> Program:
                 outputs[name] = {"older": "An older export."}
                 (maker.folder / name).write_text('{"key": "older", "text": "An older export."}\n')
             if chance.random() < 0.5:
-                words.append("--unique")
+                words += ["--unique", "--log", f"{name}.log.jsonl"]
         steps.append(Step(command(*words), output=(name, {})))
+    # Answers are written down with their query, and the report of the last is a file.
+    source = maker.source(_samples(maker, pages), "samples.jsonl")
+    steps.append(Step(command("query", "--db", STORE, "--radius", "6", str(source))))
+    name = maker.place("result.txt")
+    job = command("report", "--db", STORE, "--force", "-o", name)
+    steps.append(Step(job, output=(name, {})))
     return Program("exports", steps, documents, outputs)
 
 
