@@ -98,11 +98,8 @@ def written(
         draft = draft_beside(place)
         try:
             make_private(draft)
-            with draft.open("wb") as file:
-                with _compressed(file, suffix) as stream:
-                    yield stream
-                file.flush()
-                os.fsync(file.fileno())
+            with draft.open("wb") as file, _compressed(file, suffix) as stream:
+                yield stream
             publish(draft, place, replace=replace)
         finally:
             draft.unlink(missing_ok=True)
@@ -149,7 +146,7 @@ def publish(
     journals: bool = False,
     source: Path | None = None,
 ) -> None:
-    """Give a finished file its name and its permissions.
+    """Give a finished file its name and its permissions, which then survive a loss of power.
 
     The permissions are those of the file whose place it takes, else those that the umask leaves.
     A lock on the folder keeps other processes that publish there away.
@@ -168,7 +165,7 @@ def publish(
     with locked_folder(path):
         if not replace and os.path.lexists(path):
             raise OutputExists(str(path))
-        draft.chmod(_permissions(path, source))
+        _make_durable(draft, _permissions(path, source))
         if journals:
             delete_journals(path)
             # For good: a loss of power could bring them back, and leave the new name.
@@ -211,6 +208,24 @@ def sync_folder(path: Path) -> None:
     """Make a new name durable."""
     descriptor = os.open(path.absolute().parent, os.O_RDONLY)
     try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, where they are missing; their names are durable."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in missing:
+        sync_folder(one)
+
+
+def _make_durable(path: Path, permissions: int) -> None:
+    """Give a file its permissions, by which it may not be opened again, and sync it with them."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fchmod(descriptor, permissions)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -39,11 +39,6 @@ def copy(
             # The snapshot of this connection is copied, whatever is written meanwhile.
             driver.execute("SELECT count(*) FROM sqlite_master").fetchone()
             driver.backup(copied, pages=_COPIED_PAGES, progress=tell)
-    descriptor = os.open(target, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def settle(path: Path) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from simstore import Document, Store, outputs
 from simstore.errors import StorageError
-from simstore.outputs import write_file
+from simstore.outputs import make_folder, write_file
 
 pytestmark = pytest.mark.sqlite("files and their journals")
 
@@ -28,6 +30,31 @@ def store_with_a_log(path: Path) -> None:
             shutil.copy(made.with_name(made.name + suffix), path.with_name(path.name + suffix))
     made.unlink()
     assert path.with_name(path.name + "-wal").stat().st_size
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What was synced: its path, size and mode at the time, and whether it had its last name."""
+
+    path: Path
+    size: int
+    mode: int
+    is_named: bool
+
+
+def synced_paths(monkeypatch: pytest.MonkeyPatch) -> list[Synced]:
+    """Return a list that gets what is synced from now on."""
+    found: list[Synced] = []
+    sync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        state = os.fstat(descriptor)
+        found.append(Synced(path, state.st_size, state.st_mode, path.suffix != ".new"))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    return found
 
 
 def refuse(draft: Path, path: Path) -> None:
@@ -114,3 +141,38 @@ def test_journal_of_a_draft_that_is_gone_is_deleted(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"left")
     write_file(tmp_path / "file", b"new", replace=False)
     assert {path.name for path in tmp_path.iterdir()} == {"file", ".other.4194305.new-wal"}
+
+
+def test_file_is_durable_with_its_permissions_before_it_gets_its_name_and_then_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = synced_paths(monkeypatch)
+    write_file(tmp_path / "file", b"content", replace=False)
+    file, folder = synced
+    assert (file.size, folder.path) == (7, tmp_path)
+    assert file.mode == (tmp_path / "file").stat().st_mode
+    assert not file.is_named
+    with Store.create(tmp_path / "store.db") as store:
+        synced.clear()
+        store.backup(tmp_path / "copy.db")
+    *_, file, before, after = synced
+    assert (file.size, file.mode) == (
+        (tmp_path / "copy.db").stat().st_size,
+        (tmp_path / "copy.db").stat().st_mode,
+    )
+    assert [one.path for one in (before, after)] == [tmp_path, tmp_path]
+    assert not file.is_named
+
+
+def test_folder_that_is_made_has_a_durable_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = synced_paths(monkeypatch)
+    make_folder(tmp_path / "one" / "two")
+    assert {one.path for one in synced} == {tmp_path, tmp_path / "one"}
+    synced.clear()
+    make_folder(tmp_path / "one" / "two")
+    assert synced == []
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        make_folder(tmp_path / "file")
