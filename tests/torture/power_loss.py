@@ -242,11 +242,12 @@ class PowerLoss(Campaign):
         for image in images:
             image.write(folder)
             # Of the step that was done twice nothing is sure but what it said the first time.
-            later = [one for one in _said(history[: image.at]) if one[0] > first]
+            more = _said(history[: image.at])
+            later = [one for one in more if one[0] > first]
             known = [*(said or [(0, "begin")]), *([(first, "exit 0"), *later] if later else [])]
             try:
                 check_image(folder, expected(made.documents, made.outputs, made.steps, known))
-                self.go_on(made, folder, known, once_more=True)
+                self.go_on(made, folder, [*known, *more], once_more=True)
                 _check_end(made, folder, clean)
             except Exception as error:
                 image.write(log.with_name("left of going on"))

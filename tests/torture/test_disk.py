@@ -7,10 +7,11 @@ import random
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -20,7 +21,14 @@ from .power_loss import images_of
 from .power_steps import Step, command, expected
 from .record import Event, append_mark, build, events
 
-needs_compiler = pytest.mark.skipif(cannot_build() is not None, reason=str(cannot_build()))
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+def needs_compiler(test: Test) -> Test:
+    """Mark a test that records a program."""
+    skips = pytest.mark.skipif(cannot_build() is not None, reason=str(cannot_build()))
+    marked: Test = pytest.mark.torture(skips(test))
+    return marked
 
 
 def write(place: int, data: bytes, inode: int = 1) -> Event:
