@@ -359,7 +359,7 @@ def upgrade(maker: Maker) -> Program:
     shutil.copy(GOLDEN / f"{name}.db", maker.folder / STORE)
     revision = name.rpartition("-")[2]
     job = command("upgrade", "--db", STORE)
-    step = Step(job, output=(f"{STORE}.{revision}.backup", {}))
+    step = Step(job, output=(f"{STORE}.{revision}.backup", {}), output_first=True)
     pages = maker.chance.choice((None, 10, 40))
     return Program(f"upgrade of {name}", [step], log_pages=pages, is_upgrade=True)
 

@@ -54,6 +54,7 @@ class Step:
         marks: For each mark that it makes while it runs, how many of ``states`` are sure not to
             come back: the number of the state that is acknowledged.
         output: A file that it makes, and the documents in it; None: none.
+        output_first: The store changes when the file is whole, and not before.
         is_durable: What it has done cannot be lost any more; else all of it can, and what is
             left is sound.
     """
@@ -64,6 +65,7 @@ class Step:
     marks: Mapping[str, int] = field(default_factory=dict)
     output: tuple[str, Texts] | None = None
     is_durable: bool = True
+    output_first: bool = False
 
     def once_more(self, marks: Sequence[str]) -> Sequence[Job]:
         """Return how it is done once more, by what it had told until power was lost."""
@@ -81,10 +83,12 @@ class Expected:
     Attributes:
         documents: States of the store, any of which may be there; None: no store.
         outputs: For each file beside the store, what may be in it; None: there is no file.
+        first: Names of files that are there, if the store holds the last of its states.
     """
 
     documents: Sequence[Texts | None]
     outputs: Mapping[str, Sequence[Texts | None]]
+    first: Sequence[str] = ()
 
 
 def expected(
@@ -104,6 +108,7 @@ def expected(
     """
     known: Sequence[Texts | None] = [before]
     beside: dict[str, Sequence[Texts | None]] = {name: [one] for name, one in outputs.items()}
+    first: list[str] = []
     for number, text in said:
         step = steps[number]
         if text == "begin":
@@ -112,6 +117,7 @@ def expected(
             if step.output is not None:
                 name, content = step.output
                 beside[name] = [*beside.get(name, [None]), content]
+                first += [name] if step.output_first else []
         elif text.startswith("exit "):
             if int(text.removeprefix("exit ")) not in step.first.codes:
                 raise AssertionError(f"step {number} ended with {text}: {step.first}")
@@ -121,7 +127,7 @@ def expected(
                 beside[step.output[0]] = [step.output[1]]
         elif text in step.marks and step.states is not None:
             known = step.states[step.marks[text] :]
-    return Expected(known, beside)
+    return Expected(known, beside, first)
 
 
 def check_image(folder: Path, wanted: Expected) -> None:
@@ -130,7 +136,10 @@ def check_image(folder: Path, wanted: Expected) -> None:
     Raises:
         AssertionError: Something is lost, half there, or not sound.
     """
-    check_documents(folder / STORE, wanted.documents)
+    found_documents = check_documents(folder / STORE, wanted.documents)
+    for name in wanted.first:
+        is_changed = found_documents == wanted.documents[-1]
+        assert not is_changed or (folder / name).exists(), f"{name} is not there yet"
     for name, allowed in wanted.outputs.items():
         path = folder / name
         if is_store(path):
@@ -142,18 +151,19 @@ def check_image(folder: Path, wanted: Expected) -> None:
             assert None in allowed, f"{name} is gone"
 
 
-def check_documents(path: Path, states: Sequence[Texts | None]) -> None:
-    """Check that a store is sound and holds one of some states."""
+def check_documents(path: Path, states: Sequence[Texts | None]) -> Texts | None:
+    """Check that a store is sound and holds one of some states; return which."""
     try:
         found = documents(path)
     except SimstoreError as error:
         if None in states:
-            return
+            return None
         raise AssertionError(f"{path.name}: {error}") from error
     assert found in states, f"{path.name} holds {_differs(found, states)}"
     with closing(sqlite3.connect(path)) as connection:
         told = connection.execute("PRAGMA integrity_check").fetchall()
         assert told == [("ok",)], f"{path.name}: {told[:5]}"
+    return found
 
 
 def is_store(path: Path) -> bool:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -131,6 +132,8 @@ def test_acknowledged_state_and_those_after_it_are_expected() -> None:
     assert expected({}, {}, [step], begun).outputs == {"copy.db": [None, {"a": "1"}]}
     done = expected({}, {}, [step], [*begun, (0, "1"), (0, "exit 0")])
     assert (done.documents, done.outputs) == (states[2:], {"copy.db": [{"a": "1"}]})
+    careful = replace(step, output_first=True)
+    assert expected({}, {}, [careful], begun).first == ["copy.db"]
     with pytest.raises(AssertionError, match="exit 1"):
         expected({}, {}, [step], [*begun, (0, "exit 1")])
 
