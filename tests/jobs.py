@@ -14,6 +14,7 @@ from simstore.cli import main
 from simstore.cli.simtool import main as simtool_main
 from simstore.errors import SimstoreError
 from simstore.model import Document, QueryOptions
+from simstore.services.arriving import given as given_service
 from simstore.services.arriving import ingest as ingest_service
 from simstore.services.arriving import remove as remove_service
 from simstore.services.arriving.ingest import IngestOptions, Observer
@@ -115,6 +116,8 @@ def recorded(
         kept_service.BATCH_TEXTS = batch
         pack_service.BATCH_FINGERPRINTS = pack_service.UNPACK_FINGERPRINTS = batch
         pack_service.LONG_TAIL = 4 * batch
+        given_service.CHUNK_FINGERPRINTS = given_service.APART_FINGERPRINTS = 4 * batch
+        given_service.MANY_FINGERPRINTS = 3 * batch
         passage_storage.TAIL_POSTINGS = 20 * batch
         anchor_segments.FAN_OUT = 2
     if log_pages is not None:
@@ -234,6 +237,13 @@ def take_step(store: Store, verb: str, **arguments: Any) -> None:
         store.refresh()
     else:
         store.compact()
+
+
+def by_value(place: str, verb: str, values: list[int]) -> None:
+    """Add or remove fingerprints by their values, and say how many are durable."""
+    with Store.open(place) as store:
+        change = {"add": store.add_fingerprints, "remove": store.remove_fingerprints}[verb]
+        change(values, on_progress=lambda done, _total: say(done))
 
 
 def limited_ingest(place: str, names: list[str], limit_bytes: int) -> None:

@@ -352,6 +352,37 @@ def upkeep(maker: Maker) -> Program:
     return Program(f"upkeep: {titles}", steps, documents, samples=_samples(maker, pages), **sizes)
 
 
+def by_value(maker: Maker) -> Program:
+    """Fingerprints come and go by their values, in transactions of a few."""
+    sizes = maker.batches()
+    chance = maker.chance
+    Store.create(maker.folder / STORE, fingerprints_only=True, bits=64).close()
+    known: dict[str, None] = {}
+    steps = []
+    for _ in range(chance.randint(2, 5)):
+        verb = "remove" if known and chance.random() < 0.3 else "add"
+        # Some are there already, some are near to others.
+        near = [int(one) ^ 1 << chance.randrange(64) for one in list(known)[:20]]
+        values = [chance.getrandbits(64) for _ in range(chance.randint(5, 60))] + near
+        if verb == "remove":
+            values = [int(one) for one in chance.sample(list(known), len(known) // 2)]
+        chance.shuffle(values)
+        states: list[Texts] = [dict(known)]
+        marks = {}
+        for start in range(0, len(values), 4 * sizes["batch"]):
+            part = values[start : start + 4 * sizes["batch"]]
+            for value in part:
+                if verb == "add":
+                    known[str(value)] = None
+                else:
+                    known.pop(str(value), None)
+            states.append(dict(known))
+            marks[str(start + len(part))] = len(states) - 1
+        job = Job("by_value", {"place": STORE, "verb": verb, "values": values})
+        steps.append(Step(job, states=states, marks=marks))
+    return Program("fingerprints", steps, {}, **sizes)
+
+
 def upgrade(maker: Maker) -> Program:
     """An older store is brought to the present schema."""
     names = sorted(path.stem for path in GOLDEN.glob("*.db"))
@@ -438,4 +469,5 @@ PROGRAMS: Sequence[Callable[[Maker], Program]] = (
     first_ingest_by_command,
     skipping_ingest,
     upkeep,
+    by_value,
 )
