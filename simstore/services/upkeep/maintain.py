@@ -173,6 +173,8 @@ def backup(
             problem = copies.check(draft)
             if problem is not None:
                 raise CorruptStore(str(draft), f"the backup is not sound ({problem})")
+            # Its log is deleted before the copy gets the name: until then the older one is whole.
+            copies.settle(place)
             outputs.publish(draft, place, replace=replace, journals=True, source=database.path)
         finally:
             outputs.delete_file(draft)
