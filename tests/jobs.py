@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import resource
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 from simstore import Store
@@ -178,6 +180,14 @@ def write_results_to(descriptor: int) -> None:
     os.dup2(descriptor, 1)
     os.close(descriptor)
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def ask_store(place: str, resident: bool) -> None:
+    """Ask a store that may be damaged, and write its answers; see torture/damage_questions.py."""
+    from tests.torture.damage_questions import ask
+
+    answers = ask(Path(place), read_only=resident, resident=resident)
+    sys.stdout.write(json.dumps(answers))
 
 
 def simtool(words: list[str]) -> None:
