@@ -32,6 +32,14 @@ def is_standard_output(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path) == STANDARD_OUTPUT or os.fspath(path) in _OUTPUT_PATHS
 
 
+def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Return whether two paths lead to one file; a path that cannot be followed leads to none."""
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return False
+
+
 def check_file(path: str | os.PathLike[str], *, replace: bool) -> Path:
     """Return where a file is to be written: at the end of links.
 
@@ -98,11 +106,8 @@ def written(
         draft = draft_beside(place)
         try:
             make_private(draft)
-            with draft.open("wb") as file:
-                with _compressed(file, suffix) as stream:
-                    yield stream
-                file.flush()
-                os.fsync(file.fileno())
+            with draft.open("wb") as file, _compressed(file, suffix) as stream:
+                yield stream
             publish(draft, place, replace=replace)
         finally:
             draft.unlink(missing_ok=True)
@@ -121,14 +126,16 @@ def draft_beside(path: Path) -> Path:
         StorageError: The folder cannot be written.
     """
     folder = path.absolute().parent
-    if folder.is_dir() and not os.access(folder, os.W_OK):
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK):
         raise StorageError(
             f"{printable(str(folder))} cannot be written: no permission; name another place"
         )
-    for draft in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
-        number = draft.name.split(".")[-2]
-        if number.isdigit() and not _is_alive(int(number)):
-            delete_file(draft)
+    # A loss of power may leave the journal of a draft, and not the draft.
+    for suffix in ("", *JOURNALS):
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*.new{suffix}"):
+            number = left.name.split(".")[-2]
+            if number.isdigit() and not _is_alive(int(number)):
+                left.unlink(missing_ok=True)
     own = path.with_name(f".{path.name}.{os.getpid()}.new")
     delete_file(own)
     return own
@@ -147,7 +154,7 @@ def publish(
     journals: bool = False,
     source: Path | None = None,
 ) -> None:
-    """Give a finished file its name and its permissions.
+    """Give a finished file its name and its permissions, which then survive a loss of power.
 
     The permissions are those of the file whose place it takes, else those that the umask leaves.
     A lock on the folder keeps other processes that publish there away.
@@ -166,9 +173,11 @@ def publish(
     with locked_folder(path):
         if not replace and os.path.lexists(path):
             raise OutputExists(str(path))
-        draft.chmod(_permissions(path, source))
+        _make_durable(draft, _permissions(path, source))
         if journals:
             delete_journals(path)
+            # For good: a loss of power could bring them back, and leave the new name.
+            sync_folder(path)
         draft.replace(path)
         sync_folder(path)
 
@@ -181,8 +190,13 @@ def delete_file(path: Path) -> None:
 
 def delete_journals(path: Path) -> None:
     """Delete the journals of a file that is gone or about to be replaced."""
-    for suffix in JOURNALS:
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    for journal in journals_of(path):
+        journal.unlink(missing_ok=True)
+
+
+def journals_of(path: Path) -> list[Path]:
+    """Return the names of the journals that SQLite may keep beside a file."""
+    return [path.with_name(path.name + suffix) for suffix in JOURNALS]
 
 
 @contextmanager
@@ -202,6 +216,24 @@ def sync_folder(path: Path) -> None:
     """Make a new name durable."""
     descriptor = os.open(path.absolute().parent, os.O_RDONLY)
     try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, where they are missing; their names are durable."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in missing:
+        sync_folder(one)
+
+
+def _make_durable(path: Path, permissions: int) -> None:
+    """Give a file its permissions, by which it may not be opened again, and sync it with them."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fchmod(descriptor, permissions)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

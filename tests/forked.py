@@ -146,6 +146,18 @@ class Child:
         self.wait()
         return said
 
+    def ends_within(self, seconds: float) -> bool:
+        """Wait for its end, for so long at most; return whether it came."""
+        deadline = time.monotonic() + seconds
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            if not select.select([self._messages], [], [], left)[0]:
+                return False
+            data = os.read(self._messages, 65_536)
+            if not data:
+                return True
+            self._pending += data
+
     @property
     def is_running(self) -> bool:
         """Whether it holds its end of the pipe."""

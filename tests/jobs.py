@@ -16,7 +16,9 @@ from simstore.cli import main
 from simstore.cli.simtool import main as simtool_main
 from simstore.errors import SimstoreError
 from simstore.model import Document, QueryOptions
+from simstore.services.arriving import given as given_service
 from simstore.services.arriving import ingest as ingest_service
+from simstore.services.arriving import remove as remove_service
 from simstore.services.arriving.ingest import IngestOptions, Observer
 from simstore.services.clusters import kept_clusters as kept_service
 from simstore.services.passages import passage_index as passage_service
@@ -27,9 +29,10 @@ from simstore.services.upkeep import reindex as reindex_service
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
-from simstore.storage import anchor_segments
+from simstore.storage import anchor_segments, sqlite_file
 from simstore.storage import passages as passage_storage
 from simstore.storage.engine import Database
+from simstore.storage.kept import LogPages
 
 # Descriptor of the pipe to the test; the nursery sets it.
 messages = -1
@@ -86,6 +89,58 @@ def simstore_with_a_fault(
     faults = ctypes.CDLL(library)
     faults.arm(os.fsencode(folder_counted), ctypes.c_long(number), error, messages)
     simstore(words)
+
+
+def recorded(
+    work: str,
+    arguments: dict[str, Any],
+    library: str | None = None,
+    folder_recorded: str = "",
+    log: str = "",
+    batch: int | None = None,
+    log_pages: int | None = None,
+) -> None:
+    """Do another job, and record what it does to files; what it says is a mark in the log.
+
+    Args:
+        work: Its name.
+        arguments: Its arguments.
+        library: The library of torture/record.c, which this process was started with; None:
+            nothing is recorded.
+        folder_recorded: The folder whose files are meant.
+        log: Where it is recorded.
+        batch: All that is done in batches is done in batches of about so many.
+        log_pages: The write-ahead log is brought into the file when it has so many pages.
+    """
+    if batch is not None:
+        ingest_service.BATCH_DOCUMENTS = batch
+        ingest_service._COMMIT_SECONDS = 0.0
+        for module in (refresh_service, reindex_service, passage_service, remove_service):
+            module.BATCH_DOCUMENTS = batch
+        kept_service.BATCH_TEXTS = batch
+        pack_service.BATCH_FINGERPRINTS = pack_service.UNPACK_FINGERPRINTS = batch
+        pack_service.LONG_TAIL = 4 * batch
+        given_service.CHUNK_FINGERPRINTS = given_service.APART_FINGERPRINTS = 4 * batch
+        given_service.MANY_FINGERPRINTS = 3 * batch
+        passage_storage.TAIL_POSTINGS = 20 * batch
+        anchor_segments.FAN_OUT = 2
+    if log_pages is not None:
+        sqlite_file._LOG = LogPages(log_pages, log_pages)
+    if library is not None:
+        recorder = ctypes.CDLL(library)
+        error = recorder.record_to(os.fsencode(folder_recorded), os.fsencode(log))
+        if error:
+            raise OSError(error, os.strerror(error), log)
+        # Not to another process, which would hear of it at some time later.
+        globals()["say"] = lambda text: recorder.mark(str(text).encode())
+    ended: SystemExit | None = None
+    try:
+        globals()[work](**arguments)
+    except SystemExit as error:
+        ended = error
+    say(f"exit {0 if ended is None else ended.code or 0}")
+    if ended is not None:
+        raise ended
 
 
 def simstore_killed_when_it_has_made_a_store(words: list[str]) -> None:
@@ -154,9 +209,26 @@ def ingest(
     create: bool = False,
     refresh: bool = True,
     published: str | None = None,
+    history_fields: list[str] | None = None,
     **options: Any,
 ) -> None:
-    """Ingest, and say after each commit how many records are done."""
+    """Ingest, and say after each commit how many records are done.
+
+    Args:
+        place: The store.
+        names: The sources.
+        batch_documents: Documents a transaction.
+        create: Make the store where there is none.
+        refresh: Refresh a live store at the end.
+        published: Field that says when a record was published.
+        history_fields: Fields that say when a record was seen, and when it was published.
+        **options: Further options of an ingest.
+    """
+    read = (
+        ReadOptions(history_fields=HistoryFields(published=published))
+        if history_fields is None
+        else ReadOptions(history_fields=HistoryFields(*history_fields))
+    )
     observer = Observer(
         on_progress=lambda state: say(state.document_count + state.rejected),
         on_refresh=lambda done, _total: say(f"refresh {done}"),
@@ -165,7 +237,7 @@ def ingest(
         say("open")
         summary = store.ingest(
             names,
-            read=ReadOptions(history_fields=HistoryFields(published=published)),
+            read=read,
             options=IngestOptions(batch_documents=batch_documents, refresh=refresh, **options),
             observer=observer,
         )
@@ -196,6 +268,13 @@ def take_step(store: Store, verb: str, **arguments: Any) -> None:
         store.refresh()
     else:
         store.compact()
+
+
+def by_value(place: str, verb: str, values: list[int]) -> None:
+    """Add or remove fingerprints by their values, and say how many are durable."""
+    with Store.open(place) as store:
+        change = {"add": store.add_fingerprints, "remove": store.remove_fingerprints}[verb]
+        change(values, on_progress=lambda done, _total: say(done))
 
 
 def limited_ingest(place: str, names: list[str], limit_bytes: int) -> None:

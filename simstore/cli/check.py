@@ -26,7 +26,7 @@ from simstore.cli.reading import (
 )
 from simstore.cli.served import refuse_served, server_url
 from simstore.errors import printable
-from simstore.outputs import is_standard_output, write_file
+from simstore.outputs import is_same_file, is_standard_output, write_file
 
 if TYPE_CHECKING:
     from simstore.model import CheckedPaper, Decoding, Rejection
@@ -219,8 +219,10 @@ def _passages(options: dict[str, Any]) -> dict[str, Any]:
 def _refuse_papers(output: Path, papers: Iterable[str]) -> None:
     """Refuse to write over a paper."""
     for paper in papers:
-        if output.exists() and Path(paper).exists() and output.samefile(paper):
-            raise click.UsageError(f"{output} is a paper that is checked; name another file")
+        if is_same_file(output, paper):
+            raise click.UsageError(
+                f"{printable(str(output))} is a paper that is checked; name another file"
+            )
 
 
 def _warn_of_absent(store: Store, keys: Iterable[str]) -> None:

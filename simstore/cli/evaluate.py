@@ -15,7 +15,7 @@ import click
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import check_output, print_table, progress
 from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
-from simstore.outputs import write_file
+from simstore.outputs import make_folder, write_file
 from simstore.reports.lines import rounded, to_json
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ def evaluate(
             raise InvalidParameter("--exact writes to standard output; leave out -o")
         _exact(0.5 if min_resemblance is None else min_resemblance, output_format)
         return
-    if output is not None and Path(output).exists() and not Path(output).is_dir():
-        raise InvalidParameter(f"-o {output} is a file; name a folder")
+    if output is not None and os.path.exists(output) and not os.path.isdir(output):
+        raise InvalidParameter(f"-o {printable(output)} is a file; name a folder")
     if output is not None and find_spec("matplotlib") is None:
         raise MissingExtra("drawing curves", "plots")
     if output is not None:
@@ -230,7 +230,7 @@ def _write(found: Evaluation, folder: Path, *, replace: bool) -> None:
         render_bands_csv(found.bands),
     )
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise StorageError(
             f"{printable(str(folder))} cannot be made: {error.strerror}; name another with -o"

@@ -140,10 +140,11 @@ def refuse_store(output: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         part = store.with_name(store.name + suffix)
         # A journal may not be there now, and come while the output is written.
-        if output.resolve() == part.resolve() or (
-            output.exists() and part.exists() and output.samefile(part)
-        ):
-            raise InvalidParameter(f"{output} belongs to the store; name another file")
+        is_there = os.path.realpath(output) == os.path.realpath(part)
+        if is_there or outputs.is_same_file(output, part):
+            raise InvalidParameter(
+                f"{printable(str(output))} belongs to the store; name another file"
+            )
 
 
 def settle_streams() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -33,9 +34,9 @@ def check_plot(target: str, *, replace: bool) -> None:
     if find_spec("matplotlib") is None:
         raise MissingExtra("drawing a store", "plots")
     path = Path(target)
-    if target.endswith("/") and not path.is_dir():
+    if target.endswith("/") and not os.path.isdir(path):
         raise StorageError(f"{printable(target)}: this folder does not exist; make it first")
-    if not path.is_dir() and path.suffix.lower().removeprefix(".") not in _FORMS:
+    if not os.path.isdir(path) and path.suffix.lower().removeprefix(".") not in _FORMS:
         raise InvalidParameter(
             f"--plot {printable(target)!r}: name a .png, a .svg, or a folder that exists"
         )
@@ -67,7 +68,7 @@ def write_plots(target: str, figures: StoreFigures, title: str, *, replace: bool
         else:
             picture = render_panel(figures, name.stem, form)
         write_file(name, picture, replace=replace)
-    if path.is_dir():
+    if os.path.isdir(path):
         log.info("%s: %s", printable(target), ", ".join(name.name for name in names))
     else:
         log.info("%s", printable(target))
@@ -75,7 +76,7 @@ def write_plots(target: str, figures: StoreFigures, title: str, *, replace: bool
 
 def _pictures(path: Path) -> list[Path]:
     """Return the pictures that a target stands for: itself, or those of a folder."""
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return [path]
     from simstore.reports.store_plots import PANELS
 

@@ -117,7 +117,8 @@ class StoredDocument:
 
     Attributes:
         fingerprint: Zero-padded hexadecimal; None while it waits for its generation.
-        duplicate_of: Key of the earliest other document with the same content.
+        duplicate_of: Key of the earliest document with the same content; None where that is this
+            one.
         text: The text; None where the store keeps none, or it was not asked for.
     """
 

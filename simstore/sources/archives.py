@@ -18,7 +18,7 @@ from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.registry import TYPE_UNKNOWN, archive_kind, is_known
 from simstore.sources.source import Member, PlainSource, Record
 from simstore.sources.streams import SEPARATOR, skip, sought
-from simstore.sources.unpacking import DAMAGE, Expansion, decompressed, guarded
+from simstore.sources.unpacking import DAMAGE, DamagedStream, Expansion, decompressed, guarded
 
 # The library copies as much for each header.
 _TAR_BLOCKS = 1 << 14
@@ -114,6 +114,7 @@ def zip_members(archive: Archive, opened: io.BufferedReader, position: int) -> I
         try:
             found = zipfile.ZipFile(file)
             infos = found.infolist()
+            size = file.seek(0, io.SEEK_END)
         except _BROKEN as error:
             raise _damaged(archive.name, error) from None
         for number in range(position, len(infos)):
@@ -126,10 +127,10 @@ def zip_members(archive: Archive, opened: io.BufferedReader, position: int) -> I
             def opener(info: zipfile.ZipInfo = info) -> AbstractContextManager[IO[bytes]]:
                 return found.open(info)
 
-            member = _member(
-                archive, info.filename, info.file_size, info.header_offset, opener, refusal
-            )
-            yield Member(number, info.header_offset, info.header_offset, member)
+            # A damaged directory may say that a member stands before the archive or behind it.
+            place = min(max(info.header_offset, 0), size)
+            member = _member(archive, info.filename, info.file_size, place, opener, refusal)
+            yield Member(number, place, place, member)
 
 
 def tar_members(
@@ -149,7 +150,10 @@ def tar_members(
     number = position
     try:
         found = tarfile.open(  # noqa: SIM115 - it owns nothing
-            fileobj=opened, mode="r|", bufsize=_TAR_BLOCKS, tarinfo=_StrictTarInfo
+            fileobj=cast(IO[bytes], _UpToDamage(opened)),
+            mode="r|",
+            bufsize=_TAR_BLOCKS,
+            tarinfo=_StrictTarInfo,
         )
         while (info := found.next()) is not None:
             # It would remember each.
@@ -168,8 +172,37 @@ def tar_members(
                     member = PassedOver(name, 0, 0, 0, "it is a link or a device, not a file")
                 yield Member(number, offset, end, member)
             number += 1
+        # The checksum of what is compressed stands behind all of it.
+        while opened.read1(_TAR_BLOCKS):
+            pass
     except _BROKEN as error:
         raise _damaged(archive.name, error) from None
+
+
+class _UpToDamage:
+    """Gives what comes before damage, and the damage at the next call, for a reader of blocks."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._damage: DamagedStream | None = None
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes, or fewer at the end and before damage.
+
+        Raises:
+            DamagedStream: They break off here.
+        """
+        if self._damage is not None:
+            raise self._damage
+        data = bytearray()
+        try:
+            while len(data) < size and (more := self._stream.read1(size - len(data))):
+                data += more
+        except DamagedStream as error:
+            if not data:
+                raise
+            self._damage = error
+        return bytes(data)
 
 
 class _StrictTarInfo(tarfile.TarInfo):
@@ -209,7 +242,7 @@ def _member(
 
 def _is_hidden(path: str) -> bool:
     """Return whether a member is hidden, as files are, or holds what a Mac adds to an archive."""
-    parts = path.split("/")
+    parts = path.replace("\\", "/").split("/")
     return parts[0] == "__MACOSX" or any(part[:1] == "." and part.strip(".") for part in parts)
 
 

@@ -42,6 +42,7 @@ class Rows:
         delimiter: What separates fields.
         limit: Longer rows are refused; None: no limit.
         encoding: That of the bytes.
+        at_start: They begin where the file does, where a byte order mark may stand.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class Rows:
         delimiter: str,
         limit: int | None,
         encoding: str,
+        *,
+        at_start: bool = False,
     ) -> None:
-        self._lines = _Lines(stream, limit, encoding)
+        self._lines = _Lines(stream, limit, encoding, at_start=at_start)
         self._delimiter = delimiter
         # The library has one limit for all readers; ours is told by the lines.
         csv.field_size_limit(max(csv.field_size_limit(), sys.maxsize if limit is None else limit))
@@ -107,7 +110,12 @@ class _Lines:
     """
 
     def __init__(
-        self, stream: io.BufferedReader | io.BytesIO, limit: int | None, encoding: str
+        self,
+        stream: io.BufferedReader | io.BytesIO,
+        limit: int | None,
+        encoding: str,
+        *,
+        at_start: bool,
     ) -> None:
         self.size = self.replaced = 0
         self.is_utf8 = True
@@ -118,6 +126,8 @@ class _Lines:
         self._taken: list[tuple[bytes, int]] = []
         self._given_back: deque[tuple[bytes, int]] = deque()
         self._ended = False
+        # Inside of a file it is a character like others.
+        self._may_be_marked = at_start
 
     def __iter__(self) -> _Lines:
         return self
@@ -137,12 +147,13 @@ class _Lines:
             raise _TooLong(
                 f"the row has more than {self._limit:,} bytes, the limit, or a quote is not closed"
             )
+        is_first, self._may_be_marked = self._may_be_marked, False
         if self._encoding != UTF8:
             found = decoded_as(line, self._encoding)
             self.replaced += found.replaced
-            return found.text.removeprefix(_MARK)
+            return found.text.removeprefix(_MARK) if is_first else found.text
         try:
-            return line.removeprefix(UTF8_BOM).decode("utf-8")
+            return (line.removeprefix(UTF8_BOM) if is_first else line).decode("utf-8")
         except UnicodeDecodeError:
             self.is_utf8 = False
             return line.decode("utf-8", "surrogateescape")

@@ -114,7 +114,7 @@ def _header(request: ReadRequest) -> _Header | str:
     best: _Header | None = None
     reason = ""
     for delimiter in "\t" if base_name(request.name).lower().endswith(_TABBED) else _DELIMITERS:
-        row = Rows(io.BytesIO(head), delimiter, len(head), encoding).next()
+        row = Rows(io.BytesIO(head), delimiter, len(head), encoding, at_start=True).next()
         if row is None:
             return ""
         if row.reason is not None or not row.cells:

@@ -42,7 +42,8 @@ BUILT_IN: tuple[Reader, ...] = (
 )
 FORMATS = ("auto", *(reader.name for reader in BUILT_IN))
 _TEXT_SUFFIXES = (".txt",)
-_ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tzst")
+_TAR_SUFFIXES = (".tar", ".tgz", ".tbz2", ".txz", ".tzst")
+_ARCHIVE_SUFFIXES = (".zip", *_TAR_SUFFIXES)
 _TAR_BLOCK = 512
 _ARTICLE_NAMES = ("article*.txt", "sample*.txt")
 
@@ -121,7 +122,7 @@ def archive_kind(name: str, head: bytes, options: ReadOptions) -> str | None:
     """
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         kind = "zip"
-    elif _is_tar(head):
+    elif _is_tar(head) or _is_empty_tar(name, head):
         kind = "tar"
     else:
         return None
@@ -143,6 +144,16 @@ def _is_tar(head: bytes) -> bool:
     except ValueError:
         return False
     return told == sum(block) - sum(block[148:156]) + 8 * ord(" ")
+
+
+def _is_empty_tar(name: str, head: bytes) -> bool:
+    """Return whether a file that is called a tar archive begins with the end of one: two blocks."""
+    end = head[: 2 * _TAR_BLOCK]
+    return (
+        base_name(name).lower().endswith(_TAR_SUFFIXES)
+        and len(end) == 2 * _TAR_BLOCK
+        and not any(end)
+    )
 
 
 def is_known(path: str) -> bool:

@@ -110,10 +110,14 @@ class ByteStream:
 
     @property
     def total_bytes(self) -> int | None:
-        """Size of the file in bytes; None for a pipe and for standard input."""
+        """Size of the file in bytes; None for a pipe, standard input, and what is not there."""
         if is_read_once(self._path):
             return None
-        return Path(self._path).stat().st_size
+        try:
+            return Path(self._path).stat().st_size
+        except OSError:
+            # Why it cannot be read is told where it is.
+            return None
 
     @property
     def bytes_read(self) -> int:

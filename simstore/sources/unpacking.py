@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import lzma
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from typing import IO, Any, cast
 
 from simstore.errors import UnreadableSource
+from simstore.sources.compressed_streams import bzip2_streams, xz_streams
 from simstore.sources.source import LEAST_EXPANDED_BYTES
 
 try:
@@ -107,9 +107,9 @@ def decompressed(stream: io.BufferedReader, name: str, expansion: Expansion) -> 
         case ".zst":
             unpacked = zstd.ZstdFile(stream, "rb")
         case ".bz2":
-            unpacked = bz2.BZ2File(stream)
+            unpacked = bzip2_streams(stream)
         case ".xz":
-            unpacked = lzma.LZMAFile(stream)  # noqa: SIM115 - closed with what reads it
+            unpacked = xz_streams(stream)
         case _:
             return stream
     return guarded(unpacked, name, expansion)

@@ -104,6 +104,8 @@ class _Records:
         self._most = None if limit is None else limit + _RESPONSE_HEADERS
         self._limit = limit
         self._ended = False
+        # Comes right behind a record that is whole.
+        self._damage: DamagedStream | None = None
 
     def next(self) -> Framed | Rejection | None:
         """Return the next record; why there is none here; or None at the end."""
@@ -112,6 +114,8 @@ class _Records:
         start = self._offset
         content = b""
         try:
+            if self._damage is not None:
+                raise self._damage
             line = self._first_line()
             if not line:
                 return None
@@ -138,7 +142,7 @@ class _Records:
                 self._offset += len(content)
                 if len(content) < size:
                     return self._broken_off(start, content or block)
-            end = self._end()
+            end = self._end_or_damage()
         except DamagedStream as error:
             self._ended = True
             return Rejection(self._name, self._position, start, start, error.reason, content)
@@ -189,6 +193,14 @@ class _Records:
                 self._line = line
                 return self._offset - len(line)
         return self._offset
+
+    def _end_or_damage(self) -> int:
+        """Return where a record that is whole ends; damage behind it is told after it."""
+        try:
+            return self._end()
+        except DamagedStream as error:
+            self._damage = error
+            return self._offset
 
     def _refused(self, start: int, reason: str, head: bytes) -> Rejection:
         self._position += 1

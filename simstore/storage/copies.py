@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
-from simstore.outputs import make_private
+from simstore.outputs import journals_of, make_private
 from simstore.storage.engine import APPLICATION_ID, Database
 from simstore.storage.translate import translated
 
@@ -39,11 +39,22 @@ def copy(
             # The snapshot of this connection is copied, whatever is written meanwhile.
             driver.execute("SELECT count(*) FROM sqlite_master").fetchone()
             driver.backup(copied, pages=_COPIED_PAGES, progress=tell)
-    descriptor = os.open(target, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+
+
+def settle(path: Path) -> None:
+    """Bring what is in the journals of a file into it, so that without them it is whole.
+
+    What cannot be read by SQLite is left as it is.
+
+    Args:
+        path: A store, or any other file.
+    """
+    if not path.exists() or not any(one.exists() for one in journals_of(path)):
+        return
+    with suppress(sqlite3.Error), closing(sqlite3.connect(os.fsencode(path))) as connection:
+        # Reading it undoes a transaction that was not ended.
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def check(path: Path) -> str | None:

@@ -186,7 +186,7 @@ class Database:
     def _check_writable(self) -> None:
         self._check_process()
         if self.read_only or not self.can_write:
-            if self.path is not None and not self.path.exists():
+            if self.path is not None and not os.path.exists(self.path):
                 raise gone(self.label)
             raise ReadOnlyStore(self.label)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,7 +107,7 @@ def _read_only(url: URL) -> URL:
     if url.get_backend_name() != "sqlite":
         return url
     path = url.database or ""
-    if not Path(path).is_file():
+    if not os.path.isfile(path):
         raise SourceNotFound(printable(path))
     return URL.create(
         "sqlite", database=Path(path).resolve().as_uri(), query={"mode": "ro", "uri": "true"}

@@ -207,9 +207,13 @@ def drop_old_seen(connection: Connection, most: int) -> None:
 def put_rejections(
     connection: Connection, run_id: int, rejections: Sequence[Rejection], rejected_at: int
 ) -> None:
-    """Keep rejected records, replacing those of the same places."""
-    drop_rejections_at(connection, [(one.source, one.position) for one in rejections])
-    if rejections:
+    """Keep rejected records, replacing those of the same places.
+
+    An archive may have members of one name, of which the last is kept, as by unpacking it.
+    """
+    last = {(one.source, one.position): one for one in rejections}
+    drop_rejections_at(connection, list(last))
+    if last:
         connection.execute(
             insert(reject),
             [
@@ -222,7 +226,7 @@ def put_rejections(
                     "run_id": run_id,
                     "rejected_at": rejected_at,
                 }
-                for one in rejections
+                for one in last.values()
             ],
         )
 

@@ -96,7 +96,7 @@ class SqliteFile:
         except OSError as error:
             raise NotAStore(self._label, error.strerror or str(error)) from error
         if not is_file:
-            if self.path.exists():
+            if os.path.exists(self.path):
                 raise NotAStore(self._label, "it is not a file")
             raise StoreNotFound(self._label)
         if size == 0:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Boolean, Column, Connection
 
 from simstore.storage.forms_protocol import COPIED_ROWS, LargestNumber
-from simstore.storage.sqlite_values import kinds_of
+from simstore.storage.sqlite_values import OTHER_NAMES, kinds_of
 
 # What SQLite calls the types of Python.
 _STORED_AS = {int: "integer", float: "real", str: "text", bytes: "blob"}
@@ -76,7 +76,8 @@ class SqliteForms:
 
     def plain(self, column: Column[Any]) -> str:
         """Return its name: so SQLite has it."""
-        return f'"{column.name}"'
+        other = OTHER_NAMES.get(str(column))
+        return f'"{column.name}"' + (f" AS {other}" if other else "")
 
     def in_order(self, column: Column[Any]) -> str:
         """Return its name: so SQLite compares."""

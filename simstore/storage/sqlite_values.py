@@ -23,6 +23,8 @@ _WORDS = {int: "a number", float: "a number", str: "a text", bytes: "bytes"}
 _SHARED = {"name": frozenset((str, bytes))}
 # Names that statements give to columns.
 _GIVEN: dict[str, frozenset[type]] = {"source_name": frozenset((bytes, type(None)))}
+# Columns that are of another type than those of their name, and the names that they are read under.
+OTHER_NAMES = {"idempotency.key": "named"}
 # JSON that is a list; all other is an object.
 LISTS = frozenset(("sources", "known_answers"))
 
@@ -81,8 +83,7 @@ def kinds_of_columns() -> dict[str, frozenset[type]]:
     """Return the types of values in Python of all columns, by their names; None is of any."""
     found: dict[str, set[type]] = {}
     for table in metadata.tables.values():
-        # Its keys are texts, and are read under another name.
-        columns = [one for one in table.c if str(one) != "idempotency.key"]
+        columns = [one for one in table.c if str(one) not in OTHER_NAMES]
         for column in columns:
             found.setdefault(column.name, {type(None)}).update(kinds_of(column.type))
     known = {

@@ -68,7 +68,7 @@ def key_of(table: Table, row: Row) -> Row:
 def last_key(connection: Connection, table: Table) -> Row | None:
     """Return the largest key of a table's rows; None: it has none."""
     forms = forms_of(connection)
-    names = ", ".join(f'"{column.name}"' for column in _keys(table))
+    names = ", ".join(forms.plain(column) for column in _keys(table))
     order = ", ".join(f"{forms.in_order(column)} DESC" for column in _keys(table))
     statement = f"SELECT {names} FROM {table.name} ORDER BY {order} LIMIT 1"  # noqa: S608 - ours
     found = fetch(connection, statement)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from simstore import Store
 from simstore.outputs import write_file, written
 from simstore.store import copy_store
 
+# Nobody, where tests run as root.
+NOBODY = 65_534
 TEXT = "The ferrymen of the river keep their boats dry in autumn, and sing at the oars."
 
 
@@ -228,3 +232,55 @@ def test_draft_of_a_dead_process_is_deleted(tmp_path: Path) -> None:
         path.write_bytes(b"left")
     write_file(tmp_path / "file", b"new", replace=False)
     assert {path.name for path in tmp_path.iterdir()} == {"file", living.name, other.name}
+
+
+WRITING = {
+    **COMMANDS,
+    "plot": ["stats", "--plot", "{}.png"],
+    "evaluate": ["evaluate", "--clusters", "groups.tsv", "-o", "{}"],
+    "copy": ["copy", "simstore.db", "{}"],
+    "init": ["init", "--db", "{}"],
+    "first": ["ingest", "river.txt", "--db", "{}"],
+}
+UNREACHABLE = {
+    "long name": "a" * 300,
+    "long path": "a/" * 3_000 + "x",
+    "long folder": "a" * 300 + "/x",
+    "loop": "loop/x",
+    "file": "river.txt/x",
+}
+
+
+def assert_told(done: Finished) -> None:
+    assert done.code in (2, 4, 6), (done.code, done.errors)
+    assert "Traceback" not in done.errors
+    assert [line for line in done.error_lines if line.startswith("Error: ")], done.errors
+
+
+@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("place", UNREACHABLE)
+def test_place_that_cannot_be_reached_is_told(
+    nursery: Nursery, folder: Path, name: str, place: str
+) -> None:
+    (folder / "loop").symlink_to("loop")
+    words = [word.replace("{}", UNREACHABLE[place]) for word in WRITING[name]]
+    assert_told(nursery.simstore(folder, *words))
+
+
+def test_place_in_a_folder_that_nobody_may_look_into_is_told(
+    nursery: Nursery, folder: Path
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    made = Path(tempfile.mkdtemp())
+    try:
+        made.chmod(0o755)
+        work = Path(shutil.copytree(folder, made / "work"))
+        for path in (work, *work.iterdir()):
+            os.chown(path, NOBODY, NOBODY)
+        (work / "closed").mkdir(0o700)
+        for words in WRITING.values():
+            given = [word.replace("{}", "closed/x") for word in words]
+            assert_told(nursery.simstore(work, *given, user=NOBODY))
+    finally:
+        shutil.rmtree(made)

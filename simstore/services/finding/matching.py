@@ -86,9 +86,9 @@ class Matcher:
             ):
                 # What was found first may have been filtered out.
                 (sample.near,) = self._neighbours.find(words[row : row + 1])
-                known = self._known_of([sample])
-                matches = self._filtered(self._found(sample, known), sample.document.key)
-                result = self._result(sample, matches, known)
+                further = self._known_of([sample])
+                matches = self._filtered(self._found(sample, further), sample.document.key)
+                result = self._result(sample, matches, further)
             results.append(result)
         return results
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,9 +95,9 @@ def _place(
     if target.path is None:
         yield target
         return
-    if target.path.exists():
+    if os.path.lexists(target.path):
         raise StoreExists(target.label)
-    if not target.path.absolute().parent.is_dir():
+    if not os.path.isdir(target.path.absolute().parent):
         raise StorageError(f"{target.label}: its folder does not exist; make it first")
     draft_path = draft_of(target.path)
     draft = Database(draft_path, synchronous="normal")

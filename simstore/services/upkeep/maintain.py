@@ -105,7 +105,7 @@ def create_store(
         return
     if os.path.lexists(database.path):
         raise StoreExists(database.label)
-    if not database.path.absolute().parent.is_dir():
+    if not os.path.isdir(database.path.absolute().parent):
         raise StorageError(f"{database.label}: its folder does not exist; make it first")
     with translated_files(str(database.path)):
         draft_path = outputs.draft_beside(database.path)
@@ -161,10 +161,10 @@ def backup(
             f"{database.label}: `simstore backup` copies SQLite files; "
             "of a server's database make one with pg_dump"
         )
-    if target.exists() and target.samefile(database.path):
+    if outputs.is_same_file(target, database.path):
         raise InvalidParameter(f"{printable(str(target))} is the store itself; name another file")
     place = outputs.check_file(target, replace=replace)
-    if not place.parent.is_dir():
+    if not os.path.isdir(place.parent):
         raise StorageError(f"{printable(str(target))}: its folder does not exist; make it first")
     with translated_files(str(target)):
         draft = outputs.draft_beside(place)
@@ -173,6 +173,8 @@ def backup(
             problem = copies.check(draft)
             if problem is not None:
                 raise CorruptStore(str(draft), f"the backup is not sound ({problem})")
+            # Its log is deleted before the copy gets the name: until then the older one is whole.
+            copies.settle(place)
             outputs.publish(draft, place, replace=replace, journals=True, source=database.path)
         finally:
             outputs.delete_file(draft)

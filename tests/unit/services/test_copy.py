@@ -14,6 +14,7 @@ from postgres_servers import PostgresServer
 
 from simstore import Document, Store
 from simstore.errors import Conflict, CorruptStore, StoreExists, StoreNotFound
+from simstore.model import Idempotency, WriteRequest
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.services.upkeep.copy import draft_of
 from simstore.storage import migrate, transfer
@@ -61,6 +62,18 @@ def fill(place: Any, scheme: SchemeChoice) -> None:
         if scheme.bits != 100:
             store.pack()
         store.add("last", TEXT * 9, seen_at=70_000)
+
+
+def test_replies_that_a_server_keeps_are_copied(tmp_path: Path) -> None:
+    named = Idempotency("crawler", "monday", b"digest of the request")
+    request = WriteRequest((Document("page", TEXT),), idempotency=named)
+    with Store.create(tmp_path / "one.db") as store, store.writer() as writer:
+        writer.commit(writer.prepare([request]))
+    copy_store(tmp_path / "one.db", tmp_path / "other.db")
+    with Store.open(tmp_path / "other.db") as copied, copied.writer() as writer:
+        (again,) = writer.commit(writer.prepare([request]))
+        assert again.replayed
+    assert held(tmp_path / "one.db")["idempotency"][0] == 1
 
 
 def held(place: Any) -> dict[str, tuple[int, bytes]]:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,51 @@ def test_file_without_permission_is_a_rejection_and_the_rest_is_ingested(tmp_pat
     )
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["3 1", f"{closed}|0|no permission to read it"]
+
+
+@pytest.mark.parametrize("place", [0xFFFFFFFE, -400])
+def test_zip_whose_directory_is_damaged_leaves_a_sound_store(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "river")
+        archive.writestr("b.txt", "stone")
+    data = path.read_bytes()
+    if place > 0:
+        # Where the second member stands, in its entry of the directory.
+        at = data.rindex(b"PK\x01\x02") + 42
+        data = data[:at] + place.to_bytes(4, "little") + data[at + 4 :]
+    else:
+        # Where the directory stands, at the end: the library moves all members by the difference.
+        at = len(data) - 6
+        told = int.from_bytes(data[at : at + 4], "little")
+        data = data[:at] + (told - place).to_bytes(4, "little") + data[at + 4 :]
+    path.write_bytes(data)
+    with create(tmp_path) as store:
+        assert store.ingest([str(path)]).rejected >= 1
+        assert store.fsck() == []
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_members_of_one_name_that_are_rejected_are_counted_and_the_last_is_kept(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for data in ("[]", "7", '{"id": "a", "text": "river"}'):
+            archive.writestr("a.jsonl", data)
+        archive.writestr("../a.txt", "out")
+        archive.writestr("../a.txt", "out again")
+    with create(tmp_path) as store:
+        summary = store.ingest([str(path)])
+        assert counts(summary) == (1, 0, 0, 0, 4)
+        kept = [
+            (source.rpartition("!/")[2], reason) for source, _, _, reason in kept_rejections(store)
+        ]
+        assert kept == [
+            ("a.jsonl", "a JSON int, not an object"),
+            ("../a.txt", "its name leads out of the archive"),
+        ]
+        assert store.fsck() == []
 
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])

@@ -343,3 +343,16 @@ def test_store_of_the_course_tool_answers_by_its_radius_unless_asked_for_more(
         assert both["same"].channels == ("simhash", "minhash")
         assert "minhash" in both["other"].channels
         assert set(by_key(ask(store, sample, radius=0, min_resemblance=0.5))) == {"other", "same"}
+
+
+def test_first_match_of_each_of_many_is_found_where_that_of_one_was_filtered_out(
+    tmp_path: Path,
+) -> None:
+    with create(tmp_path) as made:
+        made.add("bread", PAIRS[0].a, collection="food")
+        made.add("boat", PAIRS[1].a, collection="sea")
+        found = made.query_many(
+            [("one", PAIRS[0].a), ("two", PAIRS[1].a)],
+            QueryOptions(first=True, radius=3, collection="sea"),
+        )
+        assert [[match.key for match in one.matches] for one in found] == [[], ["boat"]]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from simstore.errors import UnreadableSource
 from simstore.model import Document, PassedOver, Rejection
 from simstore.sources.files import FileSource, open_sources
 from simstore.sources.named import source_named
@@ -149,7 +150,9 @@ def test_member_is_found_by_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar"])
-@pytest.mark.parametrize("member", ["../b.txt", "a/../../b.txt", "/etc/b.txt", "C:\\b.txt"])
+@pytest.mark.parametrize(
+    "member", ["../b.txt", "..\\b.txt", "a/../../b.txt", "/etc/b.txt", "C:\\b.txt"]
+)
 def test_name_that_leads_out_of_the_archive_is_rejected(
     tmp_path: Path, name: str, member: str
 ) -> None:
@@ -320,3 +323,41 @@ def test_member_without_a_name_is_rejected_and_the_others_are_read(tmp_path: Pat
     records = list(FileSource(str(path), ReadOptions()).records())
     assert [type(record).__name__ for record in records] == ["Rejection", "Document"]
     assert records[0].reason == "it has no name"  # type: ignore[union-attr]
+
+
+def test_checksum_of_a_packed_tar_archive_is_looked_at_behind_its_last_block(
+    tmp_path: Path,
+) -> None:
+    # As long as so many blocks that the archive is read by.
+    whole = tarred({"a.txt": b"a text"}).ljust(5 << 14, b"\0")
+    packed = bytearray(gzip.compress(whole))
+    packed[-8] ^= 0xFF
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(packed)
+    source = FileSource(str(path), ReadOptions())
+    members = source.members()
+    assert members is not None
+    member = next(members).source
+    assert not isinstance(member, Record)
+    assert documents(list(member.records())) == [(f"{path}!/a.txt", "a text")]
+    with pytest.raises(UnreadableSource, match="compressed data is damaged"):
+        next(members)
+
+
+def test_members_before_the_damage_of_a_packed_tar_archive_are_read(tmp_path: Path) -> None:
+    whole = tarred({"a.txt": b"a text", "b.txt": b"another text"})
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(gzip.compress(whole[: whole.index(b"another")])[:-8])
+    source = FileSource(str(path), ReadOptions())
+    members = source.members()
+    assert members is not None
+    first = next(members).source
+    assert not isinstance(first, Record)
+    assert documents(list(first.records())) == [(f"{path}!/a.txt", "a text")]
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.tar.xz"])
+def test_tar_archive_of_nothing_holds_no_file(tmp_path: Path, name: str) -> None:
+    (told,) = read_file(pack(tmp_path, name, {}))
+    assert isinstance(told, PassedOver)
+    assert told.reason == "no file in it"

@@ -132,6 +132,45 @@ def test_compressed_file_with_damage_anywhere_is_never_silent(
         assert told(path), (place, data)
 
 
+@pytest.mark.parametrize("compression", COMPRESSORS)
+def test_second_stream_with_damage_anywhere_is_whole_or_rejected(
+    tmp_path: Path, compression: str
+) -> None:
+    compress = COMPRESSORS[compression]
+    one, other = (b'{"id": "%d", "text": "river"}\n' % number for number in range(2))
+    path = tmp_path / f"a.jsonl.{compression}"
+    for place, data in damaged(compress(other)):
+        path.write_bytes(compress(one) + data)
+        found = told(path)
+        # Only gzip and zstd have bytes that change nothing, and no checksum is a matter of course.
+        texts = [(one.key, one.text) for one in found if isinstance(one, Document)]
+        is_rejected = any(isinstance(one, Rejection) for one in found)
+        assert is_rejected or len(texts) == 2, (place, data, found)
+
+
+@pytest.mark.parametrize("compression", COMPRESSORS)
+@pytest.mark.parametrize("rubbish", [b"\n", b"rubbish", b"BZh9rubbish", b"\xfd7zXZ\x00", b"\0\0x"])
+def test_rubbish_behind_what_is_compressed_is_rejected(
+    tmp_path: Path, compression: str, rubbish: bytes
+) -> None:
+    path = tmp_path / f"a.jsonl.{compression}"
+    path.write_bytes(COMPRESSORS[compression](CONTENTS["a.jsonl"]) + rubbish)
+    document, rejection = told(path)
+    assert isinstance(document, Document)
+    assert isinstance(rejection, Rejection)
+    assert "compressed data" in rejection.reason
+
+
+@pytest.mark.parametrize("compression", ["gz", "bz2", "xz"])
+def test_zeros_between_streams_and_behind_them_are_no_damage(
+    tmp_path: Path, compression: str
+) -> None:
+    packed = COMPRESSORS[compression](CONTENTS["a.jsonl"])
+    path = tmp_path / f"a.jsonl.{compression}"
+    path.write_bytes(packed + bytes(4) + packed + bytes(100_000))
+    assert [type(one) for one in told(path)] == [Document, Document]
+
+
 @pytest.mark.parametrize("name", CONTENTS)
 def test_file_cut_anywhere_is_never_silent(tmp_path: Path, name: str) -> None:
     path = tmp_path / name

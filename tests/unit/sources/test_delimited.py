@@ -70,6 +70,12 @@ def test_byte_order_mark_is_no_part_of_the_first_name() -> None:
     assert documents(read_csv("\ufeffid,text\n1,a\n")) == [("1", "a")]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-32-be"])
+def test_byte_order_mark_inside_of_a_file_is_a_character_of_its_row(encoding: str) -> None:
+    data = '\ufeffid,text\n\ufeff1,"a\n\ufeffb"\n'.encode(encoding)
+    assert documents(read_csv(data)) == [("\ufeff1", "a\n\ufeffb")]
+
+
 def test_rows_that_do_not_fit_are_rejected_with_their_places_and_the_rest_is_read() -> None:
     rows = [b"id,text\n", b"1,a\n", b"2\n", b"3,b,c\n", b"4,\xff\n", b'5,"x"y\n', b"6,z\n"]
     records = read_csv(b"".join(rows))

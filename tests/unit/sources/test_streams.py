@@ -264,3 +264,9 @@ def test_uncompressed_file_is_not_read_up_to_the_place(tmp_path: Path) -> None:
         assert opened.read() == b"x" * (1 << 20)
         assert stream.bytes_read == 8 << 20
         assert opened.seekable()
+
+
+@pytest.mark.parametrize("target", ["loop", "nothing"])
+def test_link_that_leads_nowhere_has_no_size(tmp_path: Path, target: str) -> None:
+    (tmp_path / "loop").symlink_to(target)
+    assert FileSource(str(tmp_path / "loop"), ReadOptions()).total_bytes is None

@@ -290,6 +290,18 @@ def test_archive_whose_compression_breaks_off_gives_what_came_before(tmp_path: P
     assert "breaks off" in broken.reason
 
 
+def test_record_that_is_whole_is_read_though_damage_comes_right_behind_it(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.wet.gz"
+    path.write_bytes(gzip.compress(framed(b"one"))[:-8] + b"rubbish" * 9)
+    first, broken = read_file(path)
+    assert isinstance(first, Document)
+    assert first.text == "one"
+    assert isinstance(broken, Rejection)
+    assert broken.position == 1
+    path.write_bytes(gzip.compress(framed(b"one")[:-4])[:-4])
+    assert [type(one) for one in read_file(path)] == [Document, Rejection]
+
+
 def test_revisit_says_that_a_document_was_seen_again() -> None:
     (found,) = read(Archive().add("revisit", b"", url="https://e.example/a").data)
     assert isinstance(found, PassedOver)
