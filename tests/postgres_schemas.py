@@ -126,7 +126,7 @@ class Schemas:
         (shape,) = self._row("SELECT public.shape(%s)", schema)
         if shape != self._shape:
             return False
-        revision = self._row(f"SELECT version_num FROM {schema}.alembic_version")  # noqa: S608
+        revision = self._row(f"SELECT version_num FROM {schema}.alembic_version")
         return bool(revision == (HEAD,))
 
     def _shape_as_made(self) -> str:

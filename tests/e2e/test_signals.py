@@ -169,7 +169,7 @@ def test_interrupted_rebuild_exits_with_130_and_is_finished_later(
 
     def is_under_way() -> bool:
         with closing(sqlite3.connect(path)) as connection:
-            statement = f"SELECT count(*) FROM {table} WHERE status = 'building'"  # noqa: S608
+            statement = f"SELECT count(*) FROM {table} WHERE status = 'building'"
             return bool(connection.execute(statement).fetchone()[0])
 
     until(is_under_way, "the rebuild to begin")

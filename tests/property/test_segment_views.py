@@ -34,7 +34,7 @@ def shown(path: Path, bits: int, table: str = "fingerprint_segments") -> list[tu
     columns = ", ".join(f"s{number}" for number in range(family // 16))
     packed = "is_packed" if table == "fingerprint_segments" else "1"
     with raw_store(path) as connection:
-        rows = connection.execute(f"SELECT value, {packed}, {columns} FROM {table}_{family}")  # noqa: S608
+        rows = connection.execute(f"SELECT value, {packed}, {columns} FROM {table}_{family}")
         found = [
             (from_stored(bytes(row[0]) if family == 128 else row[0]), *row[1:])
             for row in rows.fetchall()

@@ -1,7 +1,5 @@
 """Ways to damage a store: bytes of its files, and rows of its tables."""
 
-# ruff: noqa: S608 - names of tables are those of the file itself
-
 from __future__ import annotations
 
 import random

@@ -152,7 +152,7 @@ class Histories(Campaign):
 
     def _drop_schemas(self, seed: int) -> None:
         rows = self._server.execute(
-            f"SELECT nspname FROM pg_namespace WHERE nspname LIKE 'h{seed}\\_%'",  # noqa: S608
+            f"SELECT nspname FROM pg_namespace WHERE nspname LIKE 'h{seed}\\_%'",
             database=self._database,
         )
         for (name,) in rows:

@@ -284,7 +284,7 @@ def _keys_of_copy(path: Path) -> set[str]:
 def _connected(url: str) -> str:
     """Return the statement that lists who is connected to a database of our own."""
     name = url.partition("?")[0].rpartition("/")[2]
-    return f"SELECT pid, query FROM pg_stat_activity WHERE datname = '{name}'"  # noqa: S608
+    return f"SELECT pid, query FROM pg_stat_activity WHERE datname = '{name}'"
 
 
 def _no_connection_is_left(postgres: PostgresServer, url: str) -> None:

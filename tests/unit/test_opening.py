@@ -144,7 +144,7 @@ def test_older_store_says_how_to_upgrade(tmp_path: Path) -> None:
     older = migrate.HISTORY[0]
     path = with_revision(
         tmp_path / "s.db",
-        f"UPDATE alembic_version SET version_num = '{older}'",  # noqa: S608 - a constant
+        f"UPDATE alembic_version SET version_num = '{older}'",
     )
     with pytest.raises(SchemaOutOfDate, match="simstore upgrade") as raised:
         Store.open(path)
@@ -155,7 +155,7 @@ def test_older_store_says_how_to_upgrade(tmp_path: Path) -> None:
 def test_newer_store_is_refused(tmp_path: Path, revision: str) -> None:
     path = with_revision(
         tmp_path / "s.db",
-        f"UPDATE alembic_version SET version_num = '{revision}'",  # noqa: S608 - constants
+        f"UPDATE alembic_version SET version_num = '{revision}'",
     )
     with pytest.raises(SchemaTooNew, match="newer simstore") as raised:
         Store.open(path)

@@ -159,7 +159,7 @@ def _set_times(path: Path) -> None:
         for table, names in columns.items():
             for name in names:
                 given = f"WHERE {name} IS NOT NULL"
-                connection.execute(f"UPDATE {table} SET {name} = {MADE_AT} {given}")  # noqa: S608
+                connection.execute(f"UPDATE {table} SET {name} = {MADE_AT} {given}")
         connection.commit()
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -95,7 +95,7 @@ def damages(path: Path, tables: Sequence[Table]) -> Iterator[tuple[str, str, Any
     with closing(sqlite3.connect(path)) as connection:
         for table in tables:
             keys = [one.name for one in table.primary_key]
-            asked = f"SELECT {', '.join(keys)} FROM {table.name} LIMIT 1"  # noqa: S608 - ours
+            asked = f"SELECT {', '.join(keys)} FROM {table.name} LIMIT 1"
             row = connection.execute(asked).fetchone()
             if row is None:
                 continue
@@ -106,7 +106,7 @@ def damages(path: Path, tables: Sequence[Table]) -> Iterator[tuple[str, str, Any
                 put = f"CAST(substr({name}, 1, length({name}) / 2) AS BLOB)"
                 told = f"{table.name}.{name}: {'cut' if value is _CUT else repr(value)}"
                 put = put if value is _CUT else "?"
-                yield told, f"UPDATE {table.name} SET {name} = {put} WHERE {there}", value  # noqa: S608
+                yield told, f"UPDATE {table.name} SET {name} = {put} WHERE {there}", value
 
 
 def quoted(value: Any) -> str:

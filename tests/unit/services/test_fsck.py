@@ -149,7 +149,7 @@ def test_changed_fingerprint_value_is_found(tmp_path: Path, bits: int) -> None:
     found = after(
         tmp_path,
         (
-            f"UPDATE {table} SET value = ? WHERE value = "  # noqa: S608 - names of tables
+            f"UPDATE {table} SET value = ? WHERE value = "
             f"(SELECT value FROM document_{table} WHERE document_id = 3)",
             (value,),
         ),
@@ -163,7 +163,7 @@ def test_changed_segment_is_found(tmp_path: Path, scheme: str, value: str) -> No
     filled(tmp_path, SCHEMES[scheme]).close()
     found = after(
         tmp_path,
-        f"UPDATE fingerprint_64 SET s0 = {value} WHERE value = "  # noqa: S608 - constants
+        f"UPDATE fingerprint_64 SET s0 = {value} WHERE value = "
         "(SELECT value FROM document_fingerprint_64 WHERE document_id = 3)",
     )
     assert kinds(found) == {"segments"}
@@ -229,8 +229,7 @@ def test_wrong_vocabulary_count_is_found(tmp_path: Path, scheme: str, column: st
         store.compact()
     found = after(
         tmp_path,
-        f"UPDATE feature SET {column} = {column} + 1 "  # noqa: S608 - constants
-        "WHERE term = CAST('boats' AS BLOB)",
+        f"UPDATE feature SET {column} = {column} + 1 WHERE term = CAST('boats' AS BLOB)",
     )
     assert "vocabulary" in kinds(found)
 
@@ -355,7 +354,7 @@ def test_wrong_ranks_are_found(tmp_path: Path, statements: list[str]) -> None:
 )
 def test_damaged_scheme_is_found(tmp_path: Path, scheme: str, change: str) -> None:
     filled(tmp_path, SCHEMES[scheme]).close()
-    found = after(tmp_path, f"UPDATE scheme SET {change}")  # noqa: S608 - constants
+    found = after(tmp_path, f"UPDATE scheme SET {change}")
     assert kinds(found) == {"scheme"}
 
 

@@ -58,7 +58,7 @@ def test_reindexed_store_is_that_of_the_new_scheme_from_the_start(
         for text in TEXTS.values():
             assert store.query(text) == new.query(text)
     for table in ("scheme", "generation"):
-        statement = f"SELECT status FROM {table}"  # noqa: S608 - constants
+        statement = f"SELECT status FROM {table}"
         assert rows(tmp_path, statement) == [("standing",)]
 
 

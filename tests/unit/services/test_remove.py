@@ -28,7 +28,7 @@ def test_removed_documents_leave_no_rows(tmp_path: Path, scheme: SchemeChoice) -
         assert store.query("harbour") == []
         assert store.fsck() == []
     for table in TABLES:
-        assert rows(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608 - names
+        assert rows(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
 
 
 def test_unknown_key_removes_nothing(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_store_made_with_another_version_is_refused_only_where_answers_differ(
 
     def write(column: str, value: object) -> None:
         with raw(tmp_path) as connection:
-            connection.execute(f"UPDATE scheme SET {column} = ?", (json.dumps(value),))  # noqa: S608 - a constant
+            connection.execute(f"UPDATE scheme SET {column} = ?", (json.dumps(value),))
 
     write("parameters", parameters)
     with Store.open(tmp_path / "s.db") as store:

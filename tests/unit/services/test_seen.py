@@ -65,6 +65,6 @@ def test_key_is_looked_up_by_its_index(tmp_path: Path) -> None:
                 ("duplicate", "key"),
             ):
                 (plan,) = connection.exec_driver_sql(
-                    f"EXPLAIN QUERY PLAN SELECT * FROM {table} WHERE {column} = x'00'"  # noqa: S608
+                    f"EXPLAIN QUERY PLAN SELECT * FROM {table} WHERE {column} = x'00'"
                 ).fetchall()
                 assert f"SEARCH {table} USING INDEX" in plan[3]
