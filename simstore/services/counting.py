@@ -75,12 +75,17 @@ def feature_rows(
     """Return the feature counts of documents of a store that keeps them.
 
     Raises:
-        CorruptStore: Some are damaged.
+        CorruptStore: Some are damaged, or gone.
     """
     try:
-        return vocabularies.features_of(connection, state.scheme_id, document_ids)
+        rows = vocabularies.features_of(connection, state.scheme_id, document_ids)
     except ValueError as error:
         raise CorruptStore(opened.database.label, f"feature counts: {error}") from error
+    if missing := set(document_ids) - rows.keys():
+        raise CorruptStore(
+            opened.database.label, f"the feature counts of document {min(missing)} are gone"
+        )
+    return rows
 
 
 def write_counts(

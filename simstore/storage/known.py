@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlalchemy import Connection
 
 from simstore.storage import additions
+from simstore.storage.damage import corrupt
 from simstore.storage.rows import fetch, select_in
 
 _PAGE = 50_000
@@ -20,11 +21,18 @@ def count(connection: Connection) -> int:
 
 
 def mark(connection: Connection) -> str:
-    """Return what differs whenever another key or content is known, or one is not any more."""
+    """Return what differs whenever another key or content is known, or one is not any more.
+
+    Raises:
+        CorruptStore: The settings are gone.
+    """
     changes = additions.changes_of(connection)
     made = f"SELECT created_at, {changes}, (SELECT max(document_id) FROM document) FROM store"  # noqa: S608 - ours
     skipped = "SELECT count(*), max(duplicate_id) FROM duplicate WHERE state = 'skipped'"
-    found = *fetch(connection, made)[0], *fetch(connection, skipped)[0]
+    rows = fetch(connection, made)
+    if not rows:
+        raise corrupt(connection, "the store's parameters are gone: its table store is empty")
+    found = *rows[0], *fetch(connection, skipped)[0]
     return "-".join(str(number or 0) for number in found)
 
 

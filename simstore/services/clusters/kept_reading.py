@@ -105,8 +105,8 @@ def cluster_merges(opened: OpenStore, *, after: int = 0) -> Iterator[ClusterMerg
 def _contradicts(opened: OpenStore) -> CorruptStore:
     return CorruptStore(
         opened.database.label,
-        "its kept clusters name texts that are not there: `simstore clusters --rebuild` makes them "
-        "anew",
+        "its kept clusters name texts, or pairs of them, that are not there: `simstore clusters "
+        "--rebuild` makes them anew",
     )
 
 
@@ -134,6 +134,8 @@ class _Reading:
         if not texts.keys() >= set(numbers):
             raise _contradicts(self._opened)
         shares = clusters.spokes(connection, [t for of in joined.values() for t in of])
+        if any(centre not in shares.get(text, ()) for centre in joined for text in joined[centre]):
+            raise _contradicts(self._opened)
         held = clusters.holders(connection, [row.digest for row in texts.values()])
         ids = [one.document_id for holders in held.values() for one in holders]
         values = _fingerprints(connection, self._state, ids)

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from simstore import Document
 from simstore.errors import CorruptStore
 from simstore.services.upkeep import refresh
+from simstore.storage import clusters as cluster_storage
 from simstore.store import Store
 
 from .stores import SIMTOOL, filled, raw
@@ -40,6 +42,40 @@ def test_store_without_index_and_clusters_again_is_sound(tmp_path: Path) -> None
         store.drop_passages()
         store.drop_clusters()
         assert store.fsck() == []
+
+
+def test_vocabulary_of_a_store_whose_feature_counts_are_gone_is_a_named_error(
+    tmp_path: Path,
+) -> None:
+    filled(tmp_path, SIMTOOL).close()
+    with raw(tmp_path) as connection:
+        connection.execute("DELETE FROM document_features WHERE document_id = 1")
+    with (
+        Store.open(tmp_path / "s.db") as store,
+        pytest.raises(CorruptStore, match="counts of document 1 are gone"),
+    ):
+        store.vocabulary_status()
+
+
+def test_mark_of_a_store_whose_settings_are_gone_is_a_named_error(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        with raw(tmp_path) as connection:
+            connection.execute("DELETE FROM store")
+        with pytest.raises(CorruptStore, match="parameters are gone"):
+            store.known_mark()
+
+
+def test_kept_clusters_of_which_an_index_alone_names_a_pair_are_a_named_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    winter = "the boats of the town are in the harbour for {}the winter"
+    with filled(tmp_path) as store:
+        store.add_many(Document(key, winter.format(key)) for key in ("half ", "all "))
+        store.keep_clusters()
+        # What the index by canonical texts has, the table has not.
+        monkeypatch.setattr(cluster_storage, "spokes", lambda *_: {})
+        with pytest.raises(CorruptStore, match="clusters --rebuild"):
+            list(store.kept_clusters())
 
 
 @pytest.mark.sqlite("an index of a file that contradicts its table")
