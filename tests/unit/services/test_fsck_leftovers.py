@@ -68,9 +68,12 @@ def test_mark_of_a_store_whose_settings_are_gone_is_a_named_error(tmp_path: Path
 def test_kept_clusters_of_which_an_index_alone_names_a_pair_are_a_named_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    winter = "the boats of the town are in the harbour for {}the winter"
+    text = (
+        "the boats and nets of the town lie in the harbour from november until the ice has gone in "
+        "{} and the men mend what the storms of autumn have torn"
+    )
     with filled(tmp_path) as store:
-        store.add_many(Document(key or "none", winter.format(key)) for key in ("", "all "))
+        store.add_many(Document(month, text.format(month)) for month in ("march", "april"))
         store.keep_clusters()
         # What the index by canonical texts has, the table has not.
         monkeypatch.setattr(cluster_storage, "spokes", lambda *_: {})
