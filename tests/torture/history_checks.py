@@ -185,6 +185,10 @@ def _is_answer(living: Living, text: str, result: SampleResult, options: QueryOp
         same(int(result.fingerprint, 16), own, f"fingerprint of {text[:60]!r}")
     found = {match.key: match for match in result.matches}
     assert len(found) == len(result.matches), "a document is there twice"
+    # Which edited sentences are found, the model does not know; only what has one of these.
+    for key in [key for key, match in found.items() if match.channels == ("sentences",)]:
+        _has_sentence(living, text, found.pop(key), options)
+    matches = list(found.values())
     short = feature_count(text, recipe) < least
     same(result.too_short, short, f"whether {text[:60]!r} is too short")
     for key, held in model.docs.items():
@@ -197,6 +201,10 @@ def _is_answer(living: Living, text: str, result: SampleResult, options: QueryOp
         if text != stored and (short or feature_count(stored, recipe) < least):
             one, other = containment(text, stored, recipe), containment(stored, text, recipe)
             if 1.0 not in (one, other):
+                if key in found and "sentences" in found[key].channels:
+                    # Too short to be judged as a whole; a sentence is judged by itself.
+                    _has_sentence(living, text, found.pop(key), options)
+                    continue
                 near = agrees = False
             elif not kind.text:
                 # Without the texts it may not be told.
@@ -216,8 +224,21 @@ def _is_answer(living: Living, text: str, result: SampleResult, options: QueryOp
     places = {key: at for at, key in enumerate(model.docs)}
     if own is None:
         return
-    order = [(match.distance, places[match.key]) for match in result.matches]
+    order = [(match.distance, places[match.key]) for match in matches]
     same(order, sorted(order, key=lambda one: (one[0] or 0, one[1])), "order of matches")
+
+
+def _has_sentence(living: Living, text: str, match: Match, options: QueryOptions) -> None:
+    """Raise unless a document may be found by an edited sentence alone."""
+    where = f"{text[:80]!r} by a sentence: {match}"
+    stored = living.model.docs[match.key].record.text
+    assert not options.channels, f"another channel was asked: {where}"
+    assert living.store.passage_status() is not None, f"there is no index of passages: {where}"
+    start, end = match.passage_start, match.passage_end
+    assert start is not None, where
+    assert end is not None, where
+    assert 0 <= start < end <= len(stored), where
+    assert (match.passage_similarity or 0) >= 0.7, where
 
 
 def _is_match(living: Living, text: str, stored: str, match: Match, where: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from .history_settling import comes_before, first_original, settle
 from .plain_texts import Recipe, containment, feature_count, miss_probability, resemblance
 
 Mode = Literal["keep", "flag", "skip"]
@@ -60,7 +61,7 @@ class Record:
 
 @dataclass
 class Held:
-    """A document that is stored."""
+    """A document that is stored; its number says when it came, among those that are stored."""
 
     record: Record
     first_seen: int
@@ -70,6 +71,7 @@ class Held:
     version_seen: int = 0
     revision: int = 1
     versions: list[str] = field(default_factory=list)
+    number: int = 0
 
 
 @dataclass
@@ -100,10 +102,19 @@ class Rule:
 
 @dataclass
 class Told:
-    """What one operation should tell of itself."""
+    """What one operation should tell of itself.
+
+    Attributes:
+        outcomes: What became of each record.
+        exact: How many had the text of another stored document.
+        orphaned, unflagged: Keys that nothing holds any more.
+        removed, kept: How many originals became duplicates, and left or stayed.
+    """
 
     outcomes: list[str] = field(default_factory=list)
     exact: int = 0
+    removed: int = 0
+    kept: int = 0
     orphaned: set[str] = field(default_factory=set)
     unflagged: set[str] = field(default_factory=set)
 
@@ -149,47 +160,100 @@ class Model:
         if held is not None:
             is_older = record.seen_at is not None and seen < held.last_seen
             if record.is_as(held.record) or is_older:
-                self._see(held, record, now, is_written=False)
+                self._move(held, record, rule, now, told, is_written=False)
                 return "unchanged"
-        original = None
-        is_new_text = held is None or held.record.text != record.text
-        if is_new_text and rule.mode != "keep":
-            stays = rule.mode == "skip" and noted is not None and noted.state == "skipped"
-            if stays and noted is not None and noted.text == record.text:
+            if held.record.text == record.text:
+                told.exact += self._is_copy(record)
+                self._move(held, record, rule, now, told, is_written=True)
+                return "updated"
+        first, basis = self._first_sight(record, now)
+        number = held.number if held is not None else self._next_number()
+        if rule.mode == "skip" and noted is not None and noted.state == "skipped":
+            original_stands = self.docs[noted.original]
+            is_later = (original_stands.first_seen, original_stands.number) < (first, number)
+            is_old = record.seen_at is not None and seen < noted.last_seen
+            if is_later if noted.text == record.text else is_old:
                 noted.first_seen = min(noted.first_seen, record.claim(now)[0])
                 noted.last_seen = max(noted.last_seen, seen)
                 return "skipped"
-            original = self.earliest_original(record, rule)
-        if is_new_text:
-            if held is not None:
-                self._let_go(key, told)
-            self.noted.pop(key, None)
-            told.orphaned.discard(key)
-            told.unflagged.discard(key)
+        original, displaces = None, False
+        if rule.mode != "keep":
+            place = first, number
+            original = first_original(self, key, record.text, place, rule)
+            displaces = original is None and comes_before(self, key, record.text, place, rule)
+        if held is not None:
+            self._let_go(key, told)
+        self.noted.pop(key, None)
+        told.orphaned.discard(key)
+        told.unflagged.discard(key)
         if original is not None and rule.mode == "skip":
-            first, last = record.claim(now)[0], seen
+            since, last = record.claim(now)[0], seen
             if held is not None:
-                first, last = min(first, held.first_seen), max(last, held.last_seen)
+                since, last = min(since, held.first_seen), max(last, held.last_seen)
                 del self.docs[key]
             if noted is not None and noted.state != "flagged":
-                first, last = min(first, noted.first_seen), max(last, noted.last_seen)
-            self.noted[key] = Noted("skipped", record.text, original, first, last)
+                since, last = min(since, noted.first_seen), max(last, noted.last_seen)
+            self.noted[key] = Noted("skipped", record.text, original, since, last)
             return "skipped"
-        outcome = "added" if held is None else "updated"
         if held is None:
-            first, basis = record.claim(now)
-            if noted is not None and noted.state != "flagged" and noted.first_seen < first:
-                first, basis = noted.first_seen, "ingest" if record.seen_at is None else "crawl"
-            self.docs[key] = Held(record, first, basis, seen, version_seen=seen)
+            self.docs[key] = Held(record, first, basis, seen, version_seen=seen, number=number)
         else:
             self._see(held, record, now, is_written=True)
-        told.exact += any(
-            one.record.text == record.text for other, one in self.docs.items() if other != key
-        )
+        told.exact += self._is_copy(record)
         if original is not None:
-            self.noted[key] = Noted("flagged", record.text, original, 0, 0)
+            self.note_flagged(key, original)
             return "flagged"
-        return outcome
+        if displaces:
+            settle(self, key, rule, told)
+        return "added" if held is None else "updated"
+
+    def _first_sight(self, record: Record, now: int) -> tuple[int, str]:
+        """Return since when a key is known once a record of it was read, and who says so."""
+        held, noted = self.docs.get(record.key), self.noted.get(record.key)
+        if held is not None:
+            claim = record.claim(max(now, held.last_seen))
+            known = held.first_seen, held.basis
+            return min(claim, known, key=lambda one: (one[0], -_STRENGTH[one[1]]))
+        first, basis = record.claim(now)
+        if noted is not None and noted.state != "flagged" and noted.first_seen < first:
+            return noted.first_seen, "ingest" if record.seen_at is None else "crawl"
+        return first, basis
+
+    def _next_number(self) -> int:
+        return 1 + max((held.number for held in self.docs.values()), default=0)
+
+    def _is_copy(self, record: Record) -> bool:
+        return any(
+            one.record.text == record.text
+            for other, one in self.docs.items()
+            if other != record.key
+        )
+
+    def _move(
+        self, held: Held, record: Record, rule: Rule, now: int, told: Told, *, is_written: bool
+    ) -> None:
+        """See a document that keeps its text; it may be known to be older by that."""
+        key, before = record.key, (held.first_seen, held.number)
+        after = self._first_sight(record, now)[0], held.number
+        text = held.record.text
+        displaces = (
+            rule.mode != "keep"
+            and after < before
+            and comes_before(self, key, text, after, rule, before)
+        )
+        self._see(held, record, now, is_written=is_written)
+        if displaces:
+            settle(self, key, rule, told)
+
+    def note_flagged(self, key: str, original: str) -> None:
+        """Note what a stored document duplicates."""
+        self.noted[key] = Noted("flagged", self.docs[key].record.text, original, 0, 0)
+
+    def note_skipped(self, key: str, original: str) -> None:
+        """Let the text of a document leave, and remember what it duplicated."""
+        held = self.docs.pop(key)
+        first, last = held.first_seen, held.last_seen
+        self.noted[key] = Noted("skipped", held.record.text, original, first, last)
 
     @staticmethod
     def _see(held: Held, record: Record, now: int, *, is_written: bool) -> None:
@@ -210,16 +274,6 @@ class Model:
         if is_written:
             held.record = record
             held.revision += 1
-
-    def earliest_original(self, record: Record, rule: Rule) -> str | None:
-        """Return the earliest stored original that a record duplicates."""
-        for other, held in self.docs.items():
-            noted = self.noted.get(other)
-            if other == record.key or (noted is not None and noted.state == "flagged"):
-                continue
-            if self.is_edge(record.text, held.record.text, rule):
-                return other
-        return None
 
     # What leaves.
 

@@ -58,8 +58,6 @@ class Steps:
         modes = ["keep", "keep", "flag", "skip"]
         if not living.kind.text:
             modes = ["keep"]
-        elif dating == "any":
-            modes.remove("skip")
         self._modes = self.chance.choice((modes, modes[:1], modes[-2:]))
 
     # What is given.
@@ -515,6 +513,8 @@ def in_one_batch(living: Living, place: str, kept: tuple[float, str] | None) -> 
         store.compact(living.model.bands)
     if living.kind.follows_corpus:
         store.refresh()
+    if living.store.passage_status() is not None:
+        store.build_passages()
     if kept is not None:
         store.keep_clusters(min_resemblance=kept[0], policy=kept[1])
     return store

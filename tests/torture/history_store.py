@@ -254,6 +254,8 @@ class Living:
         shown = [(one.key[:20], one.text[:30], one.seen_at) for one in records]
         self.say(f"{surface} {rule} refresh={refresh} at {self.clock.now}: {shown}")
         told = self.model.arrive(records, rule, self.clock.now)
+        if told.removed:
+            self.files.clear()
         summary = getattr(self, f"_by_{surface}")(records, rule, refresh)
         self.bench.count(f"by {surface}")
         self._compare(summary, told, surface)
@@ -361,6 +363,7 @@ class Living:
         expected |= {
             "duplicates": told.exact, "orphaned": len(told.orphaned),
             "unflagged": len(told.unflagged), "rejected": 0,
+            "reprints_removed": told.removed, "reprints_kept": told.kept,
         }  # fmt: skip
         found |= {name: getattr(summary, name) for name in list(expected)[len(OUTCOMES) :]}
         assert found == expected, f"{how}: {found}, not {expected}: {told}"

@@ -1,0 +1,127 @@
+"""What a document that comes makes of those that are stored: docs/living-index.md, plainly.
+
+Documents stand in the order of their first sight, then of ingest; no record of a history links to
+another. Of documents that are alike the first by this order is the original, whatever came first.
+Every text is compared with every other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .history_model import Model, Rule, Told
+
+Place = tuple[int, int]
+
+
+def place_of(model: Model, key: str) -> Place:
+    """Return where a stored document stands."""
+    held = model.docs[key]
+    return held.first_seen, held.number
+
+
+def original_of(model: Model, key: str) -> str | None:
+    """Return what a stored document is flagged because of."""
+    noted = model.noted.get(key)
+    return noted.original if noted is not None and noted.state == "flagged" else None
+
+
+def like(model: Model, key: str, text: str, rule: Rule) -> list[str]:
+    """Return the other documents that a text is like."""
+    return [
+        other
+        for other, held in model.docs.items()
+        if other != key and model.is_edge(text, held.record.text, rule)
+    ]
+
+
+def first_original(model: Model, key: str, text: str, place: Place, rule: Rule) -> str | None:
+    """Return the first of the originals that a text is like, of those before its place."""
+    found = [
+        other
+        for other in like(model, key, text, rule)
+        if original_of(model, other) is None and place_of(model, other) < place
+    ]
+    return min(found, key=lambda other: place_of(model, other), default=None)
+
+
+def comes_before(
+    model: Model, key: str, text: str, place: Place, rule: Rule, until: Place | None = None
+) -> bool:
+    """Whether a document makes duplicates of others, or takes them from a later original.
+
+    Args:
+        model: The store.
+        key: The document.
+        text: Its text from now on.
+        place: Its place from now on.
+        rule: What is a duplicate.
+        until: The place that it had, if it is moved; what stands after that is as it was.
+    """
+    for other in like(model, key, text, rule):
+        original = original_of(model, other)
+        first = other if original is None else original
+        later = first != key and place < min(place_of(model, other), place_of(model, first))
+        if later and (until is None or place_of(model, other) < until):
+            return True
+    return False
+
+
+def settle(model: Model, key: str, rule: Rule, told: Told) -> None:
+    """Make duplicates of what a document comes before, and look again at what those held."""
+    before = {other for other in model.docs if original_of(model, other) is not None}
+    waiting, done = {key}, set()
+
+    def put(one: str, original: str) -> None:
+        if original_of(model, one) is None:
+            waiting.update(other for other in model.docs if original_of(model, other) == one)
+        model.note_flagged(one, original)
+
+    while waiting:
+        one = min(waiting, key=lambda other: place_of(model, other))
+        waiting.remove(one)
+        held_by = original_of(model, one)
+        rests = held_by is not None and original_of(model, held_by) is None
+        if one in done or (one != key and rests):
+            continue
+        done.add(one)
+        near = like(model, one, model.docs[one].record.text, rule)
+        originals = [other for other in near if original_of(model, other) is None]
+        chosen = min([one, *originals], key=lambda other: place_of(model, other))
+        if chosen != one:
+            put(one, chosen)
+            continue
+        model.noted.pop(one, None)
+        for other in originals:
+            put(other, one)
+        for other in near:
+            theirs = original_of(model, other)
+            if theirs is not None and place_of(model, one) < min(
+                place_of(model, other), place_of(model, theirs)
+            ):
+                put(other, one)
+    flagged = {other for other in model.docs if original_of(model, other) is not None}
+    told.unflagged |= before - flagged
+    told.unflagged -= flagged - before
+    for one in sorted(flagged - before):
+        _displace(model, one, rule, told)
+
+
+def _displace(model: Model, key: str, rule: Rule, told: Told) -> None:
+    """Let a document that was an original leave, if nothing is lost by it; else it stays."""
+    original = model.noted[key].original
+    followers = [
+        noted
+        for noted in model.noted.values()
+        if noted.state == "skipped" and noted.original == key
+    ]
+    # Whether another text is like the new original, nobody can tell any more.
+    texts = {model.docs[key].record.text, model.docs[original].record.text}
+    if rule.mode != "skip" or not {noted.text for noted in followers} <= texts:
+        told.kept += 1
+        return
+    model.note_skipped(key, original)
+    for noted in followers:
+        noted.original = original
+    told.removed += 1
