@@ -75,8 +75,10 @@ def test_kept_clusters_of_which_an_index_alone_names_a_pair_are_a_named_error(
     with filled(tmp_path) as store:
         store.add_many(Document(month, text.format(month)) for month in ("march", "april"))
         store.keep_clusters()
-        # What the index by canonical texts has, the table has not.
-        monkeypatch.setattr(cluster_storage, "spokes", lambda *_: {})
+        # As if the index by canonical texts had a pair that the table has not.
+        monkeypatch.setattr(
+            cluster_storage, "members", lambda _, centres: {centres[0]: [centres[1]]}
+        )
         with pytest.raises(CorruptStore, match="clusters --rebuild"):
             list(store.kept_clusters())
 
