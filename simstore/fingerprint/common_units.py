@@ -1,4 +1,4 @@
-"""How common a unit is, by a frozen table: characters of Chinese and Japanese, English words.
+"""Frequency of units, by a frozen table: characters of Chinese and Japanese, English words.
 
 The table is part of the recipe of passage indexes (:mod:`.passage_recipe`) and never changes. The
 Chinese characters are those that jieba 0.42.1 (MIT) counts most often in its dictionary, each with

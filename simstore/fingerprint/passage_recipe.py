@@ -1,4 +1,4 @@
-"""What a passage index keeps of a text: its passages as spans, anchors, and terms of sentences.
+"""The recipe of a passage index: a text's passages as spans, anchors, and terms of sentences.
 
 The recipe is a contract, like a scheme: an index keeps it, with a digest of what becomes of texts
 of ours, and is refused where that comes out otherwise.

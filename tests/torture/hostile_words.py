@@ -36,7 +36,7 @@ PATHS = (
 # Only where nothing else can be written to.
 DEVICES = (
     "/dev/full", "/dev/null", "/dev/zero", "/dev/stdin", "/dev/fd/0", "/proc/self/mem",
-    "/proc/self/fd/1", "/etc/passwd", "/root/x", "/proc/self/environ", "/dev/tty", "/dev/urandom",
+    "/proc/self/fd/1", "/etc/passwd", "/proc/self/environ", "/dev/tty", "/dev/urandom",
 )  # fmt: skip
 PATTERNS = (
     "prefer:(a+)+$", "prefer:(.*)*x", "prefer:(?=a)", "prefer:(a)\\1", "prefer:[", "prefer:",

@@ -34,7 +34,7 @@ from simstore.storage.engine import Connection
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of documents that are stored.
+    """Documents whose original has changed, and their new state.
 
     Attributes:
         displaced: Originals that are duplicates by now: ``skipped`` where the text has left the

@@ -159,7 +159,7 @@ def _is_wanted(
     scheme: Scheme | None,
     wanted: tuple[bool, bool] | None,
 ) -> bool:
-    """Whether the reindex that was begun is the one that is asked for."""
+    """Return whether the reindex that was begun is the one that is asked for."""
     scheme, channels = _wanted(connection, scheme, wanted)
     return (
         begun[1] == scheme.record()
