@@ -74,7 +74,7 @@ class PassageIndex(Protocol):
 
     @property
     def has_sentences(self) -> bool:
-        """Return whether the index has terms of sentences, and the store the texts to verify them by."""
+        """Return whether edited sentences can be looked up, and verified by the texts."""
 
     def sentences_of(self, text: str) -> NDArray[np.int32]:
         """Return the sentences of a text, shape (n, 2)."""
