@@ -125,8 +125,10 @@ def test_what_is_damaged_is_other_bytes(seed: int) -> None:
     assert other != data or "zeros" in how
 
 
+@pytest.mark.parquet
 @pytest.mark.parametrize("fault", [SILENT_READER, SWALLOWED_ERROR], ids=["reader", "commit"])
 def test_an_error_that_is_swallowed_is_found(tmp_path: Path, fault: str) -> None:
+    pytest.importorskip("pyarrow", reason="needs simstore[parquet]")
     planted = tmp_path / "planted"
     planted.mkdir()
     (planted / "sitecustomize.py").write_text(fault.format(root=str(ROOT)))
