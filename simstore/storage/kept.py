@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from sqlite3 import Error
 from typing import Any
 
 from sqlalchemy import Connection, Engine
@@ -38,6 +38,13 @@ class _Kept:
     connection: Connection
     driver: Any
     log_pages: int = 0
+
+
+class UnloggedConnection(sqlite3.Connection):
+    """A reader of a file as it stands (``immutable``): it sees no log, and no later commit.
+
+    It serves one transaction, as a writer may come as soon as there is room or a right again.
+    """
 
 
 class KeptConnections:
@@ -77,11 +84,11 @@ class KeptConnections:
             driver.execute("COMMIT")
         except BaseException:
             # It may be the connection that failed.
-            with suppress(Error):
+            with suppress(sqlite3.Error):
                 driver.rollback()
             kept.connection.close()
             raise
-        if self._is_closed:
+        if self._is_closed or isinstance(driver, UnloggedConnection):
             kept.connection.close()
         else:
             self._idle.append(kept)

@@ -7,10 +7,13 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import URL
+from sqlalchemy.event import listen
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from simstore.errors import InvalidParameter, NotAStore, StorageError, StoreNotFound
 from simstore.storage.backends import (
@@ -19,7 +22,7 @@ from simstore.storage.backends import (
     SharedSnapshot,
     Synchronous,
 )
-from simstore.storage.kept import KeptConnections, LogPages
+from simstore.storage.kept import KeptConnections, LogPages, UnloggedConnection
 from simstore.storage.sqlite_values import TypedRows, json_reader
 
 MINIMUM_SQLITE = (3, 35, 0)
@@ -118,9 +121,12 @@ class SqliteFile:
         # A transaction has no snapshot before it reads.
         with self.reading() as connection, self._reading_engine().connect() as beside:
 
-            def version() -> int:
+            def version() -> tuple[int, ...]:
+                if isinstance(beside.connection.driver_connection, UnloggedConnection):
+                    file = self.path.stat()
+                    return file.st_mtime_ns, file.st_size, _has_journal(self.path)
                 # It tells one connection whether others have committed.
-                return int(beside.exec_driver_sql("PRAGMA data_version").scalar_one())
+                return (int(beside.exec_driver_sql("PRAGMA data_version").scalar_one()),)
 
             first = version()
             yield SharedSnapshot(connection, lambda: None, lambda: version() == first)
@@ -182,12 +188,14 @@ class SqliteFile:
 
     def _engine(self, mode: str) -> Engine:
         # As many connections as there are threads that ask.
-        return create_engine(
+        engine = create_engine(
             self._url,
             creator=self._connector(mode),
             max_overflow=-1,
             json_deserializer=json_reader(self._label),
         )
+        listen(engine, "checkin", _drop_unlogged)
+        return engine
 
     def _connector(self, mode: str) -> Callable[[], sqlite3.Connection]:
         path = self.path.absolute()
@@ -212,17 +220,21 @@ class SqliteFile:
                 cannot_log = code in _NO_LOG or code & 0xFF in _NO_LOG_PRIMARY
                 if not cannot_log or _has_journal(path):
                     raise
-                # A reader of a WAL database makes a file beside it; where it cannot, nor can a
-                # writer, so nobody changes the store meanwhile.
-                connection = self._connect(f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1")
+                # A reader of a WAL database makes a file beside it; as long as it cannot, nor can
+                # a writer.
+                uri = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
+                connection = self._connect(uri, UnloggedConnection)
             connection.execute("PRAGMA query_only = ON")
             return connection
 
         return connect
 
-    def _connect(self, uri: str) -> sqlite3.Connection:
+    def _connect(
+        self, uri: str, factory: type[sqlite3.Connection] = sqlite3.Connection
+    ) -> sqlite3.Connection:
         connection = sqlite3.connect(
             uri,
+            factory=factory,
             uri=True,
             isolation_level=None,
             timeout=self._busy_seconds,
@@ -240,6 +252,12 @@ class SqliteFile:
             raise
         connection.row_factory = TypedRows(self._label)
         return connection
+
+
+def _drop_unlogged(driver: Any, record: ConnectionPoolEntry) -> None:
+    """Close a connection without a log instead of keeping it: it would see no later commit."""
+    if isinstance(driver, UnloggedConnection):
+        record.invalidate()
 
 
 def _has_journal(path: Path) -> bool:

@@ -39,6 +39,34 @@ def test_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.sqlite("the log is a file beside the store")
+def test_a_reader_that_could_make_no_log_sees_what_is_committed_later(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with Store.open(path, create=True) as store:
+        store.add("a", "a lamp stands on the table")
+    shared = tmp_path / "s.db-shm"
+    shared.symlink_to("nowhere")  # SQLite follows none: as on a full disk, it cannot make the file
+    with Store.open(path, read_only=True) as reader:
+        assert [match.key for match in reader.query("a lamp stands on the table")] == ["a"]
+        shared.unlink()
+        with Store.open(path) as store:
+            store.add("b", "a lamp stands on the table")
+            assert [match.key for match in reader.query("a lamp stands on the table")] == ["a", "b"]
+
+
+@pytest.mark.sqlite("the log is a file beside the store")
+def test_a_writer_sees_its_commits_after_a_reader_could_make_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    Store.open(path, create=True).close()
+    shared = tmp_path / "s.db-shm"
+    shared.symlink_to("nowhere")
+    with Store.open(path) as store:
+        assert len(store) == 0
+        shared.unlink()
+        store.add("a", "a lamp stands on the table")
+        assert len(store) == 1
+
+
 @pytest.mark.sqlite("looks at what is beside the file")
 def test_store_is_made_where_asked_for(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db", create=True) as store:
