@@ -1,4 +1,4 @@
-"""Two short pages of neighbouring values share a row.
+"""Two short pages of neighbouring values share a row; PostgreSQL keeps pages of postings together.
 
 Revision ID: 0011
 Revises: 0010
@@ -27,6 +27,8 @@ _VALUE = (
 def upgrade() -> None:
     _free_numbers()
     _make_views(_VALUE)
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute("ALTER TABLE anchor_page SET (toast_tuple_target = 4080)")
 
 
 def downgrade() -> None:
@@ -35,6 +37,8 @@ def downgrade() -> None:
             "fingerprints are packed two pages to a row; run `simstore unpack` first"
         )
     _make_views(_VALUE_BEFORE)
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute("ALTER TABLE anchor_page RESET (toast_tuple_target)")
 
 
 def _last_rows() -> list[int]:

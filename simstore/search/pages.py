@@ -216,26 +216,6 @@ def any_shared(rows: Sequence[tuple[int, bytes]]) -> bool:
     return bool([number for number, _ in rows if number & _ROW_MASK >= ROWS_PER_PAGE])
 
 
-def parted(rows: Sequence[tuple[int, bytes]], bits: int) -> Sequence[tuple[int, bytes]]:
-    """Return rows of single pages; the inverse of :func:`joined`.
-
-    A damaged row stays as it is, for both pages, to be told when it is unpacked.
-    """
-    if not any_shared(rows):
-        return rows
-    size = record_bytes(bits)
-    found = []
-    for number, records in rows:
-        if is_shared(number):
-            page, end = number & -ROW_NUMBERS, first_bytes(number, bits)
-            is_whole = isinstance(records, bytes) and not len(records) % size
-            found.append((page, records[:end] if is_whole else records))
-            found.append((page + ROW_NUMBERS, records[end:] if is_whole else records))
-        else:
-            found.append((number, records))
-    return found
-
-
 def of_pages(
     rows: Sequence[tuple[int, bytes]], firsts: Sequence[int], bits: int
 ) -> list[tuple[int, bytes]]:
@@ -293,6 +273,8 @@ def unpack(
 ) -> NDArray[np.uint64]:
     """Return the rotated fingerprints of rows, in their order; the inverse of :func:`pack`.
 
+    Rows that two pages share are unpacked as well.
+
     Args:
         numbers: The number of each row; its lower bits count, as :func:`pack` returns them.
         rows: The rows.
@@ -306,7 +288,13 @@ def unpack(
     """
     lengths = row_lengths(rows, bits)
     words = _words_of(b"".join((*rows, _PADDING)), int(lengths.sum()), bits)
-    values = np.asarray(numbers, np.int64) >> ROW_BITS & _VALUE_MASK
+    held = np.asarray(numbers, np.int64)
+    values = held >> ROW_BITS & _VALUE_MASK
+    counts = ROW_NUMBERS - (held & _ROW_MASK)
+    if len(held) and counts.min() <= MOST_SHARED:
+        firsts = np.where(counts <= MOST_SHARED, np.minimum(counts, lengths), lengths)
+        values = np.column_stack((values, values + 1)).ravel()
+        lengths = np.column_stack((firsts, lengths - firsts)).ravel()
     leading = words[:, 0]
     leading &= _REST
     leading |= np.repeat(values.astype(np.uint64) << _REST_BITS, lengths)

@@ -81,7 +81,7 @@ def packed_among(
         keys = ((values << pages.ROW_BITS) + page_key(generation_id, 0, 0)).tolist()
         return _holding(driver, list(zip(keys, pages.records_of(words), strict=True)), bits)
     order = np.argsort(values, kind="stable")
-    for start, end, rows in _blocks(connection, bits, generation_id, 0, values[order]):
+    for start, end, rows in _blocks(connection, generation_id, 0, values[order]):
         chosen = order[start:end]
         found[chosen] = pages.among(words[chosen], _unpacked(connection, rows, bits))
     return found
@@ -175,8 +175,10 @@ def read_range(
     values = (first >> (bits - SEGMENT_BITS), last >> (bits - SEGMENT_BITS))
     start, end = (page_key(generation_id, 0, value) for value in values)
     rows = _between(connection, start - BEFORE, end + pages.ROW_NUMBERS)
-    own = [row for row in pages.parted(rows, bits) if start <= row[0] <= end + AFTER]
-    return _unpacked(connection, own, bits)
+    words = _unpacked(connection, rows, bits)
+    # The pages at the ends may share rows with others.
+    begin, stop = np.searchsorted(pages.leading_values(words), (values[0], values[1] + 1))
+    return words[begin:stop]
 
 
 def read(connection: Connection, bits: int, keys: Sequence[int]) -> list[tuple[int, bytes]]:
@@ -197,7 +199,7 @@ def _stored(connection: Connection, keys: Sequence[int]) -> list[tuple[int, byte
     for part in chunks(keys):
         found += _rows(connection, rows_text("page, records", _listed(part)))
     # A row that two of the pages share was read for each.
-    return sorted(dict(found).items() if pages.any_shared(found) else found)
+    return sorted(dict(found).items())
 
 
 def rows_text(columns: str, wanted: str) -> str:
@@ -324,27 +326,32 @@ def read_for(
         values: Values to look up in it, ascending.
 
     Yields:
-        Which of the values belong to the block (start, end), and the fingerprints of their pages,
-        rotated so that the segment leads, ascending.
+        Which of the values belong to the block (start, end), and the fingerprints of their pages
+        and of some others, rotated so that the segment leads, ascending.
 
     Raises:
         CorruptStore: A page is damaged.
     """
-    for start, end, rows in _blocks(connection, bits, generation_id, segment, values):
+    for start, end, rows in _blocks(connection, generation_id, segment, values):
         yield start, end, _unpacked(connection, rows, bits)
 
 
 def _blocks(
-    connection: Connection, bits: int, generation_id: int, segment: int, values: NDArray[np.int64]
+    connection: Connection, generation_id: int, segment: int, values: NDArray[np.int64]
 ) -> Iterator[tuple[int, int, list[tuple[int, bytes]]]]:
-    """Yield which of the ascending values belong to a block (start, end), and their pages' rows."""
+    """Yield which of the ascending values are of a block (start, end), and rows of their pages."""
     for first, start, end, wanted in _wanted_blocks(generation_id, segment, values):
         if len(wanted) * _WHOLE_SHARE >= _BLOCK_PAGES:
             rows = _between(connection, *_block_keys(generation_id, segment, first))
             if len(wanted) < _BLOCK_PAGES:
-                rows = pages.of_pages(rows, wanted, bits)
+                known = set(wanted)
+                rows = [
+                    row
+                    for row in rows
+                    if row[0] & -pages.ROW_NUMBERS in known or pages.is_shared(row[0])
+                ]
         else:
-            rows = read(connection, bits, wanted)
+            rows = _stored(connection, wanted)
         yield start, end, rows
 
 
@@ -374,8 +381,7 @@ def _block_keys(generation_id: int, segment: int, first: int) -> tuple[int, int]
 def _unpacked(
     connection: Connection, rows: Sequence[tuple[int, bytes]], bits: int
 ) -> NDArray[np.uint64]:
-    parted = pages.parted(rows, bits)
-    numbers, records = zip(*parted, strict=True) if parted else ((), ())
+    numbers, records = zip(*rows, strict=True) if rows else ((), ())
     try:
         return pages.unpack(numbers, records, bits)
     except (TypeError, ValueError) as error:
