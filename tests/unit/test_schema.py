@@ -233,6 +233,21 @@ def check_pages_of_one_row_are_cut(database: Database) -> None:
         downgrade(database, "0009")
 
 
+@pytest.mark.postgres
+def test_postgres_keeps_pages_of_postings_in_their_table(postgres: MakeDatabase) -> None:
+    asked = "SELECT reloptions FROM pg_class WHERE oid = 'anchor_page'::regclass"
+    migrated, made = postgres(), postgres()
+    migrate.upgrade(migrated)
+    with made.write() as connection:
+        metadata.create_all(connection)
+    for database in (migrated, made):
+        with database.read() as connection:
+            assert rows(connection, asked) == [(["toast_tuple_target=4080"],)]
+    downgrade(migrated, "0010")
+    with migrated.read() as connection:
+        assert rows(connection, asked) == [(None,)]
+
+
 def check_numbers_of_shared_rows_are_freed(database: Database) -> None:
     """Upgrade a page of as many rows as there were numbers; the other generation has few."""
     migrate.upgrade(database, "0010")

@@ -97,6 +97,6 @@ anchor_page = Table(
 @listens_for(anchor_page, "after_create")
 def _keep_together(_table: Table, connection: Connection, **_options: Any) -> None:
     # PostgreSQL keeps what is longer than 2 kB in a second table, in pieces that leave much of its
-    # blocks empty: pages of postings are 0.5 to 5 kB, and most of their bytes would be there.
+    # blocks empty: pages of postings have up to some 5 kB, and half of their bytes would be there.
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("ALTER TABLE anchor_page SET (toast_tuple_target = 4080)")
