@@ -45,13 +45,12 @@ PARTS = (
     "widths",
     "threads",
     "growth",
-    "packed",
     "big",
     "spark_equality",
     "short_sentences",
 )
 # Minutes of the machine, gigabytes of disk, or data of others: only when asked for.
-BY_OPTION = ("packed", "big", "spark_equality", "short_sentences")
+BY_OPTION = ("big", "spark_equality", "short_sentences")
 TAKES_DOCUMENTS = ("ingest",)
 # These keep what takes long to make.
 TAKES_WORK = ("service",)

@@ -279,27 +279,32 @@ def compact(bands: str | None) -> None:
         "fingerprints. The answers are the same before, meanwhile and after."
     )
 )
-@click.option("--fingerprints", "only", flag_value="fingerprints", help="Only fingerprints.")
-@click.option("--sketches", "only", flag_value="sketches", help="Only the bands of sketches.")
+@click.option("--fingerprints", "fingerprints_only", is_flag=True, help="Only fingerprints.")
+@click.option("--sketches", "sketches_only", is_flag=True, help="Only the bands of sketches.")
 @click.option(
-    "--keep-columns/--drop-columns",
-    "columns",
-    default=None,
-    help="From now on packed fingerprints have indexed segment columns too, for SQL, or not.  "
+    "--keep-columns",
+    "keep",
+    is_flag=True,
+    help="From now on packed fingerprints have indexed segment columns too, for SQL.  "
     "[default: as `init` was told]",
 )
+@click.option("--drop-columns", "drop", is_flag=True, help="From now on they have none.")
 @common_options
-def pack(only: str | None, columns: bool | None) -> None:
+def pack(fingerprints_only: bool, sketches_only: bool, keep: bool, drop: bool) -> None:
     """Put fingerprints and sketches into pages, which are smaller and faster than rows."""
+    if keep and drop:
+        raise click.UsageError("give one of --keep-columns and --drop-columns")
+    if fingerprints_only and sketches_only:
+        raise click.UsageError("--fingerprints or --sketches: without either, both are packed")
     with open_store() as store, progress("pack") as show:
         packed = store.pack(
-            fingerprints=only != "sketches",
-            sketches=only != "fingerprints",
-            columns=columns,
+            fingerprints=not sketches_only,
+            sketches=not fingerprints_only,
+            columns=True if keep else False if drop else None,
             on_progress=show,
         )
         total = store.statistics().packed_fingerprints
-    if only == "sketches":
+    if sketches_only:
         click.echo("sketches packed")
     else:
         click.echo(f"{packed:,} fingerprints packed, {total:,} in pages")

@@ -11,6 +11,7 @@ from simstore.errors import BadReply, DocumentNotFound, InvalidParameter
 from simstore.model import Seen, StoredDocument, StoreStatistics, Story
 from simstore.reports.wire import to_wire_fields
 from simstore.text.decoding import encode
+from simstore.text.digests import text_digest
 
 if TYPE_CHECKING:
     from simstore.reports.known_filter import KnownFilter
@@ -61,13 +62,7 @@ class Looking(Arriving):
         Args:
             content: The text, or its digest: BLAKE2b of its UTF-8, 16 bytes.
         """
-        import hashlib
-
-        digest = (
-            hashlib.blake2b(encode(content), digest_size=16).digest()
-            if isinstance(content, str)
-            else content
-        )
+        digest = text_digest(encode(content)) if isinstance(content, str) else content
         value = self._post("/v1/seen", {"digest": digest.hex()})
         return self._as(list[Seen], self._member(value, "seen"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simstore.client.connection import Connection
@@ -33,6 +33,15 @@ MOST_CHARACTERS = 4 << 20
 _LEFT_OUT = frozenset(("position", "byte_offset", "end_offset", "metadata"))
 _FIELDS = tuple(field.name for field in fields(Document) if field.name not in _LEFT_OUT)
 COUNTS = ("added", "updated", "unchanged", "flagged", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What became of the documents of a request, and of others because of them."""
+
+    documents: tuple[DocumentOutcome, ...]
+    orphans: tuple[str, ...] = ()
+    unflagged: tuple[str, ...] = ()
 
 
 def wire_document(document: Document) -> dict[str, Any]:
@@ -107,6 +116,8 @@ class Sent:
         self._observer = observer
         self.counts: Counter[str] = Counter()
         self._detected: Counter[str] = Counter()
+        self._orphans: set[str] = set()
+        self._unflagged: set[str] = set()
 
     def send(self, documents: Sequence[Document]) -> None:
         """Send documents in one request; in two, where the server says that they are too many."""
@@ -136,13 +147,14 @@ class Sent:
             for half in halves(documents, error):
                 self._send(half)
             return
-        told = connection._as(list[DocumentOutcome], connection._member(value, "documents"))
-        counts = connection._as(dict[str, int], connection._member(value, "counts"))
-        for outcome in told:
+        told = connection._as(_Stored, value)
+        for outcome in told.documents:
             self.counts[outcome.outcome] += 1
             self._note(outcome)
-        self.counts["orphaned"] += counts.get("orphaned", 0)
-        self.counts["unflagged"] += counts.get("unflagged", 0)
+        # What comes again is orphaned or unflagged no more.
+        again = {outcome.key for outcome in told.documents}
+        self._orphans = (self._orphans - again).union(told.orphans)
+        self._unflagged = (self._unflagged - again).union(told.unflagged)
 
     def _note(self, outcome: DocumentOutcome) -> None:
         if outcome.same_text_as is not None:
@@ -194,4 +206,9 @@ class Sent:
         """Return what was done."""
         known = {field.name for field in fields(IngestSummary)}
         counts: dict[str, Any] = {name: self.counts[name] for name in self.counts if name in known}
-        return IngestSummary(**counts, detected=dict(self._detected))
+        return IngestSummary(
+            **counts,
+            detected=dict(self._detected),
+            orphaned=len(self._orphans),
+            unflagged=len(self._unflagged),
+        )

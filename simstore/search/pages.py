@@ -6,7 +6,8 @@ significant first. A page is sorted by the rotated fingerprint, so longer prefix
 Every segment has pages of all fingerprints: the pages of one segment give all of them back.
 
 A page is kept in rows of at most :data:`ROW_BYTES`, numbered from 0: a row that is longer than half
-a leaf of the file's B-tree takes a leaf to itself, however little of it it fills.
+a leaf of the file's B-tree takes a leaf to itself, however little of it it fills. Two short pages
+of neighbouring values share a row (:func:`joined`): a row's number takes as much as two records.
 
 References:
     Manku, Jain, Das Sarma: Detecting near-duplicates for web crawling, WWW 2007, section 3.2
@@ -33,9 +34,14 @@ ROW_BYTES = 1_974
 ROW_UNIT_BYTES = 42
 # The low bits of a row's number: which row of its page it is.
 ROW_BITS = 12
-ROWS_PER_PAGE = 1 << ROW_BITS
+ROW_NUMBERS = 1 << ROW_BITS
+# Two pages share a row where each has at most so many records.
+MOST_SHARED = 7
+# The last numbers of a page's rows tell how many records of a shared row belong to the first page.
+ROWS_PER_PAGE = ROW_NUMBERS - MOST_SHARED
 
 _WORD = (1 << 64) - 1
+_ROW_MASK = ROW_NUMBERS - 1
 _VALUE_MASK = (1 << SEGMENT_BITS) - 1
 _SEGMENT_SHIFT = ROW_BITS + SEGMENT_BITS
 _SEGMENT_MASK = 7
@@ -139,8 +145,8 @@ def pack(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], list[bytes]]:
 
     Returns:
         The number of each row within its segment, ascending, shape (rows,): the page's segment
-        value, then :data:`ROW_BITS` bits that count the rows of the page; and the rows, which are
-        about equally long in a page.
+        value, then :data:`ROW_BITS` bits that count the rows of the page; and the rows, each of one
+        page, which are about equally long in a page. They are stored as :func:`joined` has them.
     """
     values = leading_values(words)
     starts = np.flatnonzero(np.diff(values, prepend=-1))
@@ -157,6 +163,87 @@ def pack(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], list[bytes]]:
     begins = np.repeat(starts, rows) + places * np.repeat(most, rows)
     bounds = (size * np.append(begins, len(words))).tolist()
     return numbers, [data[start:end] for start, end in pairwise(bounds)]
+
+
+def joined(
+    numbers: NDArray[np.int64], rows: list[bytes], bits: int
+) -> tuple[NDArray[np.int64], list[bytes]]:
+    """Return rows as they are stored: two short pages of neighbouring values share one.
+
+    The values of the two differ in their last bit. The records of the even one come first; the row
+    is of that page, and its own number there is 4,096 less the count of them.
+
+    Args:
+        numbers: Ascending, as :func:`pack` returns them; both pages of a pair, or neither.
+        rows: The rows.
+        bits: M, 64 or 128.
+    """
+    if len(rows) < 2:
+        return numbers, rows
+    size = record_bytes(bits)
+    sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+    values = numbers >> ROW_BITS
+    # Pages of one short row.
+    is_short = sizes <= MOST_SHARED * size
+    is_short[1:] &= values[1:] != values[:-1]
+    is_short[:-1] &= values[:-1] != values[1:]
+    firsts = np.flatnonzero(
+        is_short[:-1] & is_short[1:] & (values[:-1] & 1 == 0) & (values[1:] == values[:-1] + 1)
+    )
+    if not len(firsts):
+        return numbers, rows
+    numbers, rows = numbers.copy(), rows.copy()
+    numbers[firsts] += ROW_NUMBERS - sizes[firsts] // size
+    for first in firsts.tolist():
+        rows[first] += rows[first + 1]
+    is_kept = np.ones(len(rows), bool)
+    is_kept[firsts + 1] = False
+    return numbers[is_kept], [rows[place] for place in np.flatnonzero(is_kept).tolist()]
+
+
+def is_shared(number: int) -> bool:
+    """Return whether the row of a number holds two pages."""
+    return number & _ROW_MASK >= ROWS_PER_PAGE
+
+
+def first_bytes(number: int, bits: int) -> int:
+    """Return how many bytes of a shared row belong to its first page."""
+    return (ROW_NUMBERS - (number & _ROW_MASK)) * record_bytes(bits)
+
+
+def any_shared(rows: Sequence[tuple[int, bytes]]) -> bool:
+    """Return whether there is a row that holds two pages."""
+    return bool([number for number, _ in rows if number & _ROW_MASK >= ROWS_PER_PAGE])
+
+
+def of_pages(
+    rows: Sequence[tuple[int, bytes]], firsts: Sequence[int], bits: int
+) -> list[tuple[int, bytes]]:
+    """Return the rows of some pages out of those that were read, each once.
+
+    Args:
+        rows: As they are stored; one that two pages share may come for each of them.
+        firsts: The numbers of the first rows of the pages.
+        bits: M, 64 or 128.
+    """
+    wanted = set(firsts)
+    size = record_bytes(bits)
+    found: dict[int, bytes] = {}
+    # Long queries wait for this: without the functions above.
+    for number, records in rows:
+        page = number & -ROW_NUMBERS
+        count = page + ROW_NUMBERS - number
+        if count > MOST_SHARED:
+            if page in wanted:
+                found[number] = records
+            continue
+        is_whole = isinstance(records, bytes) and not len(records) % size
+        if page in wanted:
+            found[page] = records[: size * count] if is_whole else records
+        page += ROW_NUMBERS
+        if page in wanted:
+            found[page] = records[size * count :] if is_whole else records
+    return list(found.items())
 
 
 def records_of(words: NDArray[np.uint64]) -> list[bytes]:
@@ -186,6 +273,8 @@ def unpack(
 ) -> NDArray[np.uint64]:
     """Return the rotated fingerprints of rows, in their order; the inverse of :func:`pack`.
 
+    Rows that two pages share are unpacked as well.
+
     Args:
         numbers: The number of each row; its lower bits count, as :func:`pack` returns them.
         rows: The rows.
@@ -199,7 +288,13 @@ def unpack(
     """
     lengths = row_lengths(rows, bits)
     words = _words_of(b"".join((*rows, _PADDING)), int(lengths.sum()), bits)
-    values = np.asarray(numbers, np.int64) >> ROW_BITS & _VALUE_MASK
+    held = np.asarray(numbers, np.int64)
+    values = held >> ROW_BITS & _VALUE_MASK
+    counts = ROW_NUMBERS - (held & _ROW_MASK)
+    if len(held) and counts.min() <= MOST_SHARED:
+        firsts = np.where(counts <= MOST_SHARED, np.minimum(counts, lengths), lengths)
+        values = np.column_stack((values, values + 1)).ravel()
+        lengths = np.column_stack((firsts, lengths - firsts)).ravel()
     leading = words[:, 0]
     leading &= _REST
     leading |= np.repeat(values.astype(np.uint64) << _REST_BITS, lengths)
@@ -265,7 +360,8 @@ def near(
         turned: The fingerprint by :func:`rotations`.
         bits: M, 64 or 128.
         radius: Largest distance, in bits, inclusive.
-        exact: The rows are of the pages of the fingerprint's own segment values.
+        exact: The rows are of the pages of the fingerprint's own segment values, and may be shared
+            with others; if not, they are of single pages.
         most_bytes: Do not look at more than so many bytes of records; -1: at any.
 
     Returns:
@@ -320,6 +416,8 @@ def _record(row: tuple[int, bytes], place: int, bits: int) -> int:
     """Return the fingerprint of one record of a row."""
     number, records = row
     size = record_bytes(bits)
+    if is_shared(number) and size * place >= first_bytes(number, bits):
+        number += ROW_NUMBERS
     rest = int.from_bytes(records[size * place : size * (place + 1)], "little")
     turned = (number >> ROW_BITS & _VALUE_MASK) << (bits - SEGMENT_BITS) | rest
     shift = SEGMENT_BITS * (number >> _SEGMENT_SHIFT & _SEGMENT_MASK)

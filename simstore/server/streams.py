@@ -87,6 +87,8 @@ class DocumentStream(Response):
         self._radius = radius
         self._exchange: Exchange = exchange_of(request.scope)
         self._counts: Counter[str] = Counter()
+        self._orphans: set[str] = set()
+        self._unflagged: set[str] = set()
         self._ready: asyncio.Queue[_Group | _Wrong | None] = asyncio.Queue()
         self._waiting = 0
         self._unsent = 0
@@ -110,7 +112,12 @@ class DocumentStream(Response):
         finally:
             reading.cancel()
         counts = {name: self._counts[name] for name in (*OUTCOMES, "rejected")}
-        last = encoded({"counts": counts}) + b"\n"
+        told = {
+            "counts": counts,
+            "orphans": to_wire(sorted(self._orphans)),
+            "unflagged": to_wire(sorted(self._unflagged)),
+        }
+        last = encoded(told) + b"\n"
         await send({"type": "http.response.body", "body": last, "more_body": False})
 
     async def _read(self, receive: Receive) -> None:
@@ -230,6 +237,10 @@ class DocumentStream(Response):
         counts = Counter(outcome.outcome for outcome in done.outcomes)
         self._counts.update(counts)
         self._service.metrics.documents.update(counts)
+        # What comes again is orphaned or unflagged no more.
+        again = {outcome.key for outcome in done.outcomes}
+        self._orphans = (self._orphans - again).union(done.orphans)
+        self._unflagged = (self._unflagged - again).union(done.unflagged)
         return b"".join(encoded(told) + b"\n" for told in to_wire(done.outcomes))
 
     def _error(self, error: SimstoreError, line: int) -> bytes:

@@ -26,8 +26,8 @@ _FEW = 8
 # Compound statements for so many pages.
 _PAGES = [
     " UNION ALL ".join(
-        f"SELECT page, records FROM fingerprint_page WHERE page BETWEEN ?{number} "  # noqa: S608 - integers
-        f"AND ?{number} + {pages.ROWS_PER_PAGE - 1}"
+        f"SELECT page, records FROM fingerprint_page WHERE page "  # noqa: S608 - integers
+        f"BETWEEN ?{number} - {segment_pages.BEFORE} AND ?{number} + {segment_pages.AFTER}"
         for number in range(1, count + 1)
     )
     for count in range(_FEW + 1)
@@ -81,16 +81,17 @@ class Postings:
         base = self._base
         keys = [base | number << pages.ROW_BITS for number in numbers]
         if self._page_cursor is None:
-            return segment_pages.read(self._connection, keys)
+            return segment_pages.read(self._connection, self._bits, keys)
         if len(keys) <= _FEW:
-            return self._page_cursor.execute(_PAGES[len(keys)], keys).fetchall()
-        found: list[tuple[int, bytes]] = []
-        for part in chunks(keys):
-            found += self._page_cursor.execute(_page_list_text(len(part)), part).fetchall()
-        return found
+            found = self._page_cursor.execute(_PAGES[len(keys)], keys).fetchall()
+        else:
+            found = []
+            for part in chunks(keys):
+                found += self._page_cursor.execute(_page_list_text(len(part)), part).fetchall()
+        return pages.of_pages(found, keys, self._bits) if pages.any_shared(found) else found
 
     def own_pages(self, turned: Sequence[int]) -> list[tuple[int, bytes]]:
-        """Return the rows of the pages of a fingerprint's own segment values that are there.
+        """Return the rows of the pages of a fingerprint's own segment values, shared ones whole.
 
         Args:
             turned: The fingerprint by :func:`simstore.search.pages.rotations`.
@@ -100,7 +101,7 @@ class Postings:
             first | one >> shift << low for first, one in zip(self._firsts, turned, strict=True)
         ]
         if self._page_cursor is None:
-            return segment_pages.read(self._connection, keys)
+            return segment_pages.read(self._connection, self._bits, keys)
         return self._page_cursor.execute(_PAGES[len(keys)], keys).fetchall()
 
     def tail(self, probes: Sequence[Probe], limit: int = -1) -> NDArray[np.uint64]:

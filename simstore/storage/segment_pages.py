@@ -1,7 +1,8 @@
 """The table of segment pages: read, merged into, taken from; the tail's fingerprints and back.
 
 A fingerprint of a generation is in the tail, or in one page of each of its segments. A page is kept
-in rows, whose numbers follow each other (:mod:`simstore.search.pages`).
+in rows, whose numbers follow each other, or shares one with the page of the value beside its own
+(:mod:`simstore.search.pages`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ _BLOCK_PAGES = 8_192
 _RECORDS_EACH = 8
 # Records that are looked for in one statement.
 _ASKED_AT_ONCE = 1_000
+# The rows of a page lie between these numbers, and one that it may share.
+BEFORE = pages.MOST_SHARED
+AFTER = pages.ROW_NUMBERS - 1
+_OF_PAGE = f"page BETWEEN first - {BEFORE} AND first + {AFTER}"
 _ROW = "SELECT records FROM fingerprint_page WHERE page = ?"
 # A block is read whole where at least this share of it is wanted, and written whole where at least
 # that share of it changes: written in order, leaves of the B-tree are full.
@@ -74,7 +79,7 @@ def packed_among(
     driver = sqlite_driver(connection)
     if driver is not None and len(words) * _RECORDS_EACH < packed:
         keys = ((values << pages.ROW_BITS) + page_key(generation_id, 0, 0)).tolist()
-        return _holding(driver, list(zip(keys, pages.records_of(words), strict=True)))
+        return _holding(driver, list(zip(keys, pages.records_of(words), strict=True)), bits)
     order = np.argsort(values, kind="stable")
     for start, end, rows in _blocks(connection, generation_id, 0, values[order]):
         chosen = order[start:end]
@@ -82,7 +87,9 @@ def packed_among(
     return found
 
 
-def _holding(driver: sqlite3.Connection, wanted: list[tuple[int, bytes]]) -> NDArray[np.bool_]:
+def _holding(
+    driver: sqlite3.Connection, wanted: list[tuple[int, bytes]], bits: int
+) -> NDArray[np.bool_]:
     """Return whether each record is in its page, which SQLite looks through where it lies."""
     found = np.zeros(len(wanted), bool)
     for start in range(0, len(wanted), _ASKED_AT_ONCE):
@@ -91,13 +98,18 @@ def _holding(driver: sqlite3.Connection, wanted: list[tuple[int, bytes]]) -> NDA
             value for number, pair in enumerate(part, start) for value in (number, *pair)
         ]  # fmt: skip
         for number, row, place in driver.execute(_holding_text(len(part)), given).fetchall():
-            record = wanted[number][1]
+            first, record = wanted[number]
+            # The row may be shared with another page.
+            is_own = not pages.is_shared(row) or (
+                (place <= pages.first_bytes(row, bits)) == (row & -pages.ROW_NUMBERS == first)
+            )
             # From 1; what lies across two records may come before the record itself.
-            if (place - 1) % len(record) == 0:
+            if is_own and (place - 1) % len(record) == 0:
                 found[number] = True
             elif not found[number]:
-                rows = driver.execute(_ROW, (row,)).fetchall()
-                found[number] = pages.holds(rows[0][0], record)
+                rows = [(row, driver.execute(_ROW, (row,)).fetchall()[0][0])]
+                own = pages.of_pages(rows, [first], bits)
+                found[number] = any(pages.holds(records, record) for _, records in own)
     return found
 
 
@@ -108,7 +120,7 @@ def _holding_text(count: int) -> str:
         f"WITH wanted (number, first, record) AS (VALUES {rows}) "  # noqa: S608 - marks
         "SELECT number, page, instr(records, record) AS place "
         "FROM wanted CROSS JOIN fingerprint_page "
-        f"WHERE page BETWEEN first AND first + {pages.ROWS_PER_PAGE - 1} AND place > 0"
+        f"WHERE {_OF_PAGE} AND place > 0"
     )
 
 
@@ -162,24 +174,36 @@ def read_range(
     """
     values = (first >> (bits - SEGMENT_BITS), last >> (bits - SEGMENT_BITS))
     start, end = (page_key(generation_id, 0, value) for value in values)
-    return _unpacked(connection, _between(connection, start, end + pages.ROWS_PER_PAGE), bits)
+    rows = _between(connection, start - BEFORE, end + pages.ROW_NUMBERS)
+    words = _unpacked(connection, rows, bits)
+    # The pages at the ends may share rows with others.
+    begin, stop = np.searchsorted(pages.leading_values(words), (values[0], values[1] + 1))
+    return words[begin:stop]
 
 
-def read(connection: Connection, keys: Sequence[int]) -> list[tuple[int, bytes]]:
+def read(connection: Connection, bits: int, keys: Sequence[int]) -> list[tuple[int, bytes]]:
     """Return the rows of pages that are there, in order: their numbers and records.
 
     Args:
         connection: A snapshot.
+        bits: M, 64 or 128.
         keys: The number of each page's first row.
     """
+    rows = _stored(connection, keys)
+    return pages.of_pages(rows, keys, bits) if pages.any_shared(rows) else rows
+
+
+def _stored(connection: Connection, keys: Sequence[int]) -> list[tuple[int, bytes]]:
+    """Return the rows of pages as they are stored, ascending."""
     found: list[tuple[int, bytes]] = []
     for part in chunks(keys):
         found += _rows(connection, rows_text("page, records", _listed(part)))
-    return sorted(found)
+    # A row that two of the pages share was read for each.
+    return sorted(dict(found).items())
 
 
 def rows_text(columns: str, wanted: str) -> str:
-    """Return the statement that reads all rows of some pages.
+    """Return the statement that reads all rows of some pages, shared ones too.
 
     Args:
         columns: What it selects.
@@ -188,7 +212,7 @@ def rows_text(columns: str, wanted: str) -> str:
     return (
         f"WITH wanted (first) AS (VALUES {wanted}) "  # noqa: S608 - ours
         f"SELECT {columns} FROM wanted CROSS JOIN fingerprint_page "
-        f"WHERE page BETWEEN first AND first + {pages.ROWS_PER_PAGE - 1}"
+        f"WHERE {_OF_PAGE}"
     )
 
 
@@ -200,10 +224,16 @@ def posting_count(
     connection: Connection, bits: int, generation_id: int, segment: int, values: Sequence[int]
 ) -> int:
     """Return how many packed fingerprints have one of these values in a segment."""
+    place = f"(page & {pages.ROW_NUMBERS - 1})"
+    of_first = f"({pages.ROW_NUMBERS} - {place}) * {pages.record_bytes(bits)}"
+    own_bytes = (
+        f"CASE WHEN {place} < {pages.ROWS_PER_PAGE} THEN length(records) "
+        f"WHEN page < first THEN length(records) - {of_first} ELSE {of_first} END"
+    )
     total = 0
     for part in chunks([page_key(generation_id, segment, value) for value in values]):
         total += connection.exec_driver_sql(
-            rows_text("coalesce(sum(length(records)), 0)", _listed(part))
+            rows_text(f"coalesce(sum({own_bytes}), 0)", _listed(part))
         ).scalar_one()
     return int(total) // pages.record_bytes(bits)
 
@@ -250,11 +280,15 @@ def _change(
         ):
             is_whole = len(wanted) * _REWRITTEN_SHARE >= _BLOCK_PAGES
             bounds = _block_keys(generation_id, segment, first)
-            rows = _between(connection, *bounds) if is_whole else read(connection, wanted)
+            rows = (
+                _between(connection, *bounds)
+                if is_whole
+                else _stored(connection, _with_neighbours(wanted))
+            )
             held = _unpacked(connection, rows, bits)
             made = change(held, turned[start:end])
             more += len(made) - len(held)
-            numbers, packed = pages.pack(made)
+            numbers, packed = pages.joined(*pages.pack(made), bits)
             keys = (numbers + page_key(generation_id, segment, 0)).tolist()
             new = list(zip(keys, packed, strict=True))
             if is_whole:
@@ -268,6 +302,11 @@ def _change(
             )
         grown = more
     return grown
+
+
+def _with_neighbours(keys: Sequence[int]) -> list[int]:
+    """Return the numbers of first rows with those of the pages that may share a row with them."""
+    return sorted({*keys, *(key ^ pages.ROW_NUMBERS for key in keys)})
 
 
 def read_for(
@@ -287,8 +326,8 @@ def read_for(
         values: Values to look up in it, ascending.
 
     Yields:
-        Which of the values belong to the block (start, end), and the fingerprints of their pages,
-        rotated so that the segment leads, ascending.
+        Which of the values belong to the block (start, end), and the fingerprints of their pages
+        and of some others, rotated so that the segment leads, ascending.
 
     Raises:
         CorruptStore: A page is damaged.
@@ -300,15 +339,19 @@ def read_for(
 def _blocks(
     connection: Connection, generation_id: int, segment: int, values: NDArray[np.int64]
 ) -> Iterator[tuple[int, int, list[tuple[int, bytes]]]]:
-    """Yield which of the ascending values belong to a block (start, end), and their pages' rows."""
+    """Yield which of the ascending values are of a block (start, end), and rows of their pages."""
     for first, start, end, wanted in _wanted_blocks(generation_id, segment, values):
         if len(wanted) * _WHOLE_SHARE >= _BLOCK_PAGES:
             rows = _between(connection, *_block_keys(generation_id, segment, first))
             if len(wanted) < _BLOCK_PAGES:
                 known = set(wanted)
-                rows = [row for row in rows if row[0] & -pages.ROWS_PER_PAGE in known]
+                rows = [
+                    row
+                    for row in rows
+                    if row[0] & -pages.ROW_NUMBERS in known or pages.is_shared(row[0])
+                ]
         else:
-            rows = read(connection, wanted)
+            rows = _stored(connection, wanted)
         yield start, end, rows
 
 

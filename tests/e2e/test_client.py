@@ -310,6 +310,23 @@ def test_duplicates_are_flagged_or_skipped_and_told(held: Held) -> None:
     assert [one.key for one in held.orphans()] == ["skipped"]
 
 
+def test_documents_that_change_tell_how_many_keys_they_set_free(held: Held) -> None:
+    held.add_many([("lamp", LAMP), ("lent", f"{BREAD} {BREAD}")])
+    held.add_many([("flagged", NEARLY)], on_duplicate="flag")
+    held.add_many([("skipped", NEARLY + "!"), ("other", NEARLY + "?")], on_duplicate="skip")
+    summary = held.add_many([("lamp", LIBRARY)])
+    assert (summary.updated, summary.orphaned, summary.unflagged) == (1, 2, 1)
+    assert sorted(one.key for one in held.orphans()) == ["other", "skipped"]
+
+
+def test_keys_that_come_again_are_no_orphans_of_their_run(held: Held) -> None:
+    held.add_many([("lamp", LAMP)])
+    held.add_many([("skipped", NEARLY)], on_duplicate="skip")
+    summary = held.add_many([("lamp", LIBRARY), ("skipped", NEARLY)], batch_documents=1)
+    assert (summary.updated, summary.added, summary.orphaned) == (1, 1, 0)
+    assert list(held.orphans()) == []
+
+
 def test_many_documents_come_in_the_order_they_are_given(held: Held) -> None:
     given = [(f"page {n}", f"{n} {LAMP}") for n in range(1_200)]
     seen: list[IngestProgress] = []

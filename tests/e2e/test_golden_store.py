@@ -146,20 +146,24 @@ def test_store_of_an_unknown_revision_is_refused_as_too_new_by_every_command(
     assert not list(tmp_path.glob("*.backup"))
 
 
+@pytest.mark.parametrize("name", ["packed-0009", "packed-0010"])
 def test_pages_of_an_older_store_are_cut_into_rows_and_lose_nothing(
-    nursery: Nursery, tmp_path: Path
+    nursery: Nursery, tmp_path: Path, name: str
 ) -> None:
-    path = golden.copy_to(tmp_path, "packed-0009")
-    assert longest_row(path) > pages.ROW_BYTES
+    path = golden.copy_to(tmp_path, name)
+    assert (longest_row(path) > pages.ROW_BYTES) == (name == "packed-0009")
     values = golden.script().packed_values()
     assert nursery.simstore(tmp_path, "upgrade", "--db", "store.db").code == 0
     assert longest_row(path) <= pages.ROW_BYTES
+    assert shared_rows(path) == 0
     assert_sound(path)
     with Store.open(path) as store:
         assert store.statistics().packed_fingerprints == len(values)
         with store.reader() as reader:
             assert all(reader.near(value, 0) == [(value, 0)] for value in values)
         assert store.add_fingerprints([*values, 0, 1]) == 2
+        store.pack()
+        assert shared_rows(path) > 0
         assert store.remove_fingerprints(values[::2]) == len(values[::2])
         store.pack()
         with store.reader() as reader:
@@ -173,6 +177,12 @@ def longest_row(path: Path) -> int:
         return int(
             connection.execute("SELECT max(length(records)) FROM fingerprint_page").fetchone()[0]
         )
+
+
+def shared_rows(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        found = connection.execute("SELECT page FROM fingerprint_page").fetchall()
+    return sum(pages.is_shared(row[0]) for row in found)
 
 
 def test_upgrade_of_no_store_makes_none(nursery: Nursery, tmp_path: Path) -> None:

@@ -233,6 +233,58 @@ def check_pages_of_one_row_are_cut(database: Database) -> None:
         downgrade(database, "0009")
 
 
+@pytest.mark.postgres
+def test_postgres_keeps_pages_of_postings_in_their_table(postgres: MakeDatabase) -> None:
+    asked = "SELECT reloptions FROM pg_class WHERE oid = 'anchor_page'::regclass"
+    migrated, made = postgres(), postgres()
+    migrate.upgrade(migrated)
+    with made.write() as connection:
+        metadata.create_all(connection)
+    for database in (migrated, made):
+        with database.read() as connection:
+            assert rows(connection, asked) == [(["toast_tuple_target=4080"],)]
+    downgrade(migrated, "0010")
+    with migrated.read() as connection:
+        assert rows(connection, asked) == [(None,)]
+
+
+def check_numbers_of_shared_rows_are_freed(database: Database) -> None:
+    """Upgrade a page of as many rows as there were numbers; the other generation has few."""
+    migrate.upgrade(database, "0010")
+    words = (np.uint64(8 << 48) | np.arange(28_672, dtype=np.uint64)).reshape(-1, 1)
+    records = b"".join(pages.records_of(words))
+    first = 1 << 31 | 8 << 12
+    others = [((2 << 31) + number, b"record") for number in (0, 4_088)]
+    before = [(first + row, records[42 * row : 42 * row + 42]) for row in range(4_096)]
+    with database.write() as connection:
+        for row in [*before, *others]:
+            execute(connection, "INSERT INTO fingerprint_page VALUES (?, ?)", *row)
+    migrate.upgrade(database)
+    with database.read() as connection:
+        found = fetch(connection, "SELECT page, records FROM fingerprint_page ORDER BY page")
+    after = [(row[0], bytes(row[1])) for row in found]
+    assert after == [*before[:4_088], (first + 4_088, records[42 * 4_088 :]), *others]
+    assert not any(pages.is_shared(number) for number, _ in after)
+    # Without shared rows the way back is open.
+    downgrade(database, "0010")
+    migrate.upgrade(database)
+    assert differences(database) == []
+    with database.write() as connection:
+        row = ((2 << 31) + (6 << 12) + 4_095, b"recordrecord")
+        execute(connection, "INSERT INTO fingerprint_page VALUES (?, ?)", *row)
+    with pytest.raises(RuntimeError, match="simstore unpack"):
+        downgrade(database, "0010")
+
+
+def test_numbers_of_shared_rows_are_freed_on_sqlite(sqlite: MakeDatabase) -> None:
+    check_numbers_of_shared_rows_are_freed(sqlite())
+
+
+@pytest.mark.postgres
+def test_numbers_of_shared_rows_are_freed_on_postgres(postgres: MakeDatabase) -> None:
+    check_numbers_of_shared_rows_are_freed(postgres())
+
+
 def test_pages_of_one_row_are_cut_on_sqlite(sqlite: MakeDatabase) -> None:
     check_pages_of_one_row_are_cut(sqlite())
 

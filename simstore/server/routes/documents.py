@@ -75,11 +75,17 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class DocumentsReply:
-    """What became of each document, in their order; it is durable."""
+    """What became of each document, in their order; it is durable.
+
+    ``orphans``: keys that had been skipped as duplicates of documents which it changed: they should
+    be added again; ``unflagged``: keys that were flagged because of those, and are originals now.
+    """
 
     documents: tuple[DocumentOutcome, ...]
     counts: Counts
     replayed: bool = False
+    orphans: tuple[str, ...] = ()
+    unflagged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +149,8 @@ async def add_documents(
     The body is a document, or an object with ``documents``; all of them are stored, or none. Or it
     is NDJSON, a document a line and as many as you like: then the reply is NDJSON too, a line a
     document in their order, each as soon as it is durable; a line that cannot be used is answered
-    by an ``error``, and the others are stored; the last line has the ``counts``.
+    by an ``error``, and the others are stored; the last line has the ``counts``,
+    and the keys that are ``orphans`` or ``unflagged`` now.
     """
     service = service_of(request)
     if is_ndjson(request.scope):
@@ -313,4 +320,10 @@ def _told(service: Service, done: WriteReply) -> dict[str, Any]:
     if not done.replayed:
         service.metrics.documents.update(counts)
     shown = {name: counts[name] for name in OUTCOMES}
-    return {"documents": to_wire(done.outcomes), "counts": shown, "replayed": done.replayed}
+    return {
+        "documents": to_wire(done.outcomes),
+        "counts": shown,
+        "replayed": done.replayed,
+        "orphans": to_wire(done.orphans),
+        "unflagged": to_wire(done.unflagged),
+    }

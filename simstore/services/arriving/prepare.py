@@ -24,7 +24,6 @@ from simstore.text.decoding import encode, storable
 from simstore.text.digests import text_digest
 from simstore.text.scanning import Scanned
 
-DIGEST_BYTES = 16
 # Bytes a character of texts that are looked at as words alone.
 _NARROW = 1.1
 

@@ -16,8 +16,8 @@ from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.fingerprint.weights import COUNT_PART, SCALE, idf_weights, integer_weights
 from simstore.search import similarity
 from simstore.search.hamming import distances
-from simstore.services.arriving.prepare import DIGEST_BYTES
 from simstore.services.comparing.compared import CollectionCounts, CompareOptions, Prepared
+from simstore.text.digests import text_digest
 
 Value = float | int | bool | str | None
 Answer = tuple[Mapping[str, Value], str]
@@ -25,8 +25,8 @@ Answer = tuple[Mapping[str, Value], str]
 
 def blake2b(made: Prepared) -> Answer:
     """Compare the digests that a store keeps of texts."""
-    one, other = (hashlib.blake2b(data, digest_size=DIGEST_BYTES) for data in made.data)
-    return _digests(one.hexdigest(), other.hexdigest(), "BLAKE2b-128 of the texts in UTF-8")
+    one, other = (text_digest(data) for data in made.data)
+    return _digests(one.hex(), other.hex(), "BLAKE2b-128 of the texts in UTF-8")
 
 
 def md5(made: Prepared) -> Answer:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import cast
 
 from simstore.model import Seen, SeenState
-from simstore.services.arriving.prepare import DIGEST_BYTES
 from simstore.services.opened import OpenStore
 from simstore.storage import duplicates, history
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
 from simstore.storage.history import SightRow
 from simstore.text.decoding import encode
+from simstore.text.digests import text_digest
 
 
 def look_up_keys(opened: OpenStore, keys: Sequence[str]) -> list[Seen | None]:
@@ -44,7 +43,7 @@ def look_up_content(opened: OpenStore, digest: bytes) -> list[Seen]:
 
 def digest_of(text: str) -> bytes:
     """Return the digest by which a text is known."""
-    return hashlib.blake2b(encode(text), digest_size=DIGEST_BYTES).digest()
+    return text_digest(encode(text))
 
 
 def _duplicates(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
@@ -15,7 +14,6 @@ from simstore.model import Finding
 from simstore.search.segments import segment_values
 from simstore.services import counting, standing
 from simstore.services.arriving.given import is_fingerprints_only
-from simstore.services.arriving.prepare import DIGEST_BYTES
 from simstore.services.opened import OpenStore, State
 from simstore.services.upkeep.fsck_access import reply_problems, token_problems
 from simstore.services.upkeep.fsck_clusters import cluster_findings
@@ -39,6 +37,7 @@ from simstore.storage import (
 )
 from simstore.storage.engine import Connection
 from simstore.storage.vocabularies import FeatureRow
+from simstore.text.digests import text_digest
 
 BATCH_DOCUMENTS = 1_000
 _MOST_FINDINGS = 20
@@ -188,7 +187,7 @@ def _check_documents(check: _Check) -> Iterator[Finding]:
                 text = texts.get(document_id)
                 if text is None:
                     yield Finding("text", f"{_shown(key)}: missing or damaged", _REINGEST)
-                elif hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest() != digest:
+                elif text_digest(text) != digest:
                     yield Finding("digest", f"{_shown(key)}: the text is another", _REINGEST)
                 elif len(text) != size:
                     yield Finding(

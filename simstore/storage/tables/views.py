@@ -14,9 +14,15 @@ from sqlalchemy.event import listens_for
 
 from simstore.storage.tables.base import metadata
 
-# The bits of a row's number below its generation, and below its segment: search.pages.
+# A row's number, search.pages: its bits below its generation, and below its segment. A row that two
+# pages share has a number of its own above the most rows of a page: 4,096 less the records of the
+# first of them.
 _GENERATION_SHIFT = 31
 _OF_FIRST_SEGMENT = (1 << 28) - 1
+_S0 = (
+    "((page >> 12) & 65535) "
+    "+ CASE WHEN (page & 4095) >= 4089 AND place >= 4096 - (page & 4095) THEN 1 ELSE 0 END"
+)
 VIEW_NAMES = ("fingerprint_segments_64", "fingerprint_segments_128")
 
 
@@ -93,7 +99,7 @@ def _unpacked_sqlite(bits: int, size: int, columns: list[str]) -> str:
     return (
         f"SELECT generation_id, {value}, 1, {', '.join(columns)} FROM ("  # noqa: S608
         f"SELECT generation_id, s0, record, {', '.join(values)} FROM ("
-        f"SELECT generation.generation_id AS generation_id, ((page >> 12) & 65535) AS s0, "
+        f"SELECT generation.generation_id AS generation_id, {_S0} AS s0, "
         f"{record} AS record, hex({record}) AS digits FROM {pages} CROSS JOIN counted "
         f"WHERE {conditions} AND {size} * place < length(records)))"
     )
@@ -116,7 +122,7 @@ def _unpacked_postgresql(bits: int, size: int, columns: list[str]) -> str:
     pages, _, conditions = _pages(bits).partition(" WHERE ")
     return (
         f"SELECT generation_id, {value}, 1, {', '.join(columns)} FROM ("  # noqa: S608
-        "SELECT generation.generation_id, CAST((page >> 12) & 65535 AS integer) AS s0, "
+        f"SELECT generation.generation_id, CAST({_S0} AS integer) AS s0, "
         f"{', '.join(values)} FROM {pages} "
         f"CROSS JOIN LATERAL generate_series(0, length(records) / {size} - 1) AS place "
         f"WHERE {conditions}) AS unpacked"

@@ -26,6 +26,8 @@ def test_one_document_is_added_and_found(ask: httpx.Client) -> None:
         ],
         "counts": {"added": 1, "updated": 0, "unchanged": 0, "flagged": 0, "skipped": 0},
         "replayed": False,
+        "orphans": [],
+        "unflagged": [],
     }
     found = ask.post("/v1/query", json={"text": TEXT}).json()
     assert [match["key"] for match in found["samples"][0]["matches"]] == ["a"]
@@ -36,6 +38,23 @@ def test_documents_of_a_batch_are_as_if_one_after_the_other(ask: httpx.Client) -
     assert [one["outcome"] for one in done["documents"]] == ["added", "skipped", "unchanged"]
     assert done["documents"][1]["duplicate"]["original"] == "a"
     assert add(ask, ("a", OTHER))["counts"]["updated"] == 1
+
+
+def test_changed_documents_tell_what_they_set_free(ask: httpx.Client) -> None:
+    add(ask, ("a", TEXT))
+    add(ask, ("b", NEAR), on_duplicate="skip")
+    done = add(ask, ("a", OTHER))
+    assert (done["orphans"], done["unflagged"]) == (["b"], [])
+    add(ask, ("a", TEXT), ("d", OTHER))
+    add(ask, ("c", NEAR), on_duplicate="flag")
+    lines = [{"key": "a", "text": f"{OTHER} {OTHER}"}, {"key": "b", "text": OTHER + " at last"}]
+    reply = ask.post(
+        "/v1/documents",
+        content="".join(json.dumps(one) + "\n" for one in lines),
+        headers={"Content-Type": "application/x-ndjson"},
+    )
+    last = json.loads(reply.text.splitlines()[-1])
+    assert (last["orphans"], last["unflagged"]) == ([], ["c"])
 
 
 def test_flagged_documents_are_stored_and_named(ask: httpx.Client) -> None:
