@@ -11,7 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from simstore.errors import Stopping
-from simstore.model import RemoveRequest, WriteReply, WriteRequest
+from simstore.model import (
+    Document,
+    QueryOptions,
+    QueryRun,
+    RemoveRequest,
+    WriteReply,
+    WriteRequest,
+)
 from simstore.server.aged import Aged
 from simstore.server.filters import Filters
 from simstore.server.lanes import Lane
@@ -112,10 +119,12 @@ class Service:
     def _start(self) -> None:
         settings = self.settings
         self.reader = self.store
+        ask: Callable[[Sequence[Document], QueryOptions], QueryRun] = self.store.query_run
         if self._reading:
             for process in self._reading:
                 process.wait_until_ready()
-            self.reader = AwayReader(self._reading)
+            away = AwayReader(self._reading)
+            self.reader, ask = away, away.query_few
         if self._looks_up:
             self.store.warm()
         self.writes = WriteQueue(
@@ -127,7 +136,7 @@ class Service:
             most_group=settings.group_documents,
         )
         self.queries = QueryBatcher(
-            self.reader, threads=max(len(self._reading), 1), most_waiting=settings.waiting_queries
+            ask, threads=max(len(self._reading), 1), most_waiting=settings.waiting_queries
         )
         self.readers = Lane("reader", _READERS, _WAITING_READERS)
         self.heavy = Lane("heavy", settings.heavy_requests, _WAITING_HEAVY)
