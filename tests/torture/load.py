@@ -20,10 +20,12 @@ from postgres_servers import SETTINGS, PostgresServer, running_server
 from simstore import Store
 
 from .campaign import Campaign, Place
-from .load_clients import Beside, ByClient, Careless, Checked, Copier, Lines, Named, Reader, Sender
+from .load_clients import ByClient, Careless, Checked, Lines, Named
 from .load_ledger import Found, Held, judge
+from .load_readers import Copier, Reader
+from .load_sender import Sender
 from .load_server import KeptServer
-from .load_writers import race_of_writers
+from .load_writers import Beside, race_of_writers
 
 # A commit that was told survives a kill of the server: what the system has is not lost by that.
 _SETTINGS = dict(SETTINGS) | {"synchronous_commit": "on"}
@@ -140,10 +142,10 @@ class _ServedRound:
 
     def _make(self) -> None:
         """Make a store; some keep passages, or clusters, or have fingerprints of a course."""
-        self._waits = self._chance.random() < 0.2
-        scheme = "simtool" if self._waits else "web"
+        scheme = "simtool" if self._chance.random() < 0.2 else "web"
         with Store.create(self._url, scheme=scheme) as store:
-            if self._chance.random() < 0.25:
+            self._passages = self._chance.random() < 0.25
+            if self._passages:
                 store.build_passages()
             if self._chance.random() < 0.25:
                 store.keep_clusters()
@@ -164,7 +166,11 @@ class _ServedRound:
             kind(number, self._seed, port, self._stop) for number, kind in enumerate(kinds)
         ]
         checked = [Checked(number, self._seed, port, self._stop) for number in (10, 11)]
-        senders += [*checked, Reader(20, self._seed, port, self._stop, checked, waits=self._waits)]
+        senders += checked
+        for number in (20, 21):
+            senders.append(
+                Reader(number, self._seed, port, self._stop, checked, passages=self._passages)
+            )
         aside = self._folder.with_name(f"{self._folder.name}-beside")
         aside.mkdir()
         may_fail = self._postgres is not None
