@@ -15,8 +15,8 @@ from .load_ledger import Ledger
 PATIENCE_SECONDS = 90.0
 JSON = {"Content-Type": "application/json"}
 # Each is a word of its own for every scheme: some see letters of ASCII only.
-_WORDS = [f"q{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(600)]
-_WORDS += ["Maß", "ночь", "面包", "\U0001f35e"]
+WORDS = [f"q{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(600)]
+WORDS += ["Maß", "ночь", "面包", "\U0001f35e"]
 
 
 class Lost(Exception):
@@ -33,7 +33,7 @@ def text_of(chance: random.Random, earlier: list[str] | None = None) -> str:
         words = chance.choice(earlier).split()
         words[chance.randrange(len(words))] = "another"
         return " ".join(words)
-    return " ".join(chance.choices(_WORDS, k=chance.randint(20, 90)))
+    return " ".join(chance.choices(WORDS, k=chance.randint(20, 90)))
 
 
 class Sender(ABC):
