@@ -25,6 +25,7 @@ from simstore.server.lanes import Lane
 from simstore.server.metrics import Metrics
 from simstore.server.read_batches import QueryBatcher
 from simstore.server.reader_process import AwayReader, Reader, ReaderProcess
+from simstore.server.sent_copies import drop_left
 from simstore.server.settings import Settings
 from simstore.server.supervised import Supervised
 from simstore.server.vital_figures import figures_of
@@ -109,6 +110,8 @@ class Service:
         if self._is_open:
             return
         self.store = Store.open(self.place, resident=self._looks_up)
+        if self.store.path is not None:
+            drop_left(self.store.path)
         try:
             self._start()
         except BaseException:
