@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import random
+import sys
 import threading
 import time
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
@@ -70,7 +72,9 @@ class Sender(ABC):
         """Wait until what was begun has ended."""
         self._thread.join(PATIENCE_SECONDS + 60)
         if self._thread.is_alive():
-            self.ledger.faults.append(f"{self.name}: hangs")
+            frame = sys._current_frames().get(self._thread.ident or 0)
+            places = [f"{one.name}:{one.lineno}" for one in traceback.extract_stack(frame)]
+            self.ledger.faults.append(f"{self.name}: hangs in {' '.join(places)}")
         if self.crashed is not None:
             self.ledger.faults.append(f"{self.name}: {self.crashed!r}")
 
