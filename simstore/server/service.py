@@ -11,13 +11,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from simstore.errors import Stopping
-from simstore.model import RemoveRequest, WriteReply, WriteRequest
+from simstore.model import (
+    Document,
+    QueryOptions,
+    QueryRun,
+    RemoveRequest,
+    WriteReply,
+    WriteRequest,
+)
 from simstore.server.aged import Aged
 from simstore.server.filters import Filters
 from simstore.server.lanes import Lane
 from simstore.server.metrics import Metrics
 from simstore.server.read_batches import QueryBatcher
 from simstore.server.reader_process import AwayReader, Reader, ReaderProcess
+from simstore.server.sent_copies import drop_left
 from simstore.server.settings import Settings
 from simstore.server.supervised import Supervised
 from simstore.server.vital_figures import figures_of
@@ -102,6 +110,8 @@ class Service:
         if self._is_open:
             return
         self.store = Store.open(self.place, resident=self._looks_up)
+        if self.store.path is not None:
+            drop_left(self.store.path)
         try:
             self._start()
         except BaseException:
@@ -112,10 +122,12 @@ class Service:
     def _start(self) -> None:
         settings = self.settings
         self.reader = self.store
+        ask: Callable[[Sequence[Document], QueryOptions], QueryRun] = self.store.query_run
         if self._reading:
             for process in self._reading:
                 process.wait_until_ready()
-            self.reader = AwayReader(self._reading)
+            away = AwayReader(self._reading)
+            self.reader, ask = away, away.query_few
         if self._looks_up:
             self.store.warm()
         self.writes = WriteQueue(
@@ -127,7 +139,7 @@ class Service:
             most_group=settings.group_documents,
         )
         self.queries = QueryBatcher(
-            self.reader, threads=max(len(self._reading), 1), most_waiting=settings.waiting_queries
+            ask, threads=max(len(self._reading), 1), most_waiting=settings.waiting_queries
         )
         self.readers = Lane("reader", _READERS, _WAITING_READERS)
         self.heavy = Lane("heavy", settings.heavy_requests, _WAITING_HEAVY)

@@ -20,10 +20,12 @@ from postgres_servers import SETTINGS, PostgresServer, running_server
 from simstore import Store
 
 from .campaign import Campaign, Place
-from .load_clients import Beside, ByClient, Careless, Checked, Copier, Lines, Named, Reader, Sender
+from .load_clients import ByClient, Careless, Checked, Lines, Named
 from .load_ledger import Found, Held, judge
+from .load_readers import Copier, Reader
+from .load_sender import WORDS, Sender
 from .load_server import KeptServer
-from .load_writers import race_of_writers
+from .load_writers import Beside, race_of_writers
 
 # A commit that was told survives a kill of the server: what the system has is not lost by that.
 _SETTINGS = dict(SETTINGS) | {"synchronous_commit": "on"}
@@ -73,7 +75,7 @@ class Load(Campaign):
             if seed % 5 == 3:
                 counts = race_of_writers(seed, folder, url, postgres)
             else:
-                counts = _ServedRound(seed, folder, url, postgres).run()
+                counts = ServedRound(seed, folder, url, postgres).run()
             if postgres is not None:
                 _no_connection_is_left(postgres, url)
         finally:
@@ -90,7 +92,7 @@ class Load(Campaign):
         return {name for name in names if not name.startswith("PostgreSQL")}
 
 
-class _ServedRound:
+class ServedRound:
     """One round of a server.
 
     Args:
@@ -98,9 +100,21 @@ class _ServedRound:
         folder: Its folder.
         url: The store, which is made.
         postgres: The server that it is on; None: it is a file.
+        harms: How often it is disturbed; None: by chance.
+        steps: What each sender of requests does at least, unless a fault was seen before.
     """
 
-    def __init__(self, seed: int, folder: Path, url: str, postgres: PostgresServer | None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        folder: Path,
+        url: str,
+        postgres: PostgresServer | None,
+        *,
+        harms: int | None = None,
+        steps: int = 0,
+    ) -> None:
+        self._harms, self._steps = harms, steps
         self._chance = random.Random(seed)
         self._seed, self._folder, self._url, self._postgres = seed, folder, url, postgres
         self._counts: Counter[str] = Counter()
@@ -115,6 +129,7 @@ class _ServedRound:
                 sender.start()
             try:
                 self._disturb(server)
+                self._await_steps(senders)
             finally:
                 self._stop.set()
                 for sender in senders:
@@ -140,13 +155,17 @@ class _ServedRound:
 
     def _make(self) -> None:
         """Make a store; some keep passages, or clusters, or have fingerprints of a course."""
-        self._waits = self._chance.random() < 0.2
-        scheme = "simtool" if self._waits else "web"
+        scheme = "simtool" if self._chance.random() < 0.2 else "web"
         with Store.create(self._url, scheme=scheme) as store:
-            if self._chance.random() < 0.25:
+            self._passages = self._chance.random() < 0.25
+            if self._passages:
                 store.build_passages()
             if self._chance.random() < 0.25:
                 store.keep_clusters()
+            if scheme == "simtool" and self._chance.random() < 0.7:
+                # A generation stands from the start: what comes is found by it at once.
+                store.add("first", " ".join(WORDS))
+                store.remove("first", refresh=False)
 
     def _options(self) -> tuple[str, ...]:
         options = ["--query-processes", str(self._chance.choice((0, 1, 1, 2)))]
@@ -164,7 +183,11 @@ class _ServedRound:
             kind(number, self._seed, port, self._stop) for number, kind in enumerate(kinds)
         ]
         checked = [Checked(number, self._seed, port, self._stop) for number in (10, 11)]
-        senders += [*checked, Reader(20, self._seed, port, self._stop, checked, waits=self._waits)]
+        senders += checked
+        for number in (20, 21):
+            senders.append(
+                Reader(number, self._seed, port, self._stop, checked, passages=self._passages)
+            )
         aside = self._folder.with_name(f"{self._folder.name}-beside")
         aside.mkdir()
         may_fail = self._postgres is not None
@@ -187,7 +210,7 @@ class _ServedRound:
         if self._postgres is not None:
             harms += [self._end_backends, self._end_backends, self._crash, self._crash, self._pause]
         self._done: list[str] = []
-        for _ in range(chance.randint(3, 5)):
+        for _ in range(chance.randint(3, 5) if self._harms is None else self._harms):
             time.sleep(chance.uniform(0.2, 1.0))
             harm = chance.choice(harms)
             self._done.append(harm.__name__.strip("_"))
@@ -198,6 +221,17 @@ class _ServedRound:
             except AssertionError as error:
                 raise AssertionError(f"after {self._done}: {error}") from error
         time.sleep(chance.uniform(0.2, 0.6))
+
+    def _await_steps(self, senders: list[Sender]) -> None:
+        """Wait until each that asks a server has asked often enough, or one has seen a fault."""
+        deadline = time.monotonic() + _PAUSE_SECONDS
+        asking = [one for one in senders if not isinstance(one, Beside | Copier)]
+        while (
+            min(one.requests for one in asking) < self._steps
+            and not any(one.ledger.faults for one in senders)
+            and time.monotonic() < deadline
+        ):
+            time.sleep(0.02)
 
     def _kill_worker(self, server: KeptServer) -> None:
         server.signal_worker(self._chance.randrange(8), signal.SIGKILL)

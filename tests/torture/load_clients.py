@@ -1,167 +1,20 @@
-"""Senders and readers of a server that is killed: each a thread with keys of its own."""
+"""Senders of documents to a server that is killed: each a thread with keys of its own."""
 
 from __future__ import annotations
 
 import http.client
 import json
-import random
-import signal
 import socket
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from forked import nursery
+from .load_sender import JSON, PATIENCE_SECONDS, Lost, Refused, Sender, text_of
 
-from .load_ledger import Ledger
-
-# How long a request is sent again until the campaign calls it a fault that it is not served.
-PATIENCE_SECONDS = 90.0
-_WORDS = [f"word{number}" for number in range(600)] + ["Maß", "ночь", "面包", "\U0001f35e"]
-_JSON = {"Content-Type": "application/json"}
 _LINES = {"Content-Type": "application/x-ndjson"}
-
-
-class Lost(Exception):
-    """A request was not answered, or by an error after which it may be done or not."""
-
-
-class Refused(Exception):
-    """A request was refused for good: nothing of it is done."""
-
-
-def text_of(chance: random.Random, earlier: list[str] | None = None) -> str:
-    """Return a text of its own, or one of the earlier with a word changed."""
-    if earlier and chance.random() < 0.5:
-        words = chance.choice(earlier).split()
-        words[chance.randrange(len(words))] = "another"
-        return " ".join(words)
-    return " ".join(chance.choices(_WORDS, k=chance.randint(20, 90)))
-
-
-class Sender(ABC):
-    """A thread that asks a server until it is told to stop.
-
-    Args:
-        number: Its number among those of the round.
-        seed: Of the round.
-        port: Where the server is.
-        stop: Set when nothing new is to be begun.
-
-    Attributes:
-        ledger: What it was told.
-        crashed: What it died of.
-    """
-
-    def __init__(self, number: int, seed: int, port: int, stop: threading.Event) -> None:
-        self.name = f"{type(self).__name__.lower()} {number}"
-        self.ledger = Ledger(self.name)
-        self.chance = random.Random(f"{seed} {number}")
-        self.port = port
-        self.crashed: BaseException | None = None
-        self.requests = 0
-        self._stop = stop
-        self._numbers = iter(range(1 << 30))
-        self._connection: http.client.HTTPConnection | None = None
-        self._thread = threading.Thread(target=self._work, name=self.name, daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def join(self) -> None:
-        """Wait until what was begun has ended."""
-        self._thread.join(PATIENCE_SECONDS + 60)
-        if self._thread.is_alive():
-            self.ledger.faults.append(f"{self.name}: hangs")
-        if self.crashed is not None:
-            self.ledger.faults.append(f"{self.name}: {self.crashed!r}")
-
-    def _work(self) -> None:
-        try:
-            while not self._stop.is_set():
-                self.step()
-                self.requests += 1
-                if self.chance.random() < 0.3:
-                    time.sleep(self.chance.uniform(0, 0.02))
-        except BaseException as error:
-            self.crashed = error
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        """Close what is open."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    @abstractmethod
-    def step(self) -> None:
-        """Ask once."""
-
-    def key(self) -> str:
-        """Return a key that was not sent yet."""
-        return f"{self.name}/{next(self._numbers)}"
-
-    def documents(self) -> dict[str, str]:
-        """Return texts by key: some are new, some of them change, or stay."""
-        chosen: dict[str, str] = {}
-        known = self.ledger.keys()
-        for _ in range(self.chance.choice((1, 1, 1, 4, 25))):
-            if known and self.chance.random() < 0.35:
-                key = self.chance.choice(known)
-                state = self.ledger.states[key]
-                assert state is not None
-                chosen[key] = state.text if self.chance.random() < 0.3 else text_of(self.chance)
-            else:
-                chosen[self.key()] = text_of(self.chance)
-        return chosen
-
-    def ask(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] = {}
-    ) -> bytes:
-        """Ask once; return the body of the reply.
-
-        Raises:
-            Lost: It may be done or not.
-            Refused: It is not done.
-        """
-        if self._connection is None or self.chance.random() < 0.1:
-            self.close()
-            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=40)
-        try:
-            self._connection.request(method, path, body, dict(headers))
-            reply = self._connection.getresponse()
-            data = reply.read()
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
-            raise Lost(repr(error)) from error
-        if reply.status in (200, 201):
-            return data
-        self.close()
-        told = f"{reply.status} {data[:300]!r}"
-        if reply.status in (408, 429) or reply.status >= 500:
-            raise Lost(told)
-        raise Refused(told)
-
-    def ask_until_answered(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[bytes, int]:
-        """Ask again and again until there is an answer; return it, and the number of attempts."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        for attempt in range(1, 1 << 20):
-            try:
-                return self.ask(method, path, body, headers), attempt
-            except Lost as lost:
-                if time.monotonic() > deadline:
-                    raise AssertionError(f"not served for {PATIENCE_SECONDS} s: {lost}") from lost
-                time.sleep(self.chance.uniform(0.01, 0.2))
-        raise AssertionError
 
 
 class Named(Sender):
@@ -185,9 +38,7 @@ class Named(Sender):
 
     def _add(self) -> None:
         texts = self.documents()
-        headers = _JSON | {
-            "Idempotency-Key": f"{self.name}-{next(self._numbers)}".replace(" ", "-")
-        }
+        headers = JSON | {"Idempotency-Key": f"{self.name}-{next(self._numbers)}".replace(" ", "-")}
         told = self._told("POST", "/v1/documents", _body(texts), headers)
         outcomes = {one["key"]: one["outcome"] for one in told["documents"]}
         self.ledger.added(f"{headers['Idempotency-Key']}", texts, outcomes)
@@ -196,7 +47,7 @@ class Named(Sender):
         """Send one request by two connections at the same time."""
         texts = self.documents()
         name = f"{self.name}-{next(self._numbers)}".replace(" ", "-")
-        headers = _JSON | {"Idempotency-Key": name}
+        headers = JSON | {"Idempotency-Key": name}
         body = _body(texts)
         second = _Once(self.port, body, headers)
         second.start()
@@ -222,7 +73,7 @@ class Named(Sender):
         else:
             keys = self.chance.sample(known, min(len(known), 3))
             method, path = "POST", "/v1/remove"
-            body, headers = json.dumps({"keys": keys}).encode(), headers | _JSON
+            body, headers = json.dumps({"keys": keys}).encode(), headers | JSON
         told = self._told(method, path, body, headers)
         self.ledger.removed(name, keys, told["removed"])
 
@@ -281,7 +132,7 @@ class Careless(Sender):
             keys = self.chance.sample(known, min(len(known), 2))
             body = json.dumps({"keys": keys, "missing_ok": True}).encode()
             try:
-                told = json.loads(self.ask("POST", "/v1/remove", body, _JSON))
+                told = json.loads(self.ask("POST", "/v1/remove", body, JSON))
             except Lost as lost:
                 self.ledger.lost(f"removal of {keys}: {lost}", dict.fromkeys(keys))
             else:
@@ -294,7 +145,7 @@ class Careless(Sender):
             self.ledger.lost(f"{self.name} went away", self.ledger.after(texts))
             return
         try:
-            told = json.loads(self.ask("POST", "/v1/documents", body, _JSON))
+            told = json.loads(self.ask("POST", "/v1/documents", body, JSON))
         except Lost as lost:
             self.ledger.lost(f"{self.name}: {lost}", self.ledger.after(texts))
             time.sleep(0.02)
@@ -326,7 +177,7 @@ class Checked(Sender):
             self.key(): text_of(self.chance, earlier) for _ in range(self.chance.choice((1, 5)))
         }
         path = f"/v1/documents?on_duplicate={mode}"
-        headers = dict(_JSON)
+        headers = dict(JSON)
         try:
             if self.chance.random() < 0.5:
                 name = f"{self.name}-{next(self._numbers)}".replace(" ", "-")
@@ -430,171 +281,6 @@ class ByClient(Sender):
             # It waits for all that passes; a request that takes too long is given up.
             if not isinstance(error, TimedOut):
                 self.ledger.faults.append(f"{self.name} gave up: {error!r}")
-
-
-class Reader(Sender):
-    """Asks for what others were told that it is stored; it is to be found as soon as they were.
-
-    Args:
-        number: As of a :class:`Sender`, and so ``seed``, ``port`` and ``stop``.
-        others: Whose documents it asks for.
-        waits: A document is found by its text after the next generation: it is asked for by key.
-    """
-
-    def __init__(
-        self,
-        number: int,
-        seed: int,
-        port: int,
-        stop: threading.Event,
-        others: list[Checked],
-        *,
-        waits: bool,
-    ) -> None:
-        super().__init__(number, seed, port, stop)
-        self._others = others
-        self._waits = waits
-
-    def step(self) -> None:
-        """Ask for one document, by its key or by its text."""
-        ledger = self.chance.choice(self._others).ledger
-        stored = [key for key, told in list(ledger.checked.items()) if told != "skipped"]
-        if not stored:
-            time.sleep(0.02)
-            return
-        key = self.chance.choice(stored[-10:])
-        held = ledger.states.get(key)
-        if held is None:
-            return
-        try:
-            if self._waits or self.chance.random() < 0.5:
-                told = json.loads(
-                    self.ask("GET", f"/v1/documents/{quote(key, safe='')}?with_text=1")
-                )
-                if told["text"] != held.text:
-                    self.ledger.faults.append(f"{key} is {told}, not {held}")
-            else:
-                asked: dict[str, Any] = {"text": held.text}
-                if self.chance.random() < 0.5:
-                    asked = {"samples": [{"key": "", "text": held.text}]}
-                body = json.dumps(asked | {"radius": 3, "limit": 1000}).encode()
-                told = json.loads(self.ask("POST", "/v1/query", body, _JSON))
-                found = [one["key"] for one in told["samples"][0]["matches"]]
-                if key not in found and not told.get("stale"):
-                    self.ledger.faults.append(f"{key} is stored and not found by its text: {found}")
-        except Lost:
-            time.sleep(0.05)
-        except Refused as refused:
-            self.ledger.faults.append(f"{key} was acknowledged, and then: {refused}")
-
-
-class Beside(Sender):
-    """Command lines that write and tidy up the store that is served; some of them are killed.
-
-    Args:
-        number: As of a :class:`Sender`, and so ``seed``, ``port`` and ``stop``.
-        folder: Where they run.
-        url: The store.
-        may_fail: The database is disturbed: a command may say so and fail.
-    """
-
-    _UPKEEP = (("pack",), ("compact",), ("fsck",), ("stats",), ("vocabulary", "refresh"))
-
-    def __init__(
-        self,
-        number: int,
-        seed: int,
-        port: int,
-        stop: threading.Event,
-        folder: Path,
-        url: str,
-        *,
-        may_fail: bool,
-    ) -> None:
-        super().__init__(number, seed, port, stop)
-        self._folder, self._url, self._may_fail = folder, url, may_fail
-        self.kills = 0
-
-    def step(self) -> None:
-        """Run a command, to its end or not."""
-        texts: dict[str, str] = {}
-        if self.chance.random() < 0.5:
-            texts = {self.key(): text_of(self.chance) for _ in range(self.chance.choice((5, 200)))}
-            lines = [json.dumps({"key": key, "text": text}) for key, text in texts.items()]
-            given = ("\n".join(lines) + "\n").encode()
-            words = ["ingest", "--db", self._url, "--as", "jsonl", "-"]
-        else:
-            given = b""
-            words = [*self.chance.choice(self._UPKEEP), "--db", self._url]
-        child = nursery().start("simstore", self._folder, stdin=given, words=words)
-        killed = self.chance.random() < 0.3
-        if killed:
-            time.sleep(self.chance.uniform(0, 0.4))
-            child.signal(signal.SIGKILL)
-            self.kills += 1
-        done = child.wait()
-        if "Traceback" in done.errors:
-            self.ledger.faults.append(f"{self.name}: {words}: {done.errors[-1500:]}")
-        if done.code == 0:
-            if texts:
-                self.ledger.added(f"{words}", texts, dict.fromkeys(texts, "added"))
-        else:
-            for key, text in texts.items():
-                self.ledger.lost(f"{words}: {done.code}", self.ledger.after({key: text}))
-            # A scheme whose fingerprints depend on nothing has no vocabulary to refresh.
-            if not killed and not self._may_fail and words[0] != "vocabulary":
-                self.ledger.faults.append(
-                    f"{self.name}: {words}: {done.code}: {done.errors[-600:]}"
-                )
-        self._stop.wait(self.chance.uniform(0.1, 0.6))
-
-
-class Copier(Sender):
-    """Makes copies of a store over HTTP while it is written; each is a sound store.
-
-    Args:
-        number: As of a :class:`Sender`, and so ``seed``, ``port`` and ``stop``.
-        folder: Where to.
-        others: Whose documents a copy is to have.
-        check: Raises where a copy is no sound store; returns its keys.
-    """
-
-    def __init__(
-        self,
-        number: int,
-        seed: int,
-        port: int,
-        stop: threading.Event,
-        folder: Path,
-        others: list[Checked],
-        check: Callable[[Path], set[str]],
-    ) -> None:
-        super().__init__(number, seed, port, stop)
-        self._folder, self._others, self._check = folder, others, check
-        self.copies = 0
-
-    def step(self) -> None:
-        """Make a copy, and look at it."""
-        wanted = {
-            key
-            for other in self._others
-            for key, told in list(other.ledger.checked.items())
-            if told != "skipped"
-        }
-        try:
-            data = self.ask("POST", "/v1/backup")
-        except Lost:
-            time.sleep(0.1)
-            return
-        path = self._folder / f"copy-{self.copies}.db"
-        path.write_bytes(data)
-        missing = wanted - self._check(path)
-        if missing:
-            self.ledger.faults.append(f"{path.name} lacks what was told before: {sorted(missing)}")
-        self.copies += 1
-        for one in self._folder.glob(f"{path.name}*"):
-            one.unlink()
-        self._stop.wait(0.5)
 
 
 def _body(texts: Mapping[str, str]) -> bytes:

@@ -1,10 +1,11 @@
-"""Command lines that write one store at once, and are killed and started again until they end."""
+"""Command lines that write a store, and are killed: beside a server, or at once until they end."""
 
 from __future__ import annotations
 
 import json
 import random
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from postgres_servers import PostgresServer
 
 from simstore import Store
 
-from .load_clients import text_of
+from .load_sender import Sender, text_of
 
 _DEADLINE_SECONDS = 150.0
 _MOST_KILLS = 4
@@ -131,3 +132,64 @@ def _compare(folder: Path, url: str, sources: Sequence[Path]) -> None:
         raise AssertionError(
             f"not as of a clean run: {len(odd)}: {sorted(odd)[:4]}, {states[0][1:]}"
         )
+
+
+class Beside(Sender):
+    """Command lines that write and tidy up the store that is served; some of them are killed.
+
+    Args:
+        number: As of a :class:`Sender`, and so ``seed``, ``port`` and ``stop``.
+        folder: Where they run.
+        url: The store.
+        may_fail: The database is disturbed: a command may say so and fail.
+    """
+
+    _UPKEEP = (("pack",), ("compact",), ("fsck",), ("stats",), ("vocabulary", "refresh"))
+
+    def __init__(
+        self,
+        number: int,
+        seed: int,
+        port: int,
+        stop: threading.Event,
+        folder: Path,
+        url: str,
+        *,
+        may_fail: bool,
+    ) -> None:
+        super().__init__(number, seed, port, stop)
+        self._folder, self._url, self._may_fail = folder, url, may_fail
+        self.kills = 0
+
+    def step(self) -> None:
+        """Run a command, to its end or not."""
+        texts: dict[str, str] = {}
+        if self.chance.random() < 0.5:
+            texts = {self.key(): text_of(self.chance) for _ in range(self.chance.choice((5, 200)))}
+            lines = [json.dumps({"key": key, "text": text}) for key, text in texts.items()]
+            given = ("\n".join(lines) + "\n").encode()
+            words = ["ingest", "--db", self._url, "--as", "jsonl", "-"]
+        else:
+            given = b""
+            words = [*self.chance.choice(self._UPKEEP), "--db", self._url]
+        child = nursery().start("simstore", self._folder, stdin=given, words=words)
+        killed = self.chance.random() < 0.3
+        if killed:
+            time.sleep(self.chance.uniform(0, 0.4))
+            child.signal(signal.SIGKILL)
+            self.kills += 1
+        done = child.wait()
+        if "Traceback" in done.errors:
+            self.ledger.faults.append(f"{self.name}: {words}: {done.errors[-1500:]}")
+        if done.code == 0:
+            if texts:
+                self.ledger.added(f"{words}", texts, dict.fromkeys(texts, "added"))
+        else:
+            for key, text in texts.items():
+                self.ledger.lost(f"{words}: {done.code}", self.ledger.after({key: text}))
+            # A scheme whose fingerprints depend on nothing has no vocabulary to refresh.
+            if not killed and not self._may_fail and words[0] != "vocabulary":
+                self.ledger.faults.append(
+                    f"{self.name}: {words}: {done.code}: {done.errors[-600:]}"
+                )
+        self._stop.wait(self.chance.uniform(0.1, 0.6))

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
+
+from simstore.services.upkeep.choose import SchemeChoice, make_scheme
+
 from .load_ledger import Found, Held, Ledger, judge
+from .load_sender import text_of
 
 
 def ledger_of(**told: str) -> Ledger:
@@ -86,3 +93,11 @@ def test_lost_documents_that_were_looked_for_are_all_decided_or_none() -> None:
     assert judge([ledger], found()) == []
     assert judge([ledger], found({"b": "skipped"}, a=("x", 1))) == []
     assert len(judge([ledger], found(a=("x", 1)))) == 1
+
+
+@pytest.mark.parametrize("scheme", ["web", "simtool"])
+def test_texts_are_of_many_words_for_each_scheme(scheme: str) -> None:
+    # Were they all alike for a scheme, a text would be found whatever is searched.
+    chance = random.Random(1)
+    counts = make_scheme(SchemeChoice(scheme)).count([text_of(chance) for _ in range(200)])
+    assert len(counts.terms) >= 600

@@ -126,6 +126,7 @@ class Found:
         unsearched: Name of what the page says where shared passages were not looked for; else
             empty.
         nothing: Why nothing was found, in sentences.
+        stale: Why some documents may not be found yet; None where all are.
     """
 
     by_key: Seen | None
@@ -133,6 +134,7 @@ class Found:
     more: int
     unsearched: str
     nothing: tuple[str, ...]
+    stale: str | None
 
 
 @router.get("/search", dependencies=[requires("read")])
@@ -177,7 +179,8 @@ def _find(service: Service, now: StoreNow, asked: str, words: Mapping[str, str])
     seen = None
     if len(asked) <= _LONGEST_KEY and "\n" not in asked:
         seen = store.seen(asked)
-    sample = service.reader.query_run([Document("?", asked)], QueryOptions()).samples[0]
+    run = service.reader.query_run([Document("?", asked)], QueryOptions())
+    sample = run.samples[0]
     matches = {match.key: match for match in sample.matches}
     shares: dict[str, float] = {}
     shared: dict[str, str] = {}
@@ -203,7 +206,8 @@ def _find(service: Service, now: StoreNow, asked: str, words: Mapping[str, str])
     if not unsearched:
         least = (now.least_words, now.least_characters)
         nothing.append(words["found_nothing_passages"].format(*least))
-    return Found(seen, tuple(hits), max(len(keys) - _MOST_HITS, 0), unsearched, tuple(nothing))
+    more = max(len(keys) - _MOST_HITS, 0)
+    return Found(seen, tuple(hits), more, unsearched, tuple(nothing), run.stale)
 
 
 def shared_words(text: str, copies: Sequence[Copy]) -> dict[str, float]:

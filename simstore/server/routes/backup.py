@@ -18,6 +18,7 @@ from simstore.errors import InvalidParameter, Stopping
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.exchange import exchange_of
 from simstore.server.openapi import problems
+from simstore.server.sent_copies import sent_copy
 from simstore.server.service import Service, service_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["operation"])
@@ -95,8 +96,8 @@ def _copied(service: Service) -> _Copy:
     place = store.path
     if place is None:
         raise InvalidParameter("backup copies SQLite stores; use your database server's own tools")
-    # The name is always the same: what a killed server left there is replaced.
-    target = place.with_name(f".{place.name}.sent")
+    # What a killed server left there is replaced.
+    target = sent_copy(place)
     try:
         size = store.backup(target, replace=True, on_progress=go_on)
         descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)

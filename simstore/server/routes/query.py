@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 
 from simstore.errors import MalformedRequest, TooLarge
-from simstore.model import Document, QueryOptions, SampleResult
+from simstore.model import Document, QueryOptions, QueryRun, SampleResult
 from simstore.reports.wire import to_wire
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.bodies import read_body, reply
@@ -62,13 +62,21 @@ class QueryBody:
 
 @dataclass(frozen=True, slots=True)
 class QueryReply:
-    """The matches of each sample, in their order; and what they go by, where samples were sent."""
+    """The matches of each sample, in their order, and what they go by.
+
+    Attributes:
+        samples: One result a sample; one for a lone text.
+        radius: The radius that was used, in bits.
+        bits: Fingerprint length.
+        scheme: Scheme of the store.
+        stale: Why some documents may not be found yet; null where all are.
+    """
 
     samples: tuple[SampleResult, ...]
-    radius: int | None = None
-    bits: int | None = None
-    scheme: str | None = None
-    stale: str | None = None
+    radius: int
+    bits: int
+    scheme: str
+    stale: str | None
 
 
 _OPTIONS = tuple(name for name in QueryBody.__dataclass_fields__ if name not in ("text", "samples"))
@@ -91,15 +99,13 @@ async def query(request: Request) -> Response:
     if asked.text is not None and len(asked.text) > _LONG:
         service.metrics.samples += 1
         sample = Document("", asked.text)
-        return await service.heavy.run(
-            lambda: reply({"samples": to_wire(service.reader.query_run([sample], options).samples)})
-        )
+        return await service.heavy.run(lambda: _told(service.reader.query_run([sample], options)))
     if asked.text is not None:
         service.metrics.samples += 1
-        found = await asyncio.wrap_future(service.queries.submit(Document("", asked.text), options))
-        if len(found.matches) > _MANY:
-            return await service.readers.go_on(lambda: reply({"samples": [to_wire(found)]}))
-        return reply({"samples": [to_wire(found)]})
+        run = await asyncio.wrap_future(service.queries.submit(Document("", asked.text), options))
+        if len(run.samples[0].matches) > _MANY:
+            return await service.readers.go_on(lambda: _told(run))
+        return _told(run)
     samples = asked.samples or ()
     if len(samples) > service.settings.batch_documents:
         raise TooLarge("samples of a request", service.settings.batch_documents)
@@ -107,7 +113,10 @@ async def query(request: Request) -> Response:
 
     def answered() -> Response:
         documents = [Document(one.key, one.text) for one in samples]
-        run = service.reader.query_run(documents, options)
-        return reply(to_wire(QueryReply(run.samples, run.radius, run.bits, run.scheme, run.stale)))
+        return _told(service.reader.query_run(documents, options))
 
     return await service.readers.run(answered)
+
+
+def _told(run: QueryRun) -> Response:
+    return reply(to_wire(QueryReply(run.samples, run.radius, run.bits, run.scheme, run.stale)))

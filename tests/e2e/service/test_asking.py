@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from served import PATIENCE_SECONDS, serve
+
+from simstore import Store
 
 from .asked import NEAR, OTHER, TEXT, add, refused
 
@@ -21,6 +25,38 @@ def test_samples_are_answered_in_their_order(ask: httpx.Client) -> None:
     assert (found["radius"], found["bits"], found["scheme"], found["stale"]) == (
         10, 64, "web/1", None,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_one_text_and_several_tell_alike_that_some_documents_wait(
+    tmp_path: Path, processes: str
+) -> None:
+    place = tmp_path / "s.db"
+    with Store.create(place, scheme="simtool") as store:
+        store.add("a", TEXT, refresh=False)
+
+    def told(asked: httpx.Client, text: str) -> list[dict[str, Any]]:
+        bodies = ({"text": text}, {"samples": [{"text": text}]}, {"samples": [{"text": text}] * 3})
+        found = [asked.post("/v1/query", json=body).json() for body in bodies]
+        return [{k: v for k, v in one.items() if k != "samples"} for one in found]
+
+    # Its vocabulary is looked at anew after something was written by the server.
+    with (
+        serve(place, "--query-processes", processes) as served,
+        httpx.Client(base_url=served.url, timeout=PATIENCE_SECONDS) as asked,
+    ):
+        long = TEXT + " of " * 100_000
+        for text in (TEXT, long):
+            one, *several = told(asked, text)
+            assert several == [one] * 2
+            assert (one["radius"], one["bits"], one["scheme"]) == (3, 64, "simtool/1")
+            assert "no generation was made yet" in one["stale"]
+        page = asked.get("/search", params={"q": TEXT}).text
+        assert "Not every document was looked at: no generation was made yet" in page
+        with Store.open(place) as store:
+            store.refresh()
+        assert [one["stale"] for one in told(asked, TEXT)] == [None] * 3
+        assert "Not every document" not in asked.get("/search", params={"q": TEXT}).text
 
 
 def test_options_of_a_query_hold(ask: httpx.Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,20 @@ def test_copy_has_no_name_and_is_closed_with_its_object(service: Service, tmp_pa
     del copy
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
+
+
+def test_server_that_starts_deletes_what_a_killed_one_left_of_a_copy(tmp_path: Path) -> None:
+    Store.create(tmp_path / "s.db").close()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    draft = f"..s.db.sent.{ended.pid}.new"
+    alive = f"..s.db.sent.{os.getppid()}.new"
+    for name in (".s.db.sent", draft, f"{draft}-journal", alive):
+        (tmp_path / name).write_bytes(b"left by a server that was killed")
+    made = Service(tmp_path / "s.db", Settings())
+    made.open()
+    made.close()
+    assert others(tmp_path) == [alive]
 
 
 def test_server_that_stops_does_not_finish_its_copy(service: Service, tmp_path: Path) -> None:

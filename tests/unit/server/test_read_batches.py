@@ -37,11 +37,11 @@ def test_each_answer_is_that_of_a_query_alone(store: Store, threads: int) -> Non
         (Document(f"sample {n}", text), OPTIONS[n % len(OPTIONS)])
         for n, text in enumerate([*TEXTS, "", "of something else entirely"])
     ]
-    batcher = QueryBatcher(store, threads=threads)
+    batcher = QueryBatcher(store.query_run, threads=threads)
     futures = [batcher.submit(sample, options) for sample, options in asked]
     for (sample, options), future in zip(asked, futures, strict=True):
         (alone,) = store.query_many([sample], options)
-        result = future.result(60)
+        result = future.result(60).samples[0]
         assert (result.key, result.fingerprint, result.too_short) == (
             alone.key, alone.fingerprint, alone.too_short,
         )  # fmt: skip
@@ -49,25 +49,37 @@ def test_each_answer_is_that_of_a_query_alone(store: Store, threads: int) -> Non
             assert result.matches == alone.matches
         assert len(result.matches) == len(alone.matches)
     batcher.close()
-    assert any(future.result().matches for future in futures)
+    assert any(future.result().samples[0].matches for future in futures)
 
 
 def test_a_sample_that_cannot_be_read_fails_alone(store: Store) -> None:
-    batcher = QueryBatcher(store)
+    batcher = QueryBatcher(store.query_run)
     futures = [
         batcher.submit(Document("", text), QueryOptions())
         for text in (TEXTS[0], "\ud800", TEXTS[1])
     ]
     wrong = batcher.submit(Document("", TEXTS[0]), QueryOptions(radius=65))
-    assert futures[0].result(60).matches
+    assert futures[0].result(60).samples[0].matches
     assert isinstance(futures[1].exception(60), InvalidParameter)
-    assert futures[2].result(60).matches
+    assert futures[2].result(60).samples[0].matches
     assert isinstance(wrong.exception(60), InvalidParameter)
     batcher.close()
 
 
+def test_an_answer_says_that_the_generation_is_stale(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "stale.db", scheme="simtool") as store:
+        store.add("a", TEXTS[0], refresh=False)
+        batcher = QueryBatcher(store.query_run)
+        stale = batcher.submit(Document("", TEXTS[0]), QueryOptions()).result(60)
+        assert (stale.samples[0].matches, "no generation" in str(stale.stale)) == ((), True)
+        store.refresh()
+        fresh = batcher.submit(Document("", TEXTS[0]), QueryOptions()).result(60)
+        assert ([one.key for one in fresh.samples[0].matches], fresh.stale) == (["a"], None)
+        batcher.close()
+
+
 def test_too_many_are_refused_and_a_closed_one_takes_none(store: Store) -> None:
-    batcher = QueryBatcher(store, most_waiting=1)
+    batcher = QueryBatcher(store.query_run, most_waiting=1)
     refused = 0
     taken = []
     for _ in range(200):
@@ -78,6 +90,6 @@ def test_too_many_are_refused_and_a_closed_one_takes_none(store: Store) -> None:
     assert refused
     batcher.close()
     # What was taken is answered.
-    assert all(one.result(60).key == "" for one in taken)
+    assert all(one.result(60).samples[0].key == "" for one in taken)
     with pytest.raises(Stopping):
         batcher.submit(Document("", "text"), QueryOptions())

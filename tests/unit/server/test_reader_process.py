@@ -52,15 +52,15 @@ def test_they_answer_as_the_store_does_while_one_is_left(
         return all(
             [(one.key, one.matches) for one in found]
             == [(one.key, one.matches) for one in expected.samples]
-            for found in (reader.query_many(samples, options), run.samples)
+            for found in (reader.query_few(samples, options).samples, run.samples)
         )
 
     assert answers()
     with pytest.raises(InvalidParameter, match="radius"):
-        reader.query_many(samples, QueryOptions(radius=65))
+        reader.query_few(samples, QueryOptions(radius=65))
     # What is stored since is found, tidied up or not.
     store.add("new", TEXTS[0] + " new")
-    (found,) = reader.query_many([Document("", TEXTS[0] + " new")])
+    (found,) = reader.query_few([Document("", TEXTS[0] + " new")]).samples
     assert "new" in {one.key for one in found.matches}
     store.remove("new")
     store.compact()
@@ -70,7 +70,7 @@ def test_they_answer_as_the_store_does_while_one_is_left(
         assert one.pid is not None
         os.kill(one.pid, signal.SIGKILL)
         # Who asks it first is told; what it died of is asked of no other.
-        for line in (reader.query_many, reader.query_run):
+        for line in (reader.query_few, reader.query_run):
             with suppress(Unavailable):
                 for _ in processes:
                     line(samples, options)
@@ -79,18 +79,18 @@ def test_they_answer_as_the_store_does_while_one_is_left(
             assert all(answers() for _ in range(3))
     reader.warm()
     with pytest.raises(Unavailable, match="the reader's process has ended"):
-        reader.query_many(samples, options)
+        reader.query_few(samples, options)
 
 
 def test_a_batcher_asks_as_many_at_once_as_there_are(
     store: Store, processes: list[ReaderProcess]
 ) -> None:
-    batcher = QueryBatcher(AwayReader(processes), threads=2)
+    batcher = QueryBatcher(AwayReader(processes).query_few, threads=2)
     options = QueryOptions()
     futures = [batcher.submit(Document(f"{n}", text), options) for n, text in enumerate(TEXTS)]
     half = batcher.submit(Document("", "\ud800"), options)
     for number, future in enumerate(futures):
-        result = future.result(60)
+        result = future.result(60).samples[0]
         assert result.key == str(number)
         assert f"page {number}" in {one.key for one in result.matches}
     assert isinstance(half.exception(60), InvalidParameter)
