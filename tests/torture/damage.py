@@ -178,6 +178,10 @@ class Damage(Campaign):
         if (name, resident) not in self._right:
             place = self._shared / f"asked-{name}-{resident}"
             shutil.copytree(self._shared / name, place)
+            # A check that finds something in any store would find all damage.
+            checked = self._simstore(place, "fsck", "--db", "s.db")
+            if checked.code:
+                raise AssertionError(f"fsck of the undamaged store: {checked.text[:500]}")
             answers = self._ask(place, resident)
             _judge_errors(answers, answers)
             self._right[name, resident] = answers
