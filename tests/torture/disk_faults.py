@@ -27,7 +27,7 @@ class DiskFaults(Campaign):
 
     title = "a fault at the n-th operation on a file"
     unit = "kills"
-    slice_rounds = 12
+    slice_rounds = 9
     full_cases = 1_000
 
     @classmethod
