@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import glob
 import gzip
+import hashlib
 import os
 import stat
 import sys
@@ -21,6 +22,8 @@ _LEVEL_GZIP, _LEVEL_ZSTD = 6, 3
 # What SQLite keeps beside a file.
 JOURNALS = ("-wal", "-shm", "-journal")
 _PRIVATE = 0o600
+# File systems take names of 255 bytes; a draft's has a process's number, and its journals' more.
+_MOST_DRAFT_BYTES = 230
 
 
 def is_standard_output(path: str | os.PathLike[str]) -> bool:
@@ -131,14 +134,23 @@ def draft_beside(path: Path) -> Path:
             f"{printable(str(folder))} cannot be written: no permission; name another place"
         )
     # A loss of power may leave the journal of a draft, and not the draft.
+    name = _draft_name(path)
     for suffix in ("", *JOURNALS):
-        for left in path.parent.glob(f".{glob.escape(path.name)}.*.new{suffix}"):
+        for left in path.parent.glob(f".{glob.escape(name)}.*.new{suffix}"):
             number = left.name.split(".")[-2]
             if number.isdigit() and not _is_alive(int(number)):
                 left.unlink(missing_ok=True)
-    own = path.with_name(f".{path.name}.{os.getpid()}.new")
+    own = path.with_name(f".{name}.{os.getpid()}.new")
     delete_file(own)
     return own
+
+
+def _draft_name(path: Path) -> str:
+    """Return what drafts of a file are called: as the file, or by a digest of a long name."""
+    name = os.fsencode(path.name)
+    if len(name) <= _MOST_DRAFT_BYTES:
+        return path.name
+    return hashlib.blake2b(name, digest_size=16).hexdigest()
 
 
 def make_private(draft: Path) -> None:

@@ -36,11 +36,11 @@ from simstore.cli import (
 )
 from simstore.cli.interrupts import INTERRUPTED, interruptible
 from simstore.cli.options import common_options
-from simstore.cli.output import NO_SPACE, drop_output, fail, settle_streams
+from simstore.cli.output import NO_SPACE, BriefErrors, drop_output, fail, settle_streams
 from simstore.errors import SimstoreError
 
 
-class _Commands(click.Group):
+class _Commands(BriefErrors, click.Group):
     """A group that lists its commands in the order of a user's day, and renders our errors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature

@@ -17,7 +17,7 @@ from simstore import outputs
 from simstore.cli.bars import bar_of, shows_bars, start
 from simstore.cli.options import log, logs_json, store_place
 from simstore.cli.served import server_url
-from simstore.errors import InvalidParameter, printable
+from simstore.errors import InvalidParameter, printable, shortened
 from simstore.reports import times
 
 if TYPE_CHECKING:
@@ -26,6 +26,30 @@ if TYPE_CHECKING:
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 Update = Callable[[int, int | None], None]
+
+
+class BriefErrors(click.Command):
+    """A command whose usage errors quote no more of an argument than helps."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the words of a command line."""
+        with _brief():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Do what they say."""
+        with _brief():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _brief() -> Iterator[None]:
+    try:
+        yield
+    except click.ClickException as error:
+        # By its dictionary: click declares that nothing changes it.
+        error.__dict__["message"] = shortened(error.message)
+        raise
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -9,12 +9,13 @@ import click
 
 from simstore import __version__
 from simstore.cli.imports import uncollected
-from simstore.cli.output import fail
+from simstore.cli.output import BriefErrors, fail
 from simstore.errors import SimstoreError
 from simstore.outputs import write_file
 
 
 @click.command(
+    cls=BriefErrors,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=(
         "Reads stopwords.txt, hashvalue.txt, article.txt and sample.txt in the current directory."

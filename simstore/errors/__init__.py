@@ -82,7 +82,7 @@ from simstore.errors.inputs import (
     UnreadableSource,
     check_numbers,
 )
-from simstore.errors.printing import printable, shown_place
+from simstore.errors.printing import printable, shortened, shown_place
 from simstore.errors.service import (
     BadReply,
     Forbidden,
@@ -181,6 +181,7 @@ __all__ = [
     "UnsupportedMedia",
     "check_numbers",
     "printable",
+    "shortened",
     "shown_place",
 ]
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from simstore.errors.printing import shortened
+
 
 class SimstoreError(Exception):
     """Base of all errors raised by simstore. They can be pickled, to cross processes."""
 
     exit_code = 1
     http_status = 500
+
+    def __init__(self, *args: object) -> None:
+        # What was given may be long, and is quoted.
+        super().__init__(*(shortened(one) if isinstance(one, str) else one for one in args))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how it is made anew: without its constructor, which makes the message."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+# Characters of a word, and of a message, that are shown whole; of longer ones as many at the start.
+_WORD, _MESSAGE = 300, 4_000
+_LONG_WORD = re.compile(rf"\S{{{_WORD + 1},}}")
 _PASSWORD = re.compile(r"(://[^:/@]*):[^@]*@")
 
 
@@ -28,3 +31,22 @@ def printable(text: str) -> str:
 def shown_place(place: str) -> str:
     """Return a path or a database URL to be shown: printable, without a password."""
     return printable(_PASSWORD.sub(r"\1:***@", place) if "://" in place else place)
+
+
+def shortened(message: str) -> str:
+    """Return a message in which long words, as arguments that it quotes, are cut in the middle.
+
+    >>> len(shortened(f"no document has the key {'k' * 70_000!r}"))
+    285
+
+    Args:
+        message: Of an error.
+    """
+    if len(message) <= _WORD:
+        return message
+    found = _LONG_WORD.sub(lambda word: _cut(word[0], 200, 60), message)
+    return found if len(found) <= _MESSAGE else _cut(found, 3_000, 600)
+
+
+def _cut(text: str, first: int, last: int) -> str:
+    return f"{text[:first]}…{text[-last:]}"

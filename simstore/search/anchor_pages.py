@@ -47,6 +47,13 @@ class PageLayout:
     length_bytes: int
 
     @property
+    def is_possible(self) -> bool:
+        """Whether pages can be cut so."""
+        widths = (self.entry_bytes, self.start_bytes, self.length_bytes)
+        least = HASH_BITS - _MOST_LOW_BITS
+        return least <= self.key_bits <= HASH_BITS and all(one in _WIDTHS for one in widths)
+
+    @property
     def record(self) -> np.dtype[np.void]:
         """Return the type of a packed posting."""
         return np.dtype(

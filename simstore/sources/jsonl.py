@@ -144,9 +144,16 @@ def _detector(head: bytes) -> Callable[[bytes], Decoded | str]:
 
     def decode_line(line: bytes) -> Decoded | str:
         found = decoder.decoded(line)
-        return not_certain(line) if isinstance(found, Decoded) and found.replaced else found
+        if isinstance(found, Decoded) and (found.replaced or _is_mark_alone(found)):
+            return not_certain(line)
+        return found
 
     return decode_line
+
+
+def _is_mark_alone(line: Decoded) -> bool:
+    """Return whether bytes that are not UTF-8 are no text: a byte order mark, and nothing more."""
+    return line.encoding != UTF8 and not line.text.strip(_BLANKS)
 
 
 def _decoder(*encodings: str) -> Callable[[bytes], Decoded | str]:

@@ -65,11 +65,19 @@ class Segment:
 
 
 def segments(connection: Connection) -> list[Segment]:
-    """Return all segments."""
-    return [
+    """Return all segments.
+
+    Raises:
+        CorruptStore: One says that its pages are cut as none are.
+    """
+    found = [
         Segment(row[0], row[1], row[2], PageLayout(*row[3:]))
         for row in fetch(connection, _SEGMENTS)
     ]
+    for one in found:
+        if not one.layout.is_possible:
+            raise corrupt(connection, f"segment {one.segment_id} of anchors has damaged widths")
+    return found
 
 
 def add(connection: Connection, postings: Postings) -> None:

@@ -17,7 +17,13 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from simstore.errors import InvalidParameter, MissingExtra, StorageError, StoreNotFound
+from simstore.errors import (
+    DatabaseUnreachable,
+    InvalidParameter,
+    MissingExtra,
+    StorageError,
+    StoreNotFound,
+)
 from simstore.storage.backends import (
     APPLICATION_ID,
     BUSY_SECONDS,
@@ -214,8 +220,16 @@ class PostgresServer:
             )
         except ImportError:
             raise MissingExtra(f"the store {self._label}", "postgres") from None
+        event.listen(engine, "do_connect", self._connect)
         event.listen(engine, "connect", partial(self._set_up, reads_only=reads_only))
         return engine
+
+    def _connect(self, dialect: Any, _record: object, words: Any, options: Any) -> Any:
+        """Open a connection, but for what Python itself refuses to look up."""
+        try:
+            return dialect.connect(*words, **options)
+        except UnicodeError as error:
+            raise DatabaseUnreachable(self._label, f"the host cannot be named ({error})") from error
 
     def _set_up(self, driver: Any, _record: object, *, reads_only: bool) -> None:
         """Check a new connection's server, and say how to treat it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,8 @@ def main(
 
 def _outside(scratch: Path | None, no_sandbox: bool) -> int:
     """Run this program anew in a sandbox, or say why there is none; return its exit code."""
+    # The folder goes, too, where this process is told to end.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     folder = Path(tempfile.mkdtemp(prefix="torture-")) if scratch is None else scratch.resolve()
     folder.mkdir(exist_ok=True)
     if any(folder.iterdir()):

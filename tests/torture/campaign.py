@@ -12,10 +12,13 @@ import traceback
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from forked import Nursery
 
 # Name: module, class. The order is that of a whole run.
 CAMPAIGNS = {
@@ -59,6 +62,8 @@ class Campaign(ABC):
 
     def __init__(self, place: Place) -> None:
         self.place = place
+        # What is closed when it ends, the last first.
+        self.held = ExitStack()
 
     @classmethod
     def cannot_run(cls) -> str | None:
@@ -74,7 +79,21 @@ class Campaign(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        return None
+        self.held.close()
+
+    def make_folder(self, name: str) -> Path:
+        """Make a folder for what the rounds share, and return it."""
+        folder = self.place.folder / name
+        folder.mkdir()
+        return folder
+
+    def make_nursery(self, environment: Mapping[str, str] | None = None) -> Nursery:
+        """Start a nursery, which ends with the campaign.
+
+        Args:
+            environment: What its environment has besides this process's.
+        """
+        return self.held.enter_context(closing(Nursery(environment)))
 
     @abstractmethod
     def round(self, seed: int, folder: Path) -> Mapping[str, int]:

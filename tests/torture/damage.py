@@ -13,10 +13,9 @@ import shutil
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-from forked import Finished, Nursery
+from forked import Finished
 
 from .campaign import Campaign, Place
 from .damage_makers import BYTES, damage_bytes, damage_rows, differences
@@ -38,22 +37,13 @@ class Damage(Campaign):
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self._shared = place.folder / "damage"
         self._right: dict[tuple[str, bool], Answers] = {}
 
     def __enter__(self) -> Self:
-        self._shared.mkdir()
-        self._nursery = Nursery()
+        self._shared = self.make_folder("damage")
+        self._nursery = self.make_nursery()
         make_templates(self._shared)
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._nursery.close()
 
     def round(self, seed: int, folder: Path) -> Mapping[str, int]:
         """Damage a store, ask it, check it, and let some of them be written to or copied."""
@@ -178,6 +168,10 @@ class Damage(Campaign):
         if (name, resident) not in self._right:
             place = self._shared / f"asked-{name}-{resident}"
             shutil.copytree(self._shared / name, place)
+            # A check that finds something in any store would find all damage.
+            checked = self._simstore(place, "fsck", "--db", "s.db")
+            if checked.code:
+                raise AssertionError(f"fsck of the undamaged store: {checked.text[:500]}")
             answers = self._ask(place, resident)
             _judge_errors(answers, answers)
             self._right[name, resident] = answers

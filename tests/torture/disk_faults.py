@@ -10,9 +10,8 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from .campaign import Campaign, Place
@@ -28,7 +27,7 @@ class DiskFaults(Campaign):
 
     title = "a fault at the n-th operation on a file"
     unit = "kills"
-    slice_rounds = 12
+    slice_rounds = 9
     full_cases = 1_000
 
     @classmethod
@@ -38,23 +37,14 @@ class DiskFaults(Campaign):
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self._shared = place.folder / "faults"
         # Of each scenario: operations of an undisturbed run, the state before and after it.
         self._clean: dict[str, tuple[list[str], dict[str, Any], dict[str, Any]]] = {}
 
     def __enter__(self) -> Self:
-        self._shared.mkdir()
-        self._faults = Faults(self._shared)
+        self._shared = self.make_folder("faults")
+        self._faults = self.held.enter_context(closing(Faults(self._shared)))
         make_templates(self._shared)
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._faults.close()
 
     def round(self, seed: int, folder: Path) -> Mapping[str, int]:
         """Run one command with faults of one kind; half of the rounds kill."""

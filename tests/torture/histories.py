@@ -89,13 +89,10 @@ class Histories(Campaign):
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
-        self._stack = ExitStack()
+        # That of all tests, whoever made it.
+        self.held.callback(close_nursery)
         self._server: Any = None
         self._no_server = ""
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-        close_nursery()
 
     def round(self, seed: int, folder: Path) -> Mapping[str, int]:
         chance = random.Random(seed)
@@ -133,7 +130,7 @@ class Histories(Campaign):
             import pytest
 
             try:
-                self._server = self._stack.enter_context(running_server())
+                self._server = self.held.enter_context(running_server())
                 self._database = self._server.make_database()
             except (pytest.skip.Exception, OSError, RuntimeError) as error:
                 self._no_server = f"no PostgreSQL ({str(error)[:60]})"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
-from types import TracebackType
 from typing import Self
 
-from forked import Nursery, close_nursery
+from forked import close_nursery
 
-from .campaign import Campaign, Place
+from .campaign import Campaign
 from .hostile_commands import HostileCommands
 from .hostile_reading import Reading
 from .hostile_requests import HostileRequests
@@ -33,26 +32,14 @@ class HostileInput(Campaign):
     slice_rounds = len(_TURNS)
     full_cases = 10_000
 
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
-        self._shared = place.folder / "hostile-shared"
-
     def __enter__(self) -> Self:
-        self._shared.mkdir(exist_ok=True)
-        self._nursery = Nursery()
-        self._commands = HostileCommands(self._nursery, self._shared, is_sealed=self.place.sealed)
-        self._requests = HostileRequests(self._nursery, self._shared)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._nursery.close()
+        shared = self.make_folder("hostile-shared")
         # That of the servers.
-        close_nursery()
+        self.held.callback(close_nursery)
+        self._nursery = self.make_nursery()
+        self._commands = HostileCommands(self._nursery, shared, is_sealed=self.place.sealed)
+        self._requests = HostileRequests(self._nursery, shared)
+        return self
 
     def round(self, seed: int, folder: Path) -> Mapping[str, int]:
         """Give hostile input of one kind, and judge what becomes of it."""

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from forked import Nursery
@@ -89,17 +88,8 @@ class PowerLoss(Campaign):
         self._nursery: Nursery | None = None
         if cannot_build() is None:
             self._library = build(self.place.folder)
-            self._nursery = Nursery({"LD_PRELOAD": str(self._library)})
+            self._nursery = self.make_nursery({"LD_PRELOAD": str(self._library)})
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._nursery is not None:
-            self._nursery.close()
 
     def round(self, seed: int, folder: Path) -> Mapping[str, int]:
         """Record a program, and check images of its disk."""

@@ -2,7 +2,8 @@
 
 Namespaces of Linux: every file system is mounted anew for reading only, but for the folder and a
 fresh /dev/shm; the network has the loopback alone. Root becomes nobody; another user gets a user
-namespace of its own, where the system allows it.
+namespace of its own, where the system allows it. Processes have a namespace too: when the command
+ends, or the process that waits for it, whatever they left behind is killed.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 _NOBODY = 65534
 # Set in the environment of what runs inside.
@@ -55,17 +59,52 @@ def run_inside(words: Sequence[str], folder: Path) -> int:
         shutil.chown(folder, _NOBODY, _NOBODY)
         for path in folder.rglob("*"):
             shutil.chown(path, _NOBODY, _NOBODY)
-    entered = [sys.executable, str(Path(__file__).resolve()), str(folder), *words]
-    return subprocess.run([*_unshare(), *entered], check=False).returncode
+    # This process holds the other end, which is closed when it ends, however it does.
+    reading, writing = os.pipe()
+    entered = [sys.executable, str(Path(__file__).resolve()), str(reading), str(folder), *words]
+    try:
+        return subprocess.run([*_unshare(), *entered], check=False, pass_fds=[reading]).returncode
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def _unshare() -> list[str]:
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    return ["unshare", *user, "--mount", "--net", "--propagation", "private"]
+    spaces = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    return ["unshare", *user, *spaces, "--propagation", "private"]
 
 
-def _enter(folder: str, words: list[str]) -> None:
-    """Seal the namespaces that this process is in, and become the command."""
+def _enter(alive: int, folder: str, words: list[str]) -> int:
+    """Seal the namespaces that this process is in, run the command, and return its exit code.
+
+    This process is the first of its namespace: it waits for all that lose their parents, and when
+    it ends, all others are killed.
+
+    Args:
+        alive: A descriptor that comes to its end when nobody waits for this process.
+        folder: What can be written to.
+        words: The command.
+    """
+    _seal(folder)
+    child = os.fork()
+    if not child:
+        os.close(alive)
+        _become(words)
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+    while True:
+        process, status = os.wait()
+        if process == child:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+
+
+def _end_with(alive: int) -> None:
+    os.read(alive, 1)
+    os._exit(128 + signal.SIGKILL)
+
+
+def _seal(folder: str) -> None:
     _mount("-t", "tmpfs", "tmpfs", _SHARED)
     _open_ways((sys.base_prefix, sys.prefix, str(Path(__file__).resolve().parents[2]), folder))
     _mount("--bind", folder, folder)
@@ -80,6 +119,10 @@ def _enter(folder: str, words: list[str]) -> None:
         fcntl.ioctl(some, 0x8914, struct.pack("16sh", b"lo", 1))
     os.environ[INSIDE] = "1"
     os.environ["HOME"] = os.environ["TMPDIR"] = os.environ["XDG_RUNTIME_DIR"] = folder
+
+
+def _become(words: list[str]) -> NoReturn:
+    """Become a command, with no rights left."""
     # In a user namespace of one's own, root is oneself.
     mapping = Path("/proc/self/uid_map").read_text().split()
     if mapping[1] == "0":
@@ -115,4 +158,4 @@ def _mount(*words: str) -> None:
 
 
 if __name__ == "__main__":
-    _enter(sys.argv[1], sys.argv[2:])
+    sys.exit(_enter(int(sys.argv[1]), sys.argv[2], sys.argv[3:]))

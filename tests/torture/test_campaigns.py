@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -109,3 +112,50 @@ except OSError as error:
     assert (folder / "in").exists()
     assert not list(other.iterdir())
     assert os.environ.get(sandbox.INSIDE) is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_run_that_is_killed_leaves_no_process_behind(tmp_path: Path, number: int) -> None:
+    if reason := sandbox.cannot_seal():
+        pytest.skip(reason)
+    folder, made = tmp_path / "scratch", tmp_path / "scratch" / "made"
+    folder.mkdir()
+    # A process of a session of its own holds the lock, and so does whatever it leaves behind.
+    code = f"""
+import fcntl, os, time
+if os.fork() == 0:
+    os.setsid()
+    file = open({str(folder / "lock")!r}, "w")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    os.mkfifo({str(made)!r})
+    time.sleep(600)
+time.sleep(600)
+"""
+    outer = f"""
+import sys
+sys.path[:0] = [{str(ROOT)!r}]
+from pathlib import Path
+from tests.torture import sandbox
+sandbox.run_inside([sys.executable, "-c", {code!r}], Path({str(folder)!r}))
+"""
+    running = subprocess.Popen([sys.executable, "-c", outer])
+    try:
+        while not made.exists():
+            assert running.poll() is None
+            time.sleep(0.05)
+        with (folder / "lock").open() as file:
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            running.send_signal(number)
+            running.wait()
+            # It comes when the last one that holds it has ended.
+            fcntl.flock(file, fcntl.LOCK_EX)
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_exit_code_of_what_runs_in_a_sandbox_is_told(tmp_path: Path) -> None:
+    if reason := sandbox.cannot_seal():
+        pytest.skip(reason)
+    assert sandbox.run_inside([sys.executable, "-c", "raise SystemExit(7)"], tmp_path) == 7

@@ -156,3 +156,17 @@ def test_any_string_can_be_shown(text: str) -> None:
     shown = printable(text)
     assert shown.isprintable()
     shown.encode("utf-8")
+
+
+@pytest.mark.parametrize("key", ["k" * 70_000, "k " * 35_000, "\x00" * 70_000])
+def test_long_argument_is_cut_in_the_message_and_whole_beside_it(key: str) -> None:
+    error = errors.DocumentNotFound(key)
+    assert len(str(error)) < 4_000
+    assert str(error).startswith("no document has the key '")
+    assert str(error).endswith("`simstore list` shows the keys")
+    assert error.key == key
+
+
+def test_short_words_of_a_message_stay_as_they_are() -> None:
+    words = " ".join(("a" * 300, "b" * 200, "c"))
+    assert str(errors.StorageError(words)) == words

@@ -143,6 +143,28 @@ def test_journal_of_a_draft_that_is_gone_is_deleted(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"file", ".other.4194305.new-wal"}
 
 
+@pytest.mark.parametrize("name", ["n" * 255, "é" * 127, "n" * 231, "n" * 240 + ".gz"])
+def test_file_of_a_long_name_is_written_and_its_drafts_of_dead_processes_are_deleted(
+    tmp_path: Path, name: str
+) -> None:
+    draft = outputs.draft_beside(tmp_path / name)
+    left = draft.with_name(draft.name.replace(str(os.getpid()), "4194305"))
+    assert left != draft
+    left.write_bytes(b"left")
+    write_file(tmp_path / name, b"new", replace=False)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_store_of_a_long_name_is_made_and_copied(tmp_path: Path) -> None:
+    # With the longest of its journals it fits.
+    names = ["s" * 244 + ".db", "t" * 244 + ".db"]
+    with Store.create(tmp_path / names[0]) as store:
+        store.add("one", "A text.")
+        store.backup(tmp_path / names[1])
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    assert texts(tmp_path / names[1]) == {"one": "A text."}
+
+
 def test_file_is_durable_with_its_permissions_before_it_gets_its_name_and_then_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,8 @@ def cluster_findings(opened: OpenStore, connection: Connection, state: State) ->
         for name in cluster_checks.leftovers(connection):
             yield Finding("clusters", f"{name} has rows, and no clusters are kept", _REMEDY)
         return
+    if (kept.basis.bands is None) != (kept.basis.band_rows is None):
+        yield Finding("clusters", "their bands have no size, or no number", _REMEDY)
     if kept.state != "standing" or kept.basis != basis_of(connection, state):
         return
     missing = cluster_checks.count_missing(connection)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from simstore.cli import main as simstore
 from simstore.cli.simtool import main
 
 
@@ -120,3 +121,22 @@ def test_result_that_cannot_be_written_is_exit_code_six(folder: Path) -> None:
 def test_no_page_is_too_long_for_the_tool(folder: Path) -> None:
     (folder / "article.txt").write_bytes(b"one\nriver" + b" " * (33 << 20) + b"\ftwo\nstone\n\f")
     assert simtool(3, 4).stdout == "asked\n0:one \n2:two \n"
+
+
+@pytest.mark.parametrize(
+    "words", [["three" * 9_000, 4], ["--" + "x" * 70_000], [3, 4, "y" * 70_000]]
+)
+def test_usage_error_quotes_the_ends_of_a_long_argument(words: list[object]) -> None:
+    done = simtool(*words)
+    assert done.exit_code == 2
+    assert 200 < len(done.stderr) < 1_000
+    assert "…" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["x" * 70_000], ["--" + "x" * 70_000], ["list", "--limit", "x" * 70_000]]
+)
+def test_usage_error_of_any_command_does_so(words: list[str]) -> None:
+    done = CliRunner().invoke(simstore, words)
+    assert done.exit_code == 2
+    assert 200 < len(done.stderr) < 1_000

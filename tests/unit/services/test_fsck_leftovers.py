@@ -102,3 +102,16 @@ def test_refresh_ends_where_an_index_names_rows_that_are_not_there(tmp_path: Pat
         pytest.raises(CorruptStore, match="fingerprints of generation 77 are there when deleted"),
     ):
         refresh.drop_retired(store._opened)
+
+
+@pytest.mark.parametrize("column", ["bands", "band_rows"])
+def test_half_a_layout_of_kept_clusters_is_found(tmp_path: Path, column: str) -> None:
+    with filled(tmp_path) as store:
+        store.keep_clusters()
+    with raw(tmp_path) as connection:
+        connection.execute(f"UPDATE clustering SET {column} = NULL")
+    with Store.open(tmp_path / "s.db") as store:
+        (found,) = store.fsck()
+        assert (found.invariant, found.remedy) == ("clusters", "`simstore clusters --rebuild`")
+        store.keep_clusters(rebuild=True)
+        assert store.fsck() == []

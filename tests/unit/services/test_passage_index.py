@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simstore.errors import Conflict, InvalidParameter
+from simstore.errors import Conflict, CorruptStore, InvalidParameter
 from simstore.fingerprint.passage_recipe import PassageRecipe
+from simstore.model import Document
 from simstore.services.passages import passage_index
 from simstore.services.upkeep.choose import SchemeChoice
 from simstore.storage import anchor_segments, passages
@@ -304,6 +305,28 @@ def test_each_kind_of_damage_is_named(
         assert {one.invariant for one in found} == {"passages"}
         assert any(problem in one.detail for one in found), found
         assert all("passages build" in one.remedy for one in found)
+        store.drop_passages()
+        store.build_passages()
+        assert store.fsck() == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("entry_bytes", -5), ("start_bytes", 3), ("key_bits", 41)]
+)
+def test_damaged_widths_of_a_segment_are_a_named_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, value: int
+) -> None:
+    monkeypatch.setattr(passages, "TAIL_POSTINGS", 200)
+    with Store.create(tmp_path / "s.db") as store:
+        store.build_passages()
+        store.add_many([Document(f"k{number}", text(number)) for number in range(40)])
+        assert store.passage_status().segment_count  # type: ignore[union-attr]
+    with raw(tmp_path) as connection:
+        connection.execute(f"UPDATE anchor_segment SET {column} = {value}")
+    with Store.open(tmp_path / "s.db") as store:
+        with pytest.raises(CorruptStore, match="segment 1 of anchors has damaged widths"):
+            store.check_text(text(3))
+        assert store.fsck()
         store.drop_passages()
         store.build_passages()
         assert store.fsck() == []

@@ -207,6 +207,14 @@ def test_line_that_is_not_utf_8_is_detected_by_its_file_or_itself_or_rejected() 
     assert reasons(records) == [not_certain(b'{"id": "4", "text": "\xff\xff"}\n')]
 
 
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\xff\xfe \0"])
+def test_line_of_a_foreign_byte_order_mark_alone_is_not_blank(mark: bytes) -> None:
+    data = b'{"id": "1", "text": "a"}\n' + mark
+    records = read_stream(JsonlReader(), data)
+    assert documents(records) == [("1", "a")]
+    assert reasons(records) == [not_certain(mark)]
+
+
 def test_file_of_utf_16_that_has_grown_is_read_on(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes('{"text": "a"}\n'.encode("utf-16-le"))

@@ -13,6 +13,7 @@ from simstore.errors import (
     StatementTimeout,
     StorageError,
 )
+from simstore.storage.engine import Database
 from simstore.storage.translate import translated
 
 errors = pytest.importorskip("psycopg", reason="pip install 'simstore[postgres]'").errors
@@ -80,3 +81,9 @@ def test_error_becomes_the_fitting_one_with_the_remedy(
         raise error
     assert type(caught.value) is kind
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_host_that_is_no_name_cannot_be_reached() -> None:
+    database = Database(f"postgresql://{'h' * 70}/store")
+    with pytest.raises(DatabaseUnreachable, match=r"cannot be named.*label too long"):
+        database.check_exists()

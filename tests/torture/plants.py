@@ -1,0 +1,137 @@
+"""Faults that are put into the package on purpose, to see that a campaign finds them.
+
+Each function is one fault. It changes attributes of modules and classes by a function as
+``setattr``, so that a test can take it back, and a process of its own can have it from its start.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import simstore.services.upkeep.fsck as fsck
+import simstore.services.upkeep.pack as pack
+from simstore import outputs
+from simstore.search import pages
+from simstore.storage import sqlite_file
+
+Put = Callable[[Any, str, object], None]
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def write_start(folder: Path, plant: Callable[[Put], None]) -> None:
+    """Write the module that each Python imports at its start, with a fault.
+
+    Processes have the fault whose variable ``PYTHONPATH`` names the folder, and so have those that
+    they start.
+
+    Args:
+        folder: A new folder.
+        plant: One of the faults of this module.
+    """
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(
+        f"import sys\nsys.path[:0] = [{str(_ROOT)!r}]\n"
+        f"from tests.torture import plants\nplants.{plant.__name__}(setattr)\n"
+    )
+
+
+def commit_without_sync(put: Put) -> None:
+    """A commit to a file is acknowledged before it is on the disk."""
+    whole = sqlite_file.SqliteFile.__init__
+
+    def made(self: Any, *arguments: Any, **options: Any) -> None:
+        whole(self, *arguments, **options | {"synchronous": "off"})
+
+    put(sqlite_file.SqliteFile, "__init__", made)
+
+
+def draft_without_sync(put: Put) -> None:
+    """A file that was written gets its name before its content is on the disk."""
+    put(outputs, "_make_durable", lambda path, permissions: os.chmod(path, permissions))
+
+
+def name_without_sync(put: Put) -> None:
+    """A file that was written has its name, and the folder is not synced."""
+    put(outputs, "sync_folder", lambda _: None)
+
+
+def commit_error_swallowed(put: Put) -> None:
+    """A commit that fails is passed over."""
+
+    class Careless(sqlite3.Connection):
+        def execute(self, sql: str, *rest: Any) -> sqlite3.Cursor:
+            try:
+                return super().execute(sql, *rest)
+            except sqlite3.OperationalError:
+                if sql != "COMMIT":
+                    raise
+                self.rollback()
+                return self.cursor()
+
+    whole = sqlite3.connect
+
+    def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        return whole(*arguments, **{"factory": Careless} | options)
+
+    put(sqlite3, "connect", connect)
+
+
+def write_error_swallowed(put: Put) -> None:
+    """A file of which the content cannot be written is given its name all the same."""
+    whole = outputs._compressed
+
+    @contextmanager
+    def careless(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
+        held = BytesIO()
+        with whole(held, suffix) as stream:
+            yield stream
+        with suppress(OSError):
+            os.write(file.fileno(), held.getvalue())
+
+    put(outputs, "_compressed", careless)
+
+
+def short_pages(put: Put) -> None:
+    """The last fingerprint of a row of a segment page is not packed."""
+    whole = pages.pack
+
+    def short(words: Any) -> Any:
+        numbers, rows = whole(words)
+        size = pages.record_bytes(64 * words.shape[1])
+        return numbers, [row[:-size] if len(row) > size else row for row in rows]
+
+    put(pages, "pack", short)
+
+
+def short_unpacked_pages(put: Put) -> None:
+    """The last fingerprint of the last row of segment pages is not unpacked."""
+    whole = pages.unpack
+
+    def short(numbers: Any, rows: Any, bits: int) -> Any:
+        return whole(numbers, rows, bits)[:-1]
+
+    put(pages, "unpack", short)
+
+
+def short_band_pages(put: Put) -> None:
+    """The last posting of a page of bands is left out."""
+    whole = pack.pages
+
+    def short(hashes: Any, numbers: Any, place: int, bits: int) -> Iterator[tuple[int, bytes]]:
+        for number, page in whole(hashes, numbers, place, bits):
+            count = (len(page) - 1) // (1 + page[-1])
+            kept = page[: count - 1] + page[count : -1 - page[-1]] + page[-1:]
+            yield number, kept if count > 1 else page
+
+    put(pack, "pages", short)
+
+
+def check_without_clusters(put: Put) -> None:
+    """A check of a store does not look at kept clusters."""
+    put(fsck, "_check_clusters", lambda _: iter(()))
