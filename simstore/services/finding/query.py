@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import fields, replace
 
 from simstore.errors import InvalidParameter, StaleGeneration, StorageError, printable
@@ -18,7 +18,7 @@ from simstore.model import (
 from simstore.search.methods import METHODS, check_method
 from simstore.search.plan import check_radius, default_radius
 from simstore.services.finding.matching import Matcher
-from simstore.services.opened import OpenStore, State, now
+from simstore.services.opened import SHORT_CHARACTERS, OpenStore, State, now
 from simstore.services.upkeep.refresh import refresh
 from simstore.services.workers import Crew, in_order, snapshot_for, worker_count
 from simstore.storage import documents, fingerprints, queries
@@ -82,9 +82,15 @@ def query_samples(
         _refresh_first(opened)
     results: list[SampleResult] = []
     rejections: list[Rejection] = []
-    with snapshot_for(opened.database, threads) as snapshot:
+    # Threads that changed places within a question would wait for each other at each statement.
+    is_whole = threads == 1 and on_progress is None and _is_short(samples)
+    computing = _in_the_same_turn if is_whole else opened.computing
+    with (
+        opened.computing() if is_whole else nullcontext(),
+        snapshot_for(opened.database, threads) as snapshot,
+    ):
         connection = snapshot.connection
-        with opened.computing():
+        with computing():
             state = opened.state(connection)
             bits = state.scheme.bits
             radius = default_radius(bits) if options.radius is None else options.radius
@@ -94,7 +100,7 @@ def query_samples(
             matcher = Matcher(opened, connection, state, asked)
 
         def answer(batch: list[Document]) -> list[SampleResult]:
-            with opened.computing(_characters(batch)):
+            with computing(_characters(batch)):
                 return matcher.answer(batch)
 
         crew = Crew(
@@ -111,7 +117,7 @@ def query_samples(
             results += answered
             if on_progress is not None:
                 on_progress()
-        with opened.computing():
+        with computing():
             stale = stale_reason(connection, state)
     run = QueryRun(
         None, radius, bits, state.scheme.label, tuple(results), stale, None, tuple(rejections)
@@ -120,6 +126,17 @@ def query_samples(
         return run
     seconds = time.perf_counter() - started
     return _record(opened, run, options, state, sources, started_at, seconds)
+
+
+def _is_short(samples: Iterable[Document | Rejection]) -> bool:
+    """Return whether samples are there already, and short."""
+    return isinstance(samples, list) and SHORT_CHARACTERS >= _characters(
+        sample for sample in samples if isinstance(sample, Document)
+    )
+
+
+def _in_the_same_turn(_characters: int = 0) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 def _batches(
