@@ -130,8 +130,10 @@ def query_samples(
 
 def _is_short(samples: Iterable[Document | Rejection]) -> bool:
     """Return whether samples are there already, and short."""
-    return isinstance(samples, list) and SHORT_CHARACTERS >= _characters(
-        sample for sample in samples if isinstance(sample, Document)
+    return (
+        isinstance(samples, list)
+        and _characters(sample for sample in samples if isinstance(sample, Document))
+        <= SHORT_CHARACTERS
     )
 
 
