@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
+from simstore import compiled
 from simstore.errors import (
     MalformedRecord,
     SourceNotFound,
@@ -152,6 +153,7 @@ def _run(
         check = options.check_in(known.settings)
         if check is not None:
             check_verifiable(known, check.least, check.radius)
+        compiled.announce(run.total_bytes or 0)
         prepared = with_last(_together(_prepared(batches, options, known), options))
         for works, is_last in _read_in(observer, prepared):
             refused = works[-1][0].rejections if options.strict else []
