@@ -356,7 +356,7 @@ def main() -> None:
         f"({os.getloadavg()[0]:.1f} when this began, for {os.cpu_count()} processors), two "
         "processors were hardly ever idle, and `×` is rough. Each run is a process of its own, "
         "with the load of kernels and without the import of the library; all answers are "
-        "compared. Commands fork their worker processes; other programs start them as programs, for "
+        "compared. Commands fork their worker processes; other programs start them anew, for "
         f"more than {samples:,} samples or {check.ALONE_PAPERS} papers, or {megabytes} MB and "
         f"{kilobytes} kB of text."
     )
