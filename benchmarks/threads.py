@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import random
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -91,6 +92,28 @@ def in_turns(rounds: int, work: Callable[[int], Any]) -> Best:
             work(way)
             best.note(way, time.perf_counter() - started, processor_seconds() - processor)
     return best
+
+
+def loop(count: int) -> tuple[float, float]:
+    """Return what a plain loop takes: seconds, and those of the processor."""
+    started, processor = time.perf_counter(), time.process_time()
+    total = 0
+    for number in range(count):
+        total += number
+    return time.perf_counter() - started, time.process_time() - processor
+
+
+def idle_share(table: Table, rounds: int, count: int = 8_000_000) -> None:
+    """Measure what two processors gain just now for what shares nothing."""
+    best = Best()
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=spawn) as pool:
+        list(pool.map(loop, [count] * 2))
+        for _ in range(rounds):
+            best.note(1, *pool.submit(loop, count).result())
+            halves = list(pool.map(loop, [count // 2] * 2))
+            best.note(2, max(taken for taken, _ in halves), sum(taken for _, taken in halves))
+    best.row(table, "a plain loop, half of it in each of two processes: what the machine gives")
 
 
 def filled(source: str, place: str, threads: int, *, passages: bool = False) -> list[float]:
@@ -364,9 +387,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         table = report.table("Ingest, query and check", COLUMNS)
+        idle_share(table, 4 * options.rounds)
         place = ingest(report, table, folder, options.documents, options.rounds)
         many(report, table, place, options.samples, options.rounds)
         many_papers(report, table, folder, options.papers, options.rounds)
+        idle_share(table, 4 * options.rounds)
         resident(report, place, min(options.samples, 1_000), options.rounds)
     one_query(report, options.fingerprints, options.rounds)
     report.values["load"] = os.getloadavg()[0]
