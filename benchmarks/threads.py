@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import random
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ from simstore import Store, compiled
 from simstore.compiled import Kernel
 from simstore.model import SampleResult
 from simstore.search.table_kernels import near_values
+from simstore.services import forks
 from simstore.services.arriving.ingest import IngestOptions
 from simstore.services.finding import query
 from simstore.services.passages import check
@@ -43,6 +45,11 @@ from simstore.services.passages import check
 Text = tuple[str, str]
 COLUMNS = ("what", "1 thread, s", "2 threads, s", "×", "processor s, 1", "processor s, 2")
 PAPER_WORDS = 60
+# How worker processes are started: as by `simstore query` and `check`, or as in other programs.
+PROGRAMS: dict[str, Callable[[], AbstractContextManager[None]]] = {
+    "by the command (forks)": partial(forks.allowed, nullcontext),
+    "in another program": nullcontext,
+}
 SINGLE = 400
 # The look-up of one fingerprint, letting other threads run meanwhile as those of a store do not.
 LETTING_GO = Kernel(near_values._function, near_values._signatures, parts=near_values._parts)
@@ -85,6 +92,28 @@ def in_turns(rounds: int, work: Callable[[int], Any]) -> Best:
             work(way)
             best.note(way, time.perf_counter() - started, processor_seconds() - processor)
     return best
+
+
+def loop(count: int) -> tuple[float, float]:
+    """Return what a plain loop takes: seconds, and those of the processor."""
+    started, processor = time.perf_counter(), time.process_time()
+    total = 0
+    for number in range(count):
+        total += number
+    return time.perf_counter() - started, time.process_time() - processor
+
+
+def idle_share(table: Table, rounds: int, count: int = 8_000_000) -> None:
+    """Measure what two processors gain just now for what shares nothing."""
+    best = Best()
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=spawn) as pool:
+        list(pool.map(loop, [count] * 2))
+        for _ in range(rounds):
+            best.note(1, *pool.submit(loop, count).result())
+            halves = list(pool.map(loop, [count // 2] * 2))
+            best.note(2, max(taken for taken, _ in halves), sum(taken for _, taken in halves))
+    best.row(table, "a plain loop, half of it in each of two processes: what the machine gives")
 
 
 def filled(source: str, place: str, threads: int, *, passages: bool = False) -> list[float]:
@@ -140,39 +169,52 @@ def without_times(found: Sequence[SampleResult]) -> list[SampleResult]:
     ]
 
 
-def asked(place: str, source: str, threads: int) -> list[Any]:
+def asked(place: str, source: str, threads: int, program: str) -> list[Any]:
     """Query with many samples in this process, which has done nothing else."""
     compiled.leave_out_blas()
     started, processor = time.perf_counter(), processor_seconds()
-    with Store.open(place, read_only=True) as store:
+    with PROGRAMS[program](), Store.open(place, read_only=True) as store:
         found = store.query_sources([source], record=False, threads=threads).samples
     took = [time.perf_counter() - started, processor_seconds() - processor]
     digest = hashlib.sha256(repr(without_times(found)).encode()).hexdigest()
     return [*took, digest]
 
 
-def checked(place: str, source: str, threads: int) -> list[Any]:
+def checked(place: str, source: str, threads: int, program: str) -> list[Any]:
     """Check many papers in this process, which has done nothing else."""
     compiled.leave_out_blas()
     started, processor = time.perf_counter(), processor_seconds()
-    with Store.open(place, read_only=True) as store:
+    with PROGRAMS[program](), Store.open(place, read_only=True) as store:
         found = list(store.check_sources([source], threads=threads))
     took = [time.perf_counter() - started, processor_seconds() - processor]
     return [*took, hashlib.sha256(repr(found).encode()).hexdigest()]
 
 
-def shared(work: Callable[..., list[Any]], place: Path, source: Path, rounds: int) -> Best:
-    """Time what is shared out to processes; the answers must be the same."""
-    best = Best()
+def shared(
+    table: Table,
+    what: str,
+    work: Callable[..., list[Any]],
+    place: Path,
+    source: Path,
+    rounds: int,
+) -> float:
+    """Time what is shared out to processes; the answers must be the same.
+
+    Returns:
+        How many times as fast two processors are, where the program forks.
+    """
+    bests = {program: Best() for program in PROGRAMS}
     answers = set()
     for _ in range(rounds):
-        for way in (1, 2):
-            seconds, processor, digest = alone(work, str(place), str(source), way)
-            best.note(way, seconds, processor)
-            answers.add(digest)
+        for program, best in bests.items():
+            for way in (1, 2):
+                seconds, processor, digest = alone(work, str(place), str(source), way, program)
+                best.note(way, seconds, processor)
+                answers.add(digest)
     if len(answers) != 1:
         raise ValueError("the answers differ")
-    return best
+    forked, _ = (best.row(table, f"{what}, {program}") for program, best in bests.items())
+    return forked
 
 
 def papers_of(texts: Sequence[Text], count: int) -> Iterator[Text]:
@@ -191,7 +233,7 @@ def many(report: Report, table: Table, place: Path, samples: int, rounds: int) -
     """Query with many samples of a file."""
     source = place.with_name("samples.jsonl")
     write_texts(source, documents(samples, seed=2))
-    gain = shared(asked, place, source, rounds).row(table, f"query with {samples:,} samples")
+    gain = shared(table, f"query with {samples:,} samples", asked, place, source, rounds)
     report.target("query of many samples, two processors beside one, cores idle", 1.5, gain)
 
 
@@ -207,9 +249,8 @@ def many_papers(report: Report, table: Table, folder: Path, papers: int, rounds:
     write_texts(source, texts)
     alone(partial(filled, passages=True), str(source), str(place), 2)
     write_texts(folder / "papers.jsonl", papers_of(texts, papers))
-    gain = shared(checked, place, folder / "papers.jsonl", rounds).row(
-        table, f"check {papers:,} papers of 2.8 kB"
-    )
+    what = f"check {papers:,} papers of 2.8 kB"
+    gain = shared(table, what, checked, place, folder / "papers.jsonl", rounds)
     report.target("check of many papers, two processors beside one, cores idle", 1.5, gain)
 
 
@@ -337,7 +378,8 @@ def main() -> None:
         f"{options.rounds} times each; where others used the machine meanwhile, as the load tells "
         f"({os.getloadavg()[0]:.1f} when this began, for {os.cpu_count()} processors), two "
         "processors were hardly ever idle, and `×` is rough. Each run is a process of its own, "
-        "with the load of kernels; all answers are compared. Worker processes are started for "
+        "with the load of kernels and without the import of the library; all answers are "
+        "compared. Commands fork their worker processes; other programs start them anew, for "
         f"more than {samples:,} samples or {check.ALONE_PAPERS} papers, or {megabytes} MB and "
         f"{kilobytes} kB of text."
     )
@@ -345,9 +387,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         table = report.table("Ingest, query and check", COLUMNS)
+        idle_share(table, 4 * options.rounds)
         place = ingest(report, table, folder, options.documents, options.rounds)
         many(report, table, place, options.samples, options.rounds)
         many_papers(report, table, folder, options.papers, options.rounds)
+        idle_share(table, 4 * options.rounds)
         resident(report, place, min(options.samples, 1_000), options.rounds)
     one_query(report, options.fingerprints, options.rounds)
     report.values["load"] = os.getloadavg()[0]

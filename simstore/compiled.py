@@ -18,6 +18,8 @@ from zlib import crc32
 
 # Seconds of NumPy work that cost about as much as the import and the load of cached kernels.
 _WORTH_COMPILING_SECONDS = 0.6
+# What a byte of a source takes in NumPy, at least: some are hardly text, as those of web pages are.
+_SECONDS_A_BYTE = 0.5e-7
 _threshold_seconds: float | None = _WORTH_COMPILING_SECONDS
 _announced_seconds = 0.0
 _compiling = Lock()
@@ -38,7 +40,9 @@ def enable(worth_compiling_seconds: float = _WORTH_COMPILING_SECONDS) -> None:
 
 def settings() -> tuple[float | None, bool]:
     """Return what another process of ours gives to :func:`set_up`, to compute as this one does."""
-    threshold = 0.0 if _threshold_seconds is not None and _is_loaded() else _threshold_seconds
+    threshold = _threshold_seconds
+    if threshold is not None and (_is_loaded() or _announced_seconds >= threshold):
+        threshold = 0.0
     return threshold, _leaves_out_blas
 
 
@@ -72,6 +76,16 @@ def pays(seconds: float) -> bool:
     if _announced_seconds < _threshold_seconds and not _is_loaded():
         return False
     return _is_usable()
+
+
+def announce(source_bytes: int) -> None:
+    """Say how much there is to read, so that the first of much is not done the slow way.
+
+    Args:
+        source_bytes: The size of files with texts, as far as is known.
+    """
+    global _announced_seconds
+    _announced_seconds += source_bytes * _SECONDS_A_BYTE
 
 
 class Kernel:

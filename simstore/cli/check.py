@@ -132,7 +132,7 @@ if TYPE_CHECKING:
     help="With HTML: language of its interface.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-@threads_option("processes are started from 64 papers on, or 64 kB of text")
+@threads_option("processes are started from 64 papers on, or 32 kB of files")
 @reading_options
 @common_options
 def check(
@@ -165,7 +165,10 @@ def check(
         check_output(output, replace=force)
     rejections: list[Rejection] = []
     told_of: list[tuple[str, Decoding | None]] = []
-    with open_store(read_only=True, served=True) as store, progress("check", in_bytes=True) as show:
+    with (
+        open_store(read_only=True, served=True) as store,
+        progress("check", in_bytes=True, at_once=False) as show,
+    ):
         found = store.check_sources(
             papers, asked, read=read, on_progress=show, on_pass_over=tell_passed_over, **shared
         )

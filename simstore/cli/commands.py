@@ -34,10 +34,11 @@ from simstore.cli import (
     token,
     vocabulary,
 )
-from simstore.cli.interrupts import INTERRUPTED, interruptible
+from simstore.cli.interrupts import INTERRUPTED, interruptible, uninterruptible
 from simstore.cli.options import common_options
 from simstore.cli.output import NO_SPACE, BriefErrors, drop_output, fail, settle_streams
 from simstore.errors import SimstoreError
+from simstore.services import forks
 
 
 class _Commands(BriefErrors, click.Group):
@@ -50,7 +51,7 @@ class _Commands(BriefErrors, click.Group):
         settle_streams()
         compiled.leave_out_blas()
         try:
-            with interruptible():
+            with interruptible(), forks.allowed(uninterruptible):
                 result = super().invoke(ctx)
                 sys.stdout.flush()
         except SimstoreError as error:

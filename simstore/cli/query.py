@@ -131,7 +131,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 )
 @click.option("--no-record", is_flag=True, help="Leave no run behind for reports.")
 @click.option("--require-fresh", is_flag=True, help="Refresh a stale store first, or exit with 4.")
-@threads_option("processes are started from 2,048 samples on, or 8 MB of text")
+@threads_option("processes are started from 2,048 samples on, or 4 MB of files")
 @reading_options
 @common_options
 def query(
@@ -183,7 +183,7 @@ def query(
     read = take_read_options(reading)
     refuse_served(("threads",))
     shared = {} if server_url() is not None else {"threads": threads}
-    with open_store(served=True) as store, progress("query", in_bytes=True) as show:
+    with open_store(served=True) as store, progress("query", in_bytes=True, at_once=False) as show:
         run = store.query_sources(
             sources,
             options,

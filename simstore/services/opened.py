@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
 # Texts of more characters are worked on for milliseconds without the interpreter's lock.
-_SHORT_CHARACTERS = 1 << 16
+SHORT_CHARACTERS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class OpenStore:
         Args:
             characters: The length of its texts.
         """
-        if self.resident is None or not self.database.is_file or characters > _SHORT_CHARACTERS:
+        if self.resident is None or not self.database.is_file or characters > SHORT_CHARACTERS:
             return nullcontext()
         return self._short_questions
 

@@ -1,9 +1,10 @@
 """Worker processes: work on many items, done by this process and others, in the order of the items.
 
 Python computes in one thread at a time, so what computes in Python needs processes to use several
-processors. A worker is a program of ours that this one starts; it opens the store for itself, reads
-the same snapshot, and answers item by item. It takes most of a second to start, so a caller
-begins alone, and has workers started once there is enough to do.
+processors. A worker opens the store for itself, reads the same snapshot, and answers item by item.
+A program of ours that knows from the first that there is much to do forks its workers
+(:class:`EarlyStart`). Else a worker is a program that this process starts. It takes most of a
+second to start, so a caller begins alone, and has workers started once there is enough to do.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import socket
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar, cast
 
 from simstore import compiled
 from simstore.errors import InvalidParameter
+from simstore.services import forks, worker_process
+from simstore.services.forks import ForkedProcess
 from simstore.services.processors import processor_count
 from simstore.sources import bounded
 from simstore.storage.engine import Database, SharedSnapshot
@@ -34,40 +37,35 @@ _AHEAD = 4
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Opens what is needed, and yields what is done with an item; a function of a module.
-Duty = Callable[..., AbstractContextManager[Callable[[Any], Any]]]
+Task = Callable[..., AbstractContextManager[Callable[[Any], Any]]]
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class WorkerPool:
     """Which workers help, and from when on.
 
     Attributes:
         count: Processes that compute, with this one; 1: no workers are started.
-        duty: What a worker does.
+        task: What a worker does.
         arguments: Returns what it is called with, when workers are started.
         is_valid: Returns whether a worker that is ready may help: it sees the same snapshot.
         least_items: So many items are worked on here before workers are started.
         least_weight: Or fewer that weigh so much.
         weight: What an item weighs.
-        expected_weight: What all items weigh, as far as is known. Where it is more than twice
-            ``least_weight``, workers are started at once.
+        early: Workers that were started already, and wait. They are used from the first item on,
+            and others are started where they are fewer than ``count`` asks for.
     """
 
     count: int
-    duty: Duty
+    task: Task
     arguments: Callable[[], tuple[Any, ...]]
     is_valid: Callable[[], bool]
     least_items: int
     least_weight: int
     weight: Callable[[Any], int]
-    expected_weight: int = 0
-
-    @property
-    def starts_at_once(self) -> bool:
-        """Return whether it is known from the first that workers repay their start."""
-        return self.count > 1 and self.expected_weight > 2 * self.least_weight
+    early: list[Worker] = field(default_factory=list)
 
 
 def worker_count(threads: int | None) -> int:
@@ -94,7 +92,9 @@ def snapshot_for(database: Database, count: int) -> Iterator[SharedSnapshot]:
             yield SharedSnapshot(connection, lambda: None, lambda: False)
 
 
-def in_order(items: Iterable[Item], work: Callable[[Item], Result], crew: Crew) -> Iterator[Result]:
+def in_order(
+    items: Iterable[Item], work: Callable[[Item], Result], pool: WorkerPool
+) -> Iterator[Result]:
     """Yield the result of each item in the order of the items.
 
     Where a worker ends before it has answered, what it was asked is done here. An error is raised
@@ -103,18 +103,18 @@ def in_order(items: Iterable[Item], work: Callable[[Item], Result], crew: Crew) 
     Args:
         items: Taken one by one, a few ahead of the results.
         work: What is done with an item in this process.
-        crew: Who helps, and when.
+        pool: Who helps, and when.
     """
     failures: list[Exception] = []
     source = _until_failure(items, failures)
     weight = 0
-    for done, item in enumerate(() if crew.starts_at_once else source, start=1):
+    for done, item in enumerate(() if pool.early else source, start=1):
         yield work(item)
-        weight += crew.weight(item)
-        if crew.count > 1 and (done >= crew.least_items or weight >= crew.least_weight):
+        weight += pool.weight(item)
+        if pool.count > 1 and (done >= pool.least_items or weight >= pool.least_weight):
             break
     for item in source:
-        yield from _Shared(work, crew).results(item, source)
+        yield from _Shared(work, pool).results(item, source)
     if failures:
         raise failures[0]
 
@@ -140,9 +140,9 @@ class _Slot(Generic[Item, Result]):
 class _Shared(Generic[Item, Result]):
     """Items that are shared out between this process and workers."""
 
-    def __init__(self, work: Callable[[Item], Result], crew: Crew) -> None:
+    def __init__(self, work: Callable[[Item], Result], pool: WorkerPool) -> None:
         self._work = work
-        self._crew = crew
+        self._pool = pool
         self._changed = threading.Condition()
         self._waiting: deque[_Slot[Item, Result]] = deque()
         self._is_over = False
@@ -151,14 +151,14 @@ class _Shared(Generic[Item, Result]):
     def results(self, first: Item, others: Iterator[Item]) -> Iterator[Result]:
         """Yield the results."""
         slots: deque[_Slot[Item, Result]] = deque()
-        most = _AHEAD * self._crew.count
+        most = _AHEAD * self._pool.count
         with ExitStack() as stack:
             self._put(first, slots)
             for number, item in enumerate(others):
                 if not number:
                     # There is more than this process does meanwhile.
-                    arguments = self._crew.arguments()
-                    for _ in range(self._crew.count - 1):
+                    arguments = self._pool.arguments()
+                    for _ in range(self._pool.count - 1):
                         self._start(stack, arguments)
                 self._put(item, slots)
                 while len(slots) >= most:
@@ -202,10 +202,11 @@ class _Shared(Generic[Item, Result]):
         Where no process can be started, this one does it alone.
         """
         try:
-            worker = Worker(self._crew.duty, arguments)
+            worker = self._pool.early.pop() if self._pool.early else Worker()
         except OSError as error:
             _log.warning("no worker process can be started (%s)", error.strerror or error)
             return
+        worker.begin(self._pool.task, arguments)
         thread = threading.Thread(target=self._serve, args=(worker,), name="simstore-worker")
         thread.start()
         # The last is called first.
@@ -225,7 +226,7 @@ class _Shared(Generic[Item, Result]):
             if not worker.wait_until_ready() or self._is_over:
                 return
             with self._valid:
-                if not self._crew.is_valid():
+                if not self._pool.is_valid():
                     _log.debug("the store has changed since: a worker process cannot help")
                     return
             while (slot := self._taken()) is not None:
@@ -259,28 +260,43 @@ class _Shared(Generic[Item, Result]):
 
 
 class Worker:
-    """A worker process.
+    """A worker process, which imports what it needs and waits to be told what to do.
 
     Args:
-        duty: What it does.
-        arguments: What that is called with.
+        modules: What it imports meanwhile.
 
     Raises:
         OSError: It cannot be started.
     """
 
-    def __init__(self, duty: Duty, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, modules: Sequence[str] = ()) -> None:
         near, far = socket.socketpair()
         with far:
             try:
-                self._process = bounded.start(PROGRAM, standard_input=far.fileno())
+                self._process = self._started(near, far, modules)
             except BaseException:
                 near.close()
                 raise
         self._line: Connection[Any, Any] = Connection(near.detach())
+
+    def _started(
+        self,
+        near: socket.socket,  # noqa: ARG002 - what is not forked does not have it
+        far: socket.socket,
+        modules: Sequence[str],
+    ) -> subprocess.Popen[bytes] | ForkedProcess:
+        return bounded.start(PROGRAM, *modules, standard_input=far.fileno())
+
+    def begin(self, task: Task, arguments: tuple[Any, ...]) -> None:
+        """Say what it does.
+
+        Args:
+            task: What it does.
+            arguments: What that is called with.
+        """
         with suppress(OSError):
             # Where it has ended, it never becomes ready.
-            self._line.send((compiled.settings(), duty, arguments))
+            self._line.send((compiled.settings(), task, arguments))
 
     @property
     def pid(self) -> int:
@@ -328,3 +344,92 @@ class Worker:
         self._line.close()
         if self._process.stdout is not None:
             self._process.stdout.close()
+
+
+class _ForkedWorker(Worker):
+    """A worker process that is a fork of this one.
+
+    Args:
+        elder: Those that were forked before.
+
+    Raises:
+        OSError: It cannot be started, or this process may not fork.
+    """
+
+    def __init__(self, elder: Sequence[Worker]) -> None:
+        self._elder = elder
+        super().__init__()
+
+    def _started(
+        self,
+        near: socket.socket,
+        far: socket.socket,
+        modules: Sequence[str],  # noqa: ARG002 - it has them already
+    ) -> subprocess.Popen[bytes] | ForkedProcess:
+        def run() -> None:
+            # With a copy of these it would never find that the other process has gone.
+            near.close()
+            for worker in self._elder:
+                worker._line.close()
+            worker_process.answer(Connection(far.detach()))
+
+        process = forks.fork(run)
+        if process is None:
+            raise OSError("this process has other threads")
+        return process
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyStart:
+    """What is known before there is a snapshot, and whether workers repay their start.
+
+    Attributes:
+        database: The store. Its connections are closed, as none may be carried through a fork.
+        count: Processes that compute, with this one.
+        expected_weight: What all items weigh, as far as is known.
+        least_weight: What is worked on here while a program starts.
+        warm_up: Has this process import and compile what workers need, so that forks have it.
+        module: What programs import as soon as they are started.
+    """
+
+    database: Database
+    count: int
+    expected_weight: int
+    least_weight: int
+    warm_up: Callable[[], object]
+    module: str
+
+    @contextmanager
+    def workers(self) -> Iterator[list[Worker]]:
+        """Yield worker processes; none where there is too little to do. End those that are left.
+
+        They are forks where this process may fork, else programs of their own.
+        """
+        started: list[Worker] = []
+        try:
+            if self.count > 1 and 2 * self.expected_weight > self.least_weight:
+                self._fork(started)
+            if self.expected_weight > 2 * self.least_weight:
+                self._start(started)
+            yield started
+        finally:
+            for worker in started:
+                worker.end()
+                worker.close()
+
+    def _fork(self, started: list[Worker]) -> None:
+        if not (forks.are_allowed() and self.database.is_file):
+            return
+        self.warm_up()
+        self.database.close()
+        if self.database.is_open:
+            return
+        with suppress(OSError):
+            while len(started) < self.count - 1:
+                started.append(_ForkedWorker(started))
+
+    def _start(self, started: list[Worker]) -> None:
+        # What cannot be started is told of when there is something to do for it.
+        with suppress(OSError):
+            while len(started) < self.count - 1:
+                started.append(Worker([self.module]))

@@ -20,7 +20,7 @@ from simstore.storage.backends import (
     Synchronous,
 )
 from simstore.storage.postgres_server import PostgresServer
-from simstore.storage.sqlite_file import SqliteFile
+from simstore.storage.sqlite_file import SqliteFile, has_open
 from simstore.storage.translate import gone, translated
 
 __all__ = ["APPLICATION_ID", "Connection", "Database", "SharedSnapshot", "Synchronous"]
@@ -182,6 +182,11 @@ class Database:
                 self._backend.close()
         else:
             self._backend.forget()
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether this process has connections; True where that cannot be told."""
+        return self.path is None or has_open(self.path)
 
     def _check_writable(self) -> None:
         self._check_process()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -36,6 +36,8 @@ _NO_LOG = frozenset({4618, 4874})
 _LOG = LogPages(large=64_000, small=4_000)
 _LOG_BYTES = 256 << 20
 _WRITER_CACHE_KIB = 65_536
+# Where Linux shows the descriptors of this process.
+_DESCRIPTORS = Path("/proc/self/fd")
 
 
 class SqliteFile:
@@ -263,3 +265,26 @@ def _drop_unlogged(driver: Any, record: ConnectionPoolEntry) -> None:
 def _has_journal(path: Path) -> bool:
     journal = path.with_name(path.name + "-wal")
     return journal.exists() and journal.stat().st_size > 0
+
+
+def has_open(path: Path, descriptors: Path = _DESCRIPTORS) -> bool:
+    """Return whether this process has a file open; True where the system does not tell.
+
+    It is not opened to find out: closing it again would take all of SQLite's locks away.
+
+    Args:
+        path: The file.
+        descriptors: The folder in which Linux shows the descriptors of this process.
+    """
+    try:
+        file = path.stat()
+        names = os.listdir(descriptors)
+    except OSError:
+        return True
+    for name in names:
+        # The one of the listing itself is closed by now.
+        with suppress(OSError, ValueError):
+            opened = os.fstat(int(name))
+            if (opened.st_dev, opened.st_ino) == (file.st_dev, file.st_ino):
+                return True
+    return False

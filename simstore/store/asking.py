@@ -161,7 +161,7 @@ class Asking(Opened):
             require_fresh=require_fresh,
             on_progress=tell,
             threads=threads,
-            expected_characters=known_bytes(sources) if threads != 1 else 0,
+            expected_characters=known_bytes(sources),
         )
 
     def report(self, run_id: int | None = None) -> QueryRun:

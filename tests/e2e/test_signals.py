@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import signal
 import sqlite3
@@ -143,6 +144,31 @@ def test_interrupted_query_ends_its_worker_processes(
         child.signal(number)
         done = child.wait()
     os.close(reading)
+    assert done.code == code, done.errors
+    assert done.out == b""
+    assert "Traceback" not in done.errors
+    until(lambda: not any(Path(f"/proc/{each}").exists() for each in workers), "their end")
+
+
+@signals
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
+def test_interrupted_query_ends_the_worker_processes_that_it_has_forked(
+    nursery: Nursery, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    Store.create(tmp_path / "simstore.db").close()
+    # So much that it is worth two forks.
+    sample = "a sample of many words " * 400
+    lines = (json.dumps({"key": f"{place}", "text": sample}) for place in range(600))
+    (tmp_path / "samples.jsonl").write_text("\n".join(lines))
+    os.mkfifo(tmp_path / "endless.jsonl")
+    words = ["query", "--threads", "3", "samples.jsonl", "endless.jsonl"]
+    child = nursery.start("simstore", tmp_path, words=words)
+    with (tmp_path / "endless.jsonl").open("wb"):
+        workers = until(lambda: len(found := _children(child.pid)) == 2 and found, "two workers")
+        programs = [Path(f"/proc/{each}/cmdline").read_bytes() for each in (child.pid, *workers)]
+        assert programs[0] == programs[1] == programs[2]
+        child.signal(number)
+        done = child.wait()
     assert done.code == code, done.errors
     assert done.out == b""
     assert "Traceback" not in done.errors

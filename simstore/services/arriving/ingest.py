@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
+from simstore import compiled
 from simstore.errors import (
     MalformedRecord,
     SourceNotFound,
@@ -152,7 +153,9 @@ def _run(
         check = options.check_in(known.settings)
         if check is not None:
             check_verifiable(known, check.least, check.radius)
-        prepared = with_last(_together(_prepared(batches, options, known), options))
+        compiled.announce(run.total_bytes or 0)
+        # Which is the last is known before it is prepared: nothing waits for what comes after it.
+        prepared = _together(_prepared(with_last(batches), options, known), options)
         for works, is_last in _read_in(observer, prepared):
             refused = works[-1][0].rejections if options.strict else []
             ends_run = is_last and not refused
@@ -254,20 +257,30 @@ def _known(opened: OpenStore) -> State:
         return opened.state(connection)
 
 
-def _prepared(batches: Iterable[Batch], options: IngestOptions, state: State) -> Iterator[Work]:
-    """Yield the batches in order, prepared by threads with what stood; the writer looks again."""
+def _prepared(
+    batches: Iterable[tuple[Batch, bool]], options: IngestOptions, state: State
+) -> Iterator[tuple[Work, bool]]:
+    """Yield the batches in order, prepared by threads with what stood; the writer looks again.
 
-    def prepared(batch: Batch) -> Work:
+    Args:
+        batches: Batches, and whether each is the last.
+        options: Says how many threads.
+        state: What stood.
+    """
+
+    def prepared(given: tuple[Batch, bool]) -> tuple[Work, bool]:
+        batch, is_last = given
         documents = batch.documents
         if options.collection is not None:
             documents = [
                 d if d.collection else replace(d, collection=options.collection) for d in documents
             ]
-        return batch, prepare(documents, state), state
+        return (batch, prepare(documents, state), state), is_last
 
     threads = options.threads or min(processor_count(), _MOST_THREADS)
 
-    def share(batch: Batch) -> float:
+    def share(given: tuple[Batch, bool]) -> float:
+        batch, _ = given
         # Threads have something to do while a transaction is written: those of another one.
         of_transaction = batch.record_count / options.batch_documents
         return max(min(of_transaction, 1 / threads), batch.size / _COMMIT_CHARACTERS)
@@ -275,16 +288,21 @@ def _prepared(batches: Iterable[Batch], options: IngestOptions, state: State) ->
     return in_order(prepared, batches, threads, share=share)
 
 
-def _together(works: Iterable[Work], options: IngestOptions) -> Iterator[list[Work]]:
-    """Yield the batches of one transaction each; those before an error too."""
+def _together(
+    works: Iterable[tuple[Work, bool]], options: IngestOptions
+) -> Iterator[tuple[list[Work], bool]]:
+    """Yield the batches of one transaction each, and whether it is the last.
+
+    Those before an error are yielded too.
+    """
     gathered: list[Work] = []
     documents = size = 0
     began = time.monotonic()
     try:
-        for work in works:
+        for work, is_last in works:
             batch = work[0]
             if gathered and documents + batch.record_count > options.batch_documents:
-                yield gathered
+                yield gathered, False
                 gathered, documents, size, began = [], 0, 0, time.monotonic()
             gathered.append(work)
             documents += batch.record_count
@@ -294,12 +312,11 @@ def _together(works: Iterable[Work], options: IngestOptions) -> Iterator[list[Wo
                 or size >= _COMMIT_CHARACTERS
                 or time.monotonic() - began >= _COMMIT_SECONDS
                 or (options.strict and batch.rejections)
+                or is_last
             ):
-                yield gathered
+                yield gathered, is_last
                 gathered, documents, size, began = [], 0, 0, time.monotonic()
     except Exception:
         if gathered:
-            yield gathered
+            yield gathered, False
         raise
-    if gathered:
-        yield gathered

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import fields, replace
 
-from simstore.errors import InvalidParameter, StaleGeneration, StorageError, printable
+from simstore import compiled
+from simstore.errors import (
+    InvalidParameter,
+    SimstoreError,
+    StaleGeneration,
+    StorageError,
+    printable,
+)
 from simstore.model import (
     Document,
     QueryOptions,
@@ -18,9 +25,9 @@ from simstore.model import (
 from simstore.search.methods import METHODS, check_method
 from simstore.search.plan import check_radius, default_radius
 from simstore.services.finding.matching import Matcher
-from simstore.services.opened import OpenStore, State, now
+from simstore.services.opened import SHORT_CHARACTERS, OpenStore, State, now
 from simstore.services.upkeep.refresh import refresh
-from simstore.services.workers import Crew, in_order, snapshot_for, worker_count
+from simstore.services.workers import EarlyStart, WorkerPool, in_order, snapshot_for, worker_count
 from simstore.storage import documents, fingerprints, queries
 from simstore.storage.engine import Connection, Database
 
@@ -82,44 +89,99 @@ def query_samples(
         _refresh_first(opened)
     results: list[SampleResult] = []
     rejections: list[Rejection] = []
-    with snapshot_for(opened.database, threads) as snapshot:
+    # Threads that changed places within a question would wait for each other at each statement.
+    is_whole = threads == 1 and on_progress is None and _is_short(samples)
+    computing = _in_the_same_turn if is_whole else opened.computing
+    compiled.announce(expected_characters)
+    early = EarlyStart(
+        opened.database,
+        threads,
+        expected_characters,
+        ALONE_CHARACTERS,
+        lambda: _warm_up(opened, options),
+        __name__,
+    )
+    with (
+        opened.computing() if is_whole else nullcontext(),
+        early.workers() as workers,
+        snapshot_for(opened.database, threads) as snapshot,
+    ):
         connection = snapshot.connection
-        with opened.computing():
-            state = opened.state(connection)
-            bits = state.scheme.bits
-            radius = default_radius(bits) if options.radius is None else options.radius
-            check_radius(radius, bits)
-            check_method(options.plan, bits, radius)
-            asked = replace(options, radius=radius)
-            matcher = Matcher(opened, connection, state, asked)
+        with computing():
+            state, radius, matcher = _matcher(opened, connection, options)
 
         def answer(batch: list[Document]) -> list[SampleResult]:
-            with opened.computing(_characters(batch)):
+            with computing(_characters(batch)):
                 return matcher.answer(batch)
 
-        crew = Crew(
+        pool = WorkerPool(
             threads,
             _answering,
-            lambda: (opened.database.place, snapshot.name(), asked),
+            lambda: (opened.database.place, snapshot.name(), replace(options, radius=radius)),
             snapshot.is_latest,
             ALONE_BATCHES,
             ALONE_CHARACTERS,
             _characters,
-            expected_characters,
+            workers,
         )
-        for answered in in_order(_batches(samples, rejections), answer, crew):
+        for answered in in_order(_batches(samples, rejections), answer, pool):
             results += answered
             if on_progress is not None:
                 on_progress()
-        with opened.computing():
+        with computing():
             stale = stale_reason(connection, state)
     run = QueryRun(
-        None, radius, bits, state.scheme.label, tuple(results), stale, None, tuple(rejections)
+        None,
+        radius,
+        state.scheme.bits,
+        state.scheme.label,
+        tuple(results),
+        stale,
+        None,
+        tuple(rejections),
     )
     if not record:
         return run
     seconds = time.perf_counter() - started
     return _record(opened, run, options, state, sources, started_at, seconds)
+
+
+def _matcher(
+    opened: OpenStore, connection: Connection, options: QueryOptions
+) -> tuple[State, int, Matcher]:
+    """Return what stands in a snapshot, the radius, and what answers there."""
+    state = opened.state(connection)
+    bits = state.scheme.bits
+    radius = default_radius(bits) if options.radius is None else options.radius
+    check_radius(radius, bits)
+    check_method(options.plan, bits, radius)
+    return state, radius, Matcher(opened, connection, state, replace(options, radius=radius))
+
+
+def _warm_up(opened: OpenStore, options: QueryOptions) -> None:
+    """Import and compile in this process what answers to many samples need."""
+    # What is wrong is told where the samples are asked for.
+    with suppress(SimstoreError), opened.database.read() as connection:
+        _matcher(opened, connection, options)[2].answer(_short_samples())
+
+
+def _short_samples() -> list[Document]:
+    """Return so many samples that they are looked up as many are."""
+    words = [f"w{number}" for number in range(200)]
+    return [Document(f"{n}", " ".join(words[n : n + 100])) for n in range(64)]
+
+
+def _is_short(samples: Iterable[Document | Rejection]) -> bool:
+    """Return whether samples are there already, and short."""
+    return (
+        isinstance(samples, list)
+        and _characters(sample for sample in samples if isinstance(sample, Document))
+        <= SHORT_CHARACTERS
+    )
+
+
+def _in_the_same_turn(_characters: int = 0) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 def _batches(
@@ -153,7 +215,10 @@ def _answering(
     with closing(Database(place, read_only=True)) as database:
         opened = OpenStore(database)
         with database.read(snapshot) as connection:
-            yield Matcher(opened, connection, opened.state(connection), options).answer
+            _, _, matcher = _matcher(opened, connection, options)
+            # Before it is asked: the others would wait for its first answer.
+            matcher.answer(_short_samples())
+            yield matcher.answer
 
 
 def stale_reason(connection: Connection, state: State) -> str | None:

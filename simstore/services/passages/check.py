@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter
+from simstore.errors import InvalidParameter, SimstoreError
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
 from simstore.search.known_units import KnownUnits
@@ -34,7 +34,7 @@ from simstore.services.passages.sentence_lookup import (
     like_sentences,
     unit_weights,
 )
-from simstore.services.workers import Crew, in_order, snapshot_for, worker_count
+from simstore.services.workers import EarlyStart, WorkerPool, in_order, snapshot_for, worker_count
 from simstore.storage.engine import Connection, Database
 from simstore.text.decoding import encode
 from simstore.text.passages import Span
@@ -44,6 +44,7 @@ CHECK_CHANNELS = ("anchors", "sentences", "simhash")
 # What is checked before worker processes are started takes about as long as starting them.
 ALONE_PAPERS = 64
 ALONE_CHARACTERS = 1 << 16
+_SHORT_PAPER = Document("", "What is checked first takes longer than what comes after it. " * 20)
 # Measured on 2,000 windows of the labelled texts: docs/passages.md.
 _OF_FINGERPRINTS = (
     "fingerprints of passages within 3 bits were looked up too, which finds few short passages "
@@ -307,9 +308,17 @@ def check_papers(
     """
     check_options(options)
     count = worker_count(threads)
-    with snapshot_for(opened.database, count) as snapshot:
+    early = EarlyStart(
+        opened.database,
+        count,
+        expected_characters,
+        ALONE_CHARACTERS,
+        lambda: _warm_up(opened, options),
+        __name__,
+    )
+    with early.workers() as workers, snapshot_for(opened.database, count) as snapshot:
         check = _checks(opened, snapshot.connection, options, on_step or no_step)
-        crew = Crew(
+        pool = WorkerPool(
             count,
             _checking,
             lambda: (opened.database.place, snapshot.name(), options),
@@ -317,9 +326,9 @@ def check_papers(
             ALONE_PAPERS,
             ALONE_CHARACTERS,
             lambda paper: 0 if isinstance(paper, Rejection) else len(paper.text),
-            expected_characters,
+            workers,
         )
-        yield from in_order(papers, check, crew)
+        yield from in_order(papers, check, pool)
 
 
 def _checks(
@@ -340,7 +349,17 @@ def _checking(
         closing(Database(place, read_only=True)) as database,
         database.read(snapshot) as connection,
     ):
-        yield _checks(OpenStore(database), connection, options, no_step)
+        check = _checks(OpenStore(database), connection, options, no_step)
+        # Before it is asked: the others would wait for its first answer.
+        check(_SHORT_PAPER)
+        yield check
+
+
+def _warm_up(opened: OpenStore, options: CheckOptions) -> None:
+    """Import and compile in this process what many papers need."""
+    # What is wrong is told where the papers are checked.
+    with suppress(SimstoreError), opened.database.read() as connection:
+        _checks(opened, connection, options, no_step)(_SHORT_PAPER)
 
 
 def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:

@@ -152,7 +152,26 @@ def test_batches_before_a_document_that_cannot_be_used_are_kept(
         assert [run["state"] for run in store.ingest_runs()] == ["interrupted"]
 
 
-def test_no_more_than_three_transactions_of_documents_are_held(
+def test_a_transaction_is_written_before_the_next_one_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "_COMMIT_SECONDS", math.inf)
+    monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", 1)
+    stored: list[int] = []
+    with Store.create(tmp_path / "s.db") as store:
+
+        def documents() -> Iterator[tuple[str, str]]:
+            for number in range(9):
+                stored.append(len(store))
+                yield f"k{number}", text(number)
+
+        store.add_many(documents(), batch_documents=4, threads=1)
+        assert len(store) == 9
+    # One document of the next is read to know that there is one.
+    assert stored == [0] * 5 + [4] * 4
+
+
+def test_two_transactions_and_a_few_batches_of_documents_are_held_at_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", 20)
@@ -169,7 +188,7 @@ def test_no_more_than_three_transactions_of_documents_are_held(
             documents(), batch_documents=80, observer=Observer(on_progress=progress.append)
         )
     assert max(held[1_000:]) <= max(held[:1_000]) + 20
-    assert max(held) <= 3 * 80
+    assert max(held) <= 2 * 80 + 3 * 20
 
 
 def test_threads_have_a_transaction_to_prepare_while_another_is_written(
@@ -194,6 +213,6 @@ def test_threads_have_a_transaction_to_prepare_while_another_is_written(
         monkeypatch.setattr(ingest, "_COMMIT_SECONDS", math.inf)
         store.add_many(documents(), batch_documents=80, threads=2, observer=observer)
     assert waiting[-1] == 0
-    # A transaction that is gathered, and another that is being prepared.
-    assert all(150 <= count <= 170 for count in waiting[:-2])
+    # What is gathered is written at once, and the next transaction is being prepared meanwhile.
+    assert all(75 <= count <= 95 for count in waiting[:-2])
     assert len(waiting) >= 5

@@ -139,3 +139,32 @@ def test_other_questions_do_not_wait_for_each_other(
         store.add("one", "a text of a few words that is stored")
         meeting = threading.Barrier(2)
         assert asked_at_once(store, text, monkeypatch, lambda: meeting.wait(60)) == 2
+
+
+@pytest.mark.sqlite("of a server, threads wait for what they ask it")
+def test_a_short_question_to_a_resident_store_takes_one_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Counted(LongTurns):
+        taken = 0
+
+        def __enter__(self) -> None:
+            super().__enter__()
+            self.taken += 1
+
+    with Store.open(tmp_path / "s.db", create=True, resident=True) as store:
+        store.add("one", "a text of a few words that is stored")
+        turns = Counted()
+        monkeypatch.setattr(store._opened, "_short_questions", turns)
+        assert [match.key for match in store.query("a text of a few words that is stored")]
+        assert turns.taken == 1
+        # Samples that are still to come are waited for without the turn.
+        taken_while_waiting = []
+
+        def samples() -> Iterator[str]:
+            taken_while_waiting.append(turns._lock.locked())
+            yield "a text of a few words that is stored"
+
+        (found,) = store.query_many(("sample", text) for text in samples())
+        assert len(found.matches) == 1
+        assert taken_while_waiting == [False]

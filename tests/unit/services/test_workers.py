@@ -18,9 +18,9 @@ from simstore.services import workers
 from simstore.services.finding import query
 from simstore.services.passages import check
 from simstore.services.processors import processor_count
-from simstore.services.workers import Crew, Worker, in_order
+from simstore.services.workers import Worker, WorkerPool, in_order
 
-from .duties import failing, squaring
+from .worker_tasks import failing, squaring
 
 
 class Watched:
@@ -36,8 +36,8 @@ class Watched:
         self.answered = threading.Event()
         begin, ask = Worker.__init__, Worker.ask
 
-        def noted(worker: Worker, *arguments: Any) -> None:
-            begin(worker, *arguments)
+        def noted(worker: Worker, *modules: Any) -> None:
+            begin(worker, *modules)
             self.started.append(worker)
 
         def answer(worker: Worker, item: Any) -> tuple[bool, Any]:
@@ -57,8 +57,10 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     return Watched(monkeypatch)
 
 
-def crew(count: int = 2, least_items: int = 1, **others: Any) -> Crew:
-    made = Crew(count, squaring, lambda: (2,), lambda: True, least_items, 1_000_000, lambda _: 1)
+def pool(count: int = 2, least_items: int = 1, **others: Any) -> WorkerPool:
+    made = WorkerPool(
+        count, squaring, lambda: (2,), lambda: True, least_items, 1_000_000, lambda _: 1
+    )
     return replace(made, **others)
 
 
@@ -84,7 +86,7 @@ def gather(results: Iterator[int], found: list[int]) -> None:
 
 
 def test_results_come_in_the_order_of_the_items(watched: Watched) -> None:
-    found = list(in_order(range(40), here(watched), crew(3)))
+    found = list(in_order(range(40), here(watched), pool(3)))
     assert found == [number**2 for number in range(40)]
     assert len(watched.started) == 2
     assert watched.answered.is_set()
@@ -97,28 +99,31 @@ def test_results_come_in_the_order_of_the_items(watched: Watched) -> None:
 def test_no_worker_is_started_where_there_is_not_enough_to_do(
     watched: Watched, chosen: dict[str, Any]
 ) -> None:
-    assert len(list(in_order(range(40), lambda number: number, crew(**chosen)))) == 40
+    assert len(list(in_order(range(40), lambda number: number, pool(**chosen)))) == 40
     assert not watched.started
 
 
 def test_heavy_items_start_workers_sooner(watched: Watched) -> None:
-    chosen = crew(least_items=1_000, least_weight=30)
+    chosen = pool(least_items=1_000, least_weight=30)
     chosen = replace(chosen, weight=lambda number: number)
     # 0 + 1 + ... + 8 = 36 is done alone.
     assert len(list(in_order(range(20), here(watched, alone=9), chosen))) == 20
     assert watched.answered.is_set()
 
 
-def test_what_is_known_to_be_much_starts_workers_at_once(watched: Watched) -> None:
-    chosen = crew(least_items=1_000, least_weight=30, expected_weight=61)
+def test_workers_that_are_there_already_are_used_from_the_first_item_on(watched: Watched) -> None:
+    early = [Worker()]
+    chosen = pool(least_items=1_000, early=early)
     assert len(list(in_order(range(20), here(watched, alone=0), chosen))) == 20
     assert watched.answered.is_set()
+    assert watched.have_ended()
+    assert (len(watched.started), early) == (1, [])
 
 
 def test_an_error_comes_after_the_results_before_its_item(watched: Watched) -> None:
     found: list[int] = []
     with pytest.raises(InvalidParameter, match="113 is refused"):
-        gather(in_order(range(-100, 140), here(watched), crew()), found)
+        gather(in_order(range(-100, 140), here(watched), pool()), found)
     assert found == [number**2 for number in range(-100, 113)]
     assert watched.have_ended()
 
@@ -130,7 +135,7 @@ def test_an_error_of_the_items_comes_after_the_results_before_it(watched: Watche
 
     found: list[int] = []
     with pytest.raises(InvalidParameter, match="no more"):
-        gather(in_order(items(), here(watched), crew()), found)
+        gather(in_order(items(), here(watched), pool()), found)
     assert len(found) == 20
 
 
@@ -152,7 +157,7 @@ def test_what_a_killed_worker_had_to_do_is_done_here(
 
     with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.WARNING):
         patch.setattr(Worker, "ended", noted)
-        found = list(in_order([0, *[99] * 20], work, crew()))
+        found = list(in_order([0, *[99] * 20], work, pool()))
     assert found == [0, *[99] * 20]
     assert "a worker process has ended (signal 9)" in caplog.text
 
@@ -175,7 +180,7 @@ def test_what_cannot_be_sent_to_a_worker_is_done_here(caplog: pytest.LogCaptureF
     items = [lambda number=number: number for number in range(9)]
     with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.WARNING):
         patch.setattr(Worker, "ask", noted)
-        assert list(in_order(items, work, crew())) == list(range(9))
+        assert list(in_order(items, work, pool())) == list(range(9))
     assert "a worker process cannot help" in caplog.text
 
 
@@ -194,7 +199,7 @@ def test_a_worker_that_cannot_begin_leaves_the_work_to_others() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Worker, "wait_until_ready", noted)
-        assert list(in_order(range(9), work, crew(duty=failing))) == list(range(9))
+        assert list(in_order(range(9), work, pool(task=failing))) == list(range(9))
 
 
 def test_where_no_process_can_be_started_all_is_done_here(
@@ -204,19 +209,20 @@ def test_where_no_process_can_be_started_all_is_done_here(
         raise OSError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(workers.bounded, "start", refuse)
-    assert list(in_order(range(9), lambda number: number, crew())) == list(range(9))
+    assert list(in_order(range(9), lambda number: number, pool())) == list(range(9))
     assert "no worker process can be started (Resource temporarily unavailable)" in caplog.text
 
 
 def test_workers_end_when_nobody_wants_more(watched: Watched) -> None:
-    results = in_order(range(1_000), here(watched), crew())
+    results = in_order(range(1_000), here(watched), pool())
     assert [next(results) for _ in range(3)] == [0, 1, 4]
     results.close()  # type: ignore[attr-defined]
     assert watched.have_ended()
 
 
 def test_a_worker_ends_by_itself_when_the_process_that_started_it_has_gone() -> None:
-    worker = Worker(squaring, (3,))
+    worker = Worker()
+    worker.begin(squaring, (3,))
     try:
         assert worker.wait_until_ready()
         assert worker.ask(4) == (True, 64)
@@ -262,17 +268,17 @@ def waiting(monkeypatch: pytest.MonkeyPatch, wait: Callable[[], object]) -> None
     """Have this process wait in its second piece of work and later ones."""
     shared = workers.in_order
 
-    def in_order(items: Any, work: Any, crew: Crew) -> Any:
+    def in_order(items: Any, work: Any, pool: WorkerPool) -> Any:
         done = 0
 
         def slowly(item: Any) -> Any:
             nonlocal done
             done += 1
-            if done > 1 and crew.count > 1:
+            if done > 1 and pool.count > 1:
                 wait()
             return work(item)
 
-        return shared(items, slowly, crew)
+        return shared(items, slowly, pool)
 
     monkeypatch.setattr(query, "in_order", in_order)
     monkeypatch.setattr(check, "in_order", in_order)
@@ -326,10 +332,10 @@ def test_workers_read_the_same_snapshot_or_nothing(
     monkeypatch.setattr(workers._Shared, "_serve", served)
     begin = Worker.__init__
 
-    def after_a_commit(worker: Worker, *arguments: Any) -> None:
+    def after_a_commit(worker: Worker, *modules: Any) -> None:
         with Store.open(shelf.path or shelf._opened.database.place) as other:
             other.add("the other new one", text)
-        begin(worker, *arguments)
+        begin(worker, *modules)
 
     monkeypatch.setattr(Worker, "__init__", after_a_commit)
     waiting(monkeypatch, lambda: watched.answered.is_set() or was_checked.wait(60))

@@ -1,0 +1,113 @@
+"""Processes forked from this one, where that is safe: they have all that it has imported.
+
+A fork takes milliseconds where a new process takes a second to import what it needs. It is safe
+in a program that has one thread, and nothing open that does not survive a fork, as connections to
+databases do not. Only the program itself knows that: in others' programs, nothing is forked.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+_without_threads: Callable[[], AbstractContextManager[None]] | None = None
+
+
+@contextmanager
+def allowed(without_threads: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    """Let this process fork: it is a program of ours.
+
+    Args:
+        without_threads: Returns a context in which the program runs no threads of its own.
+    """
+    global _without_threads
+    before, _without_threads = _without_threads, without_threads
+    try:
+        yield
+    finally:
+        _without_threads = before
+
+
+def are_allowed() -> bool:
+    """Return whether this process may fork, as far as it is known before it tries."""
+    return _without_threads is not None and sys.platform == "linux"
+
+
+class ForkedProcess:
+    """A forked process, asked for its end as ``subprocess.Popen`` is.
+
+    Args:
+        process: It.
+    """
+
+    stdout = None
+
+    def __init__(self, process: Any) -> None:
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return int(self._process.pid)
+
+    @property
+    def returncode(self) -> int | None:
+        """With which status it has ended; minus the signal that did it; None: it has not."""
+        code: int | None = self._process.exitcode
+        return code
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; return its status.
+
+        Raises:
+            subprocess.TimeoutExpired: It has not ended.
+        """
+        self._process.join(timeout)
+        status = self.returncode
+        if status is None:
+            raise subprocess.TimeoutExpired("a forked process", timeout or 0)
+        return status
+
+
+def fork(run: Callable[[], None]) -> ForkedProcess | None:
+    """Run a function in a fork of this process; None: this one may not fork, or has threads.
+
+    The other process has no standard input and output, and is of another session: an interrupt
+    from the keyboard is for this one.
+
+    Raises:
+        OSError: No process can be started.
+    """
+    if not are_allowed() or _without_threads is None:
+        return None
+    with _without_threads():
+        if threading.active_count() > 1:
+            return None
+        context: Any = multiprocessing.get_context("fork")
+        process = context.Process(target=_work, args=(run,), name="simstore-worker", daemon=True)
+        process.start()
+    return ForkedProcess(process)
+
+
+def _work(run: Callable[[], None]) -> None:
+    # What the other process has made is never looked through here, nor taken apart.
+    gc.freeze()
+    signal.set_wakeup_fd(-1)
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    os.close(nothing)
+    run()
