@@ -30,7 +30,7 @@ from simstore.fingerprint.weights import (
 )
 from simstore.text.characters import CHARACTER, class_table
 from simstore.text.folding import HAN_RUN
-from simstore.text.recipes import FeatureRecipe, scan_terms
+from simstore.text.recipes import FeatureRecipe, scan_terms, scan_words
 from simstore.text.scanning import Scanned
 
 _DEFAULT = FeatureRecipe()
@@ -129,12 +129,11 @@ class WebScheme(Scheme):
         return count_features(documents, self.stopwords if plain else frozenset())
 
     def scan(self, texts: Sequence[str]) -> Scanned | None:
-        """Return the words of texts; None where there is a character of a script without blanks."""
+        """Return the words of texts; None where they are not their features and tokens alike."""
         seconds = _SECONDS_A_CALL + _SECONDS_A_CHARACTER * sum(map(len, texts))
         if self.fields or not self.recipe.scannable or not compiled.pays(seconds):
             return None
-        scanned = scan_terms(texts, self.recipe, apart=True)
-        return None if len(scanned.keys) else scanned
+        return scan_words(texts, self.recipe)
 
     def count_words(self, scanned: Scanned) -> FeatureCounts:
         """Count the features of texts by their words."""

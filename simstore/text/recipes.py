@@ -170,14 +170,41 @@ def scan_terms(texts: Sequence[str], recipe: FeatureRecipe, *, apart: bool = Fal
         apart: Features of characters are keys, not terms.
     """
     scanned = scan_texts(texts, recipe.normalization, Cut(apart=apart))
+    return with_terms(scanned, _terms_of_unscanned(texts, scanned, recipe))
+
+
+def scan_words(texts: Sequence[str], recipe: FeatureRecipe) -> Scanned | None:
+    """Cut texts into words that are their features and the tokens of their shingles, compiled.
+
+    Args:
+        texts: The texts.
+        recipe: How they become features.
+
+    Returns:
+        None where the two are not the same: a text has characters of a script without blanks, or
+        only such as its normalized form leaves out, which are features and no tokens.
+    """
+    scanned = scan_texts(texts, recipe.normalization, Cut(apart=True))
+    if len(scanned.keys):
+        return None
+    others = _terms_of_unscanned(texts, scanned, recipe)
+    apply = recipe.normalization.apply
+    if any(terms and not apply(texts[text]).split() for text, terms in others.items()):
+        return None
+    return with_terms(scanned, others)
+
+
+def _terms_of_unscanned(
+    texts: Sequence[str], scanned: Scanned, recipe: FeatureRecipe
+) -> dict[int, list[bytes]]:
+    """Return the features of the texts in which the scanner found none, by their places."""
     extract = recipe.extractor()
-    others = {
+    return {
         text: [
             term.encode("utf-8", "surrogatepass") for part in extract(texts[text]) for term in part
         ]
         for text in np.flatnonzero(np.diff(scanned.offsets + scanned.key_offsets) == 0).tolist()
     }
-    return with_terms(scanned, others)
 
 
 def _shingles(units: list[str], size: int) -> Iterator[list[str]]:

@@ -199,6 +199,10 @@ def _is_answer(living: Living, text: str, result: SampleResult, options: QueryOp
         if distance is None and "simhash" in kind.channels:
             agrees = False
         if text != stored and (short or feature_count(stored, recipe) < least):
+            if not kind.text:
+                # Without the texts, whether one contains the other is estimated.
+                found.pop(key, None)
+                continue
             one, other = containment(text, stored, recipe), containment(stored, text, recipe)
             if 1.0 not in (one, other):
                 if key in found and "sentences" in found[key].channels:
@@ -206,10 +210,6 @@ def _is_answer(living: Living, text: str, result: SampleResult, options: QueryOp
                     _has_sentence(living, text, found.pop(key), options)
                     continue
                 near = agrees = False
-            elif not kind.text:
-                # Without the texts it may not be told.
-                found.pop(key, None)
-                continue
         match = found.pop(key, None)
         where = f"{text[:80]!r} and {key!r} {stored[:80]!r}, distance {distance}, {options}"
         if match is None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.channels import Channels, Sketching
 from simstore.fingerprint.scheme import KNOWN_TEXTS
 from simstore.fingerprint.signatures import signatures
 from simstore.fingerprint.web import WebScheme
+from simstore.text.normalization import Normalization
+from simstore.text.recipes import FeatureRecipe
 
 TEXTS = [*KNOWN_TEXTS, "one two three four five six seven", "六个汉字在这里"]
 
@@ -29,6 +33,21 @@ def test_signatures_are_those_of_scheme_and_sketching(bits: int, times: int) -> 
     sizes, sketches = channels.sketching.sketched(texts)
     assert (made.shingle_counts == sizes).all()
     assert (made.sketches == sketches).all()
+
+
+@pytest.mark.parametrize("text", ["\ufeff", "\xad \u200d", "...", ". .", " "])
+@pytest.mark.parametrize("recipe", [{}, {"accents": "strip"}, {"case": "keep"}])
+def test_a_text_without_words_has_the_same_shingles_in_any_batch(
+    text: str, recipe: dict[str, Any]
+) -> None:
+    normalization = Normalization(**recipe)
+    scheme = WebScheme(recipe=FeatureRecipe(normalization=normalization))
+    channels = Channels(sketching=Sketching(normalization))
+    texts = [text, *["one two three four five six seven"] * 10_000]
+    alone, _ = channels.sketching.sketched([text])
+    made = signatures(scheme, channels, texts, sum(len(text.encode()) for text in texts))
+    assert made.shingle_counts[0] == alone[0]
+    assert made.feature_counts[0] == scheme.token_counts(scheme.count([text]))[0]
 
 
 def test_a_channel_that_is_not_there_is_not_made() -> None:
