@@ -11,7 +11,7 @@ import click
 
 from simstore.cli.options import common_options, format_option, log, open_store
 from simstore.cli.output import print_facts, print_table, progress, time_text
-from simstore.cli.served import refuse_served, server_url
+from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import NotFound, ReadOnlyStore
 
 if TYPE_CHECKING:

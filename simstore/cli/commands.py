@@ -38,7 +38,7 @@ from simstore.cli.interrupts import INTERRUPTED, interruptible, uninterruptible
 from simstore.cli.options import common_options
 from simstore.cli.output import NO_SPACE, BriefErrors, drop_output, fail, settle_streams
 from simstore.errors import SimstoreError
-from simstore.services import forks
+from simstore.services.workers import forks
 
 
 class _Commands(BriefErrors, click.Group):

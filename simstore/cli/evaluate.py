@@ -120,8 +120,8 @@ def evaluate(
     if output is not None:
         for name in _FILES:
             check_output(os.path.join(output, name), replace=force)
-    from simstore.services.comparing.evaluate import FLOOR, EvaluateOptions
-    from simstore.services.comparing.truth import Labels
+    from simstore.services.evaluate.evaluate import FLOOR, EvaluateOptions
+    from simstore.services.evaluate.labels import Labels
     from simstore.sources.labels import read_clusters, read_pairs
 
     labels = Labels(

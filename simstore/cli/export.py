@@ -13,7 +13,7 @@ from simstore.errors import printable
 from simstore.outputs import is_standard_output
 
 if TYPE_CHECKING:
-    from simstore.services.telling.export import ExportOptions, ExportSummary
+    from simstore.services.export.export import ExportOptions, ExportSummary
 
 _FILTER_ONLY = ("false_positive_rate", "of", "capacity")
 _DOCUMENTS_ONLY = (
@@ -146,7 +146,7 @@ def _write_documents(
     log_file: str | None,
     output: str,
 ) -> None:
-    from simstore.services.telling.export import ExportOptions
+    from simstore.services.export.export import ExportOptions
 
     if unique and duplicates:
         raise click.UsageError("--unique or --duplicates: they are two parts of the documents")

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from simstore.cli.imports import uncollected
-from simstore.cli.served import SERVER, given_by_hand, open_client, server_options, server_url
+from simstore.cli.remote import SERVER, given_by_hand, open_client, server_options, server_url
 from simstore.errors import NotServed
 from simstore.reports.lines import to_json
 

@@ -16,15 +16,15 @@ from simstore.cli.options import (
     threads_option,
 )
 from simstore.cli.output import print_table, progress
-from simstore.cli.reading import (
+from simstore.cli.remote import refuse_served, server_url
+from simstore.cli.source_options import (
     reading_options,
     take_read_options,
     tell_decodings,
     tell_passed_over,
 )
-from simstore.cli.served import refuse_served, server_url
 from simstore.errors import InvalidParameter, printable
-from simstore.model.asking import PlanName
+from simstore.model.query import PlanName
 
 if TYPE_CHECKING:
     from simstore.model import Match, QueryRun, SampleResult

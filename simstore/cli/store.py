@@ -21,13 +21,13 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import print_facts, progress, time_text
+from simstore.cli.remote import refuse_served
 from simstore.cli.scheme_options import (
     choice_here,
     create_here,
     scheme_choice,
     scheme_options,
 )
-from simstore.cli.served import refuse_served
 from simstore.cli.sizes import bands_of
 from simstore.errors import printable, shown_place
 from simstore.reports.lines import to_json

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simstore.client.asking import Asking
-from simstore.client.grouping import Grouping, Leaving
+from simstore.client.clusters import Grouping, Leaving
+from simstore.client.query import Asking
 
 
 class Client(Asking, Grouping, Leaving):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simstore.errors import SchemeMismatch
-from simstore.fingerprint.given import GivenScheme
+from simstore.fingerprint.external import GivenScheme
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.web import WebScheme

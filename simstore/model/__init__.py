@@ -8,7 +8,38 @@ Times are seconds since 1970-01-01 UTC.
 from __future__ import annotations
 
 from simstore.model.access import SCOPES, Scope, Token
-from simstore.model.arriving import (
+from simstore.model.check import (
+    CheckedPaper,
+    CheckedPassage,
+    CheckOptions,
+    Copy,
+    SourceShare,
+    Totals,
+)
+from simstore.model.clusters import (
+    Cluster,
+    Clustering,
+    ClusterMember,
+    ClusterMerge,
+    ClusterPlace,
+    KeptCluster,
+    KeptSummary,
+    LeastShares,
+)
+from simstore.model.compare import (
+    ComparedText,
+    Comparison,
+    Measurement,
+)
+from simstore.model.documents import (
+    Relative,
+    Seen,
+    SeenState,
+    StoredDocument,
+    Story,
+    Version,
+)
+from simstore.model.ingest import (
     KEPT_OR_REMOVED,
     Decoding,
     Document,
@@ -26,45 +57,7 @@ from simstore.model.arriving import (
     SourceState,
     StoredRejection,
 )
-from simstore.model.asking import (
-    Match,
-    QueryOptions,
-    QueryRun,
-    SampleExplanation,
-    SampleResult,
-)
-from simstore.model.check import (
-    CheckedPaper,
-    CheckedPassage,
-    CheckOptions,
-    Copy,
-    SourceShare,
-    Totals,
-)
-from simstore.model.comparing import (
-    ComparedText,
-    Comparison,
-    Measurement,
-)
-from simstore.model.grouping import (
-    Cluster,
-    Clustering,
-    ClusterMember,
-    ClusterMerge,
-    ClusterPlace,
-    KeptCluster,
-    KeptSummary,
-    LeastShares,
-)
-from simstore.model.looking import (
-    Relative,
-    Seen,
-    SeenState,
-    StoredDocument,
-    Story,
-    Version,
-)
-from simstore.model.upkeep import (
+from simstore.model.maintenance import (
     CopySummary,
     Finding,
     PassageStatus,
@@ -73,7 +66,14 @@ from simstore.model.upkeep import (
     VocabularyStatus,
     VocabularyTerm,
 )
-from simstore.model.writing import (
+from simstore.model.query import (
+    Match,
+    QueryOptions,
+    QueryRun,
+    SampleExplanation,
+    SampleResult,
+)
+from simstore.model.writer import (
     DocumentOutcome,
     Idempotency,
     RemoveRequest,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from simstore.compiled import pays
 from simstore.search import table_kernels
-from simstore.search.found import Found, FoundPairs, verified_pairs
+from simstore.search.batch_results import Found, FoundPairs, verified_pairs
 from simstore.search.hamming import verify, verify_values
 from simstore.search.plan import Plan, Rates
 from simstore.search.rotation import integers_of, restored, rotated, turned_value, words_of

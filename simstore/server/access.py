@@ -14,9 +14,9 @@ from fastapi.routing import APIRoute
 
 from simstore.errors import Forbidden, InvalidParameter, RateLimited, Unauthorized
 from simstore.model import Scope, Token
-from simstore.server.lanes import Lane
+from simstore.server.bounded_executor import Lane
+from simstore.server.csrf import foreign, is_forwarded, is_loopback, names_loopback
 from simstore.server.limits import RateLimit, network_of
-from simstore.server.origins import foreign, is_forwarded, is_loopback, names_loopback
 from simstore.server.parameters import check_parameters
 from simstore.server.sessions import SESSION_SECONDS, Sessions
 

@@ -13,14 +13,14 @@ from starlette.exceptions import HTTPException
 from simstore import __version__
 from simstore.errors import SimstoreError
 from simstore.server.access import Gate, GuardedRoute
-from simstore.server.direct import Direct
 from simstore.server.errors import reply_to
-from simstore.server.exchange import Surroundings
-from simstore.server.guard import SecurityHeaders
+from simstore.server.fast_path import Direct
 from simstore.server.openapi import publish
 from simstore.server.page import routes as page
 from simstore.server.reader_process import ReaderProcess
+from simstore.server.request_context import Surroundings
 from simstore.server.routes import backup, check, clusters, documents, health, query, stats
+from simstore.server.security_headers import SecurityHeaders
 from simstore.server.service import Service
 from simstore.server.settings import Settings
 from simstore.server.writer_process import WriterProcess

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from simstore.errors import InvalidParameter, MalformedRequest, UnsupportedMedia
 from simstore.reports.wire import decoded, encoded, from_wire
-from simstore.server.lanes import Lane
+from simstore.server.bounded_executor import Lane
 
 T = TypeVar("T")
 JSON = "application/json"

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from simstore.errors import Unavailable
 from simstore.model import Document, QueryOptions, QueryRun
 from simstore.server.store_process import Place, StoreProcess
-from simstore.server.supervised import Worker
+from simstore.server.supervisor import Worker
 from simstore.store import Store
 
 _LINES = ("query", "run", "warm")

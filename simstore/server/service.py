@@ -19,16 +19,16 @@ from simstore.model import (
     WriteReply,
     WriteRequest,
 )
-from simstore.server.aged import Aged
-from simstore.server.filters import Filters
-from simstore.server.lanes import Lane
+from simstore.server.bounded_executor import Lane
+from simstore.server.cached_value import Aged
+from simstore.server.gauges import figures_of
+from simstore.server.known_filter import Filters
 from simstore.server.metrics import Metrics
 from simstore.server.read_batches import QueryBatcher
 from simstore.server.reader_process import AwayReader, Reader, ReaderProcess
 from simstore.server.sent_copies import drop_left
 from simstore.server.settings import Settings
-from simstore.server.supervised import Supervised
-from simstore.server.vital_figures import figures_of
+from simstore.server.supervisor import Supervised
 from simstore.server.write_queue import WriteQueue
 from simstore.server.writer_process import WriterProcess
 from simstore.store import Store

@@ -24,7 +24,7 @@ from simstore.reports.wire import encoded, to_wire
 from simstore.server.bodies import LARGE_BYTES, NDJSON, parsed
 from simstore.server.documents import document_of
 from simstore.server.errors import ours, problem
-from simstore.server.exchange import Exchange, exchange_of
+from simstore.server.request_context import Exchange, exchange_of
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

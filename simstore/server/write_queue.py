@@ -23,10 +23,10 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.model import WriteReply, WriteRequest
-from simstore.server.supervised import Worker
-from simstore.server.waiting import QueueCounters, Request, Waiting, died
+from simstore.server.queue_statistics import QueueCounters, Request, Waiting, died
+from simstore.server.supervisor import Worker
 from simstore.server.writer_process import AwayWriter, GroupWriter
-from simstore.services.arriving.write_groups import Reply
+from simstore.services.ingest.write_groups import Reply
 from simstore.store import Store
 
 # What a request weighs besides its documents.

@@ -13,10 +13,10 @@ from typing import IO, cast
 
 from simstore.errors import UnreadableSource
 from simstore.model import PassedOver, Rejection, SourceState
-from simstore.sources.looking import look_ahead, read_with, reader_label
 from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.registry import TYPE_UNKNOWN, archive_kind, is_known
 from simstore.sources.source import Member, PlainSource, Record
+from simstore.sources.stream_detection import look_ahead, read_with, reader_label
 from simstore.sources.streams import SEPARATOR, skip, sought
 from simstore.sources.unpacking import DAMAGE, DamagedStream, Expansion, decompressed, guarded
 

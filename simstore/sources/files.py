@@ -12,10 +12,10 @@ from pathlib import Path
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
 from simstore.model import PassedOver, Rejection, SourceState
-from simstore.sources.looking import HEAD, look_ahead, read_with, reader_label
 from simstore.sources.reader import Reader, ReadOptions, ReadRequest
 from simstore.sources.registry import archive_kind, choose_reader, is_known, reader_named
 from simstore.sources.source import Member, Record, Source
+from simstore.sources.stream_detection import HEAD, look_ahead, read_with, reader_label
 from simstore.sources.streams import (
     STANDARD_INPUT,
     ByteStream,

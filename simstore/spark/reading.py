@@ -13,11 +13,11 @@ from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Document, PassedOver, Rejection
 from simstore.reports.exported import ExportedDocument, exported_record
 from simstore.reports.lines import to_json
-from simstore.sources.claims import claim
 from simstore.sources.fields import RecordFields, of_table, too_long
 from simstore.sources.files import FileSource
 from simstore.sources.frames import present
 from simstore.sources.reader import ReadOptions
+from simstore.sources.seen_since import claim
 from simstore.spark.recipe import Recipe
 from simstore.text.decoding import encode
 from simstore.text.digests import text_digest

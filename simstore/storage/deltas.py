@@ -17,9 +17,9 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from simstore.storage import codecs
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import integers
-from simstore.storage.named_sums import NamedSums
 from simstore.storage.rows import execute, fetch, insert_rows
 from simstore.storage.schema import feature, vocabulary_delta
+from simstore.storage.term_sums import NamedSums
 
 # So many changes are looked at together. Long ones are merged into the table of terms; small ones
 # would rewrite the same rows of it again and again: they are made one change, until much of that

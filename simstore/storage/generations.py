@@ -11,9 +11,9 @@ from sqlalchemy import Connection, delete, insert, select, update
 from simstore.errors import ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import OnDuplicate, Policy
-from simstore.storage import additions
+from simstore.storage import counter_deltas
 from simstore.storage.damage import corrupt
-from simstore.storage.forms import forms_of
+from simstore.storage.dialects.connection import forms_of
 from simstore.storage.rows import execute, fetch
 from simstore.storage.schema import fingerprint_tables, generation, scheme, store
 
@@ -87,9 +87,9 @@ _OF_STATUS = (
 def _counted(statement: str) -> str:
     """Return a statement that counts what writers beside each other have appended."""
     return (
-        statement.replace(" changes,", f" {additions.CHANGES},")
-        .replace(" fingerprint_count,", f" {additions.FINGERPRINT_COUNT},")
-        .replace(" edition", f" {additions.EDITION}")
+        statement.replace(" changes,", f" {counter_deltas.CHANGES},")
+        .replace(" fingerprint_count,", f" {counter_deltas.FINGERPRINT_COUNT},")
+        .replace(" edition", f" {counter_deltas.EDITION}")
     )
 
 
@@ -173,7 +173,7 @@ def set_policy(connection: Connection, policy: Policy) -> None:
 def note_change(connection: Connection) -> None:
     """Count a change of the stored documents."""
     if forms_of(connection).appends_counts:
-        additions.note_change(connection)
+        counter_deltas.note_change(connection)
     else:
         execute(connection, "UPDATE store SET changes = changes + 1")
 
@@ -329,7 +329,7 @@ def note_fingerprints(
     if not added and not packed:
         return
     if not packed and forms_of(connection).appends_counts:
-        additions.note_fingerprints(connection, generation_id, added)
+        counter_deltas.note_fingerprints(connection, generation_id, added)
         return
     execute(
         connection,

@@ -22,7 +22,7 @@ from simstore.storage.backends import (
     SharedSnapshot,
     Synchronous,
 )
-from simstore.storage.kept import KeptConnections, LogPages, UnloggedConnection
+from simstore.storage.connection_pool import KeptConnections, LogPages, UnloggedConnection
 from simstore.storage.sqlite_values import TypedRows, json_reader
 
 MINIMUM_SQLITE = (3, 35, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from simstore.fingerprint.given import GivenScheme, no_recipe
-from simstore.services.opened import OpenStore
+from simstore.fingerprint.external import GivenScheme, no_recipe
+from simstore.services.open_store.open_store import OpenStore
 from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.storage import generations
 from simstore.storage.engine import Database

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, anchors
-from simstore.services.passages.check_index import Postings
+from simstore.services.check.check_index import Postings
 from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT
 

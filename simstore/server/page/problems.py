@@ -25,7 +25,7 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.reports.lines import key_text
-from simstore.server.page.asked import language_of
+from simstore.server.page.browser_request import language_of
 from simstore.server.page.rendering import answer, size_text
 from simstore.server.page.words import page_words
 

@@ -15,7 +15,7 @@ from simstore.errors import MissingExtra
 from simstore.reports.html_page import LANGUAGE_TAGS, percent, shown
 from simstore.reports.lines import key_text
 from simstore.reports.times import time_text
-from simstore.server.page.asked import (
+from simstore.server.page.browser_request import (
     LANGUAGE_COOKIE,
     chosen_now,
     in_address,

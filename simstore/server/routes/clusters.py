@@ -20,8 +20,8 @@ from simstore.reports.wire import to_wire
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.bodies import reply
 from simstore.server.cursors import cursor_of, key_of, number_of
+from simstore.server.idempotency import query_text
 from simstore.server.listings import listing
-from simstore.server.named import query_text
 from simstore.server.openapi import LARGEST, answers
 from simstore.server.service import service_of
 

@@ -11,9 +11,9 @@ from fastapi import APIRouter, Query, Request, Response
 from simstore.model import StoredRejection, StoreStatistics
 from simstore.reports.wire import to_wire
 from simstore.server.access import GuardedRoute, requires
-from simstore.server.aged import Aged
 from simstore.server.bodies import reply
-from simstore.server.filters import FilterAsked
+from simstore.server.cached_value import Aged
+from simstore.server.known_filter import FilterAsked
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers, problems
 from simstore.server.service import service_of

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from simstore.errors import Overloaded
-from simstore.server import aged
-from simstore.server.aged import Aged
-from simstore.server.lanes import Lane
+from simstore.server import cached_value
+from simstore.server.bounded_executor import Lane
+from simstore.server.cached_value import Aged
 
 
 @pytest.fixture
@@ -158,5 +158,5 @@ def test_a_value_that_cannot_be_made_is_tried_again(lane: Lane) -> None:
 
 
 def test_only_what_takes_time_may_be_old() -> None:
-    assert aged.may_be_old(0.1) == 0
-    assert aged.may_be_old(3) == 30
+    assert cached_value.may_be_old(0.1) == 0
+    assert cached_value.may_be_old(3) == 30

@@ -14,12 +14,12 @@ from fastapi import FastAPI
 from texts import BREAD, LIGHTHOUSE
 
 from simstore.server.app import create_app
-from simstore.server.lanes import Lane, NobodyWaits, while_wanted
+from simstore.server.bounded_executor import Lane, NobodyWaits, while_wanted
 from simstore.server.service import Service
 from simstore.server.settings import Settings
-from simstore.services.clusters import kept_reading
-from simstore.services.comparing import measures
-from simstore.services.passages import copies
+from simstore.services.check import copies
+from simstore.services.clusters import read
+from simstore.services.compare import measures
 from simstore.store import Store
 
 HERE = "http://127.0.0.1:8765"
@@ -63,7 +63,7 @@ LONG: dict[str, tuple[str, str, Any, Any, tuple[str, ...], int]] = {
     "check": ("POST", "/v1/check", CHECK, copies, ("exact_runs",), _SOURCES),
     "compare": ("POST", "/v1/compare", COMPARE, measures, ("blake2b", "euclid"), 4),
     "clusters": (
-        "GET", "/v1/clusters?min_size=99", None, kept_reading, ("_distance",), _SOURCES + 10,
+        "GET", "/v1/clusters?min_size=99", None, read, ("_distance",), _SOURCES + 10,
     ),
 }  # fmt: skip
 

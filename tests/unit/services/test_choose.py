@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from simstore.errors import InvalidParameter, MissingExtra, SourceNotFound
-from simstore.fingerprint.given import GivenScheme
+from simstore.fingerprint.external import GivenScheme
 from simstore.fingerprint.schemes import open_scheme
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.web import WebScheme
-from simstore.services.upkeep.choose import (
+from simstore.services.maintenance.scheme_choice import (
     FolderChoice,
     SchemeChoice,
     choice_for_folder,

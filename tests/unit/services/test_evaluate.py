@@ -14,10 +14,10 @@ from simstore.fingerprint.imatch import agreements, in_lexicon, signatures, sign
 from simstore.fingerprint.web import WebScheme
 from simstore.model import Document
 from simstore.search.evaluation import Evaluation
-from simstore.services.comparing.evaluate import EvaluateOptions
-from simstore.services.comparing.older_methods import Signatures, filter_overlaps
-from simstore.services.comparing.truth import Labels, is_odd
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.evaluate.evaluate import EvaluateOptions
+from simstore.services.evaluate.labels import Labels, is_odd
+from simstore.services.evaluate.older_methods import Signatures, filter_overlaps
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.labels import GroupLabel, LabelledPair
 from simstore.store import Store
 

@@ -16,8 +16,8 @@ import simstore
 from simstore import compiled
 from simstore.errors import InvalidParameter, MalformedRecord, SourceNotFound
 from simstore.model import IngestProgress, PassedOver, QueryOptions, Rejection
-from simstore.services.arriving import ingest_run
-from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.ingest import run
+from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.sources.reader import ReadOptions
 from simstore.sources.unpacking import zstd
 from simstore.store import Store
@@ -430,7 +430,7 @@ def test_times_of_sight_are_the_first_and_the_last(
             (500, "river", (1_000, 2_000)),
             (3_000, "stone", (1_000, 3_000)),
         ):
-            monkeypatch.setattr(ingest_run, "now", lambda time=time: time)
+            monkeypatch.setattr(run, "now", lambda time=time: time)
             store.add("k", text)
             assert seen() == expected
         for since, found in ((1_000, ["k"]), (1_001, [])):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simstore.services.finding.kept_shingles import KeptShingles
+from simstore.services.open_store.shingle_cache import KeptShingles
 
 
 def a_set(number: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

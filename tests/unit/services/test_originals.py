@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from simstore.errors import InvalidParameter
-from simstore.services.telling.originals import Claimant, parse_rule
+from simstore.services.history.originals import Claimant, parse_rule
 
 DAY = 86_400
 

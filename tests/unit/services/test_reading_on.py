@@ -13,7 +13,7 @@ import pytest
 
 from simstore.errors import MalformedRecord
 from simstore.model import IngestSummary, PassedOver, Rejection
-from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.store import Store
 
 from .stores import create, rows

@@ -10,7 +10,7 @@ import pytest
 
 from simstore.errors import MalformedRecord, NotFound
 from simstore.model import PassedOver
-from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.sources import unpacking
 from simstore.sources.reader import ReadOptions
 from simstore.store import Store

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore import compiled
-from simstore.storage import named_sums
-from simstore.storage.named_sums import NamedSums
+from simstore.storage import term_sums
+from simstore.storage.term_sums import NamedSums
 
 forms = pytest.mark.parametrize(
     "form",
@@ -45,7 +45,7 @@ def test_sums_are_those_of_a_counter(
     documents: Counter[bytes] = Counter()
     totals: Counter[bytes] = Counter()
     compiled.enable(0) if form == "compiled" else compiled.disable()
-    held, named_sums._HELD = named_sums._HELD, most
+    held, term_sums._HELD = term_sums._HELD, most
     try:
         sums = NamedSums()
         for part in parts:
@@ -66,5 +66,5 @@ def test_sums_are_those_of_a_counter(
             assert dict(zip(terms, of_documents.tolist(), strict=True)) == documents
             assert dict(zip(terms, of_all.tolist(), strict=True)) == totals
     finally:
-        named_sums._HELD = held
+        term_sums._HELD = held
         compiled.enable()

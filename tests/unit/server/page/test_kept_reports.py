@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checked_papers import checked
 
-from simstore.server.page.kept_reports import KEPT_SECONDS, KeptReport, KeptReports
+from simstore.server.page.report_cache import KEPT_SECONDS, KeptReport, KeptReports
 
 
 def report(letters: int = 10) -> KeptReport:
