@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import (
-    common_options,
-    format_option,
-    log,
-    open_store,
-    threads_option,
-)
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, format_option, open_store, threads_option
 from simstore.cli.output import check_output, print_facts, print_table, progress
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.source_options import (

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, progress, time_text
 from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import NotFound, ReadOnlyStore

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from simstore import __version__, compiled
+from simstore import compiled
 from simstore.cli import (
     check,
     clusters,
@@ -39,6 +39,7 @@ from simstore.cli.options import common_options
 from simstore.cli.output import NO_SPACE, BriefErrors, drop_output, fail, settle_streams
 from simstore.errors import SimstoreError
 from simstore.services.workers import forks
+from simstore.version import __version__
 
 
 class _Commands(BriefErrors, click.Group):

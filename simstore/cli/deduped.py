@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
-from simstore.cli.options import common_options, log, open_store, store_place
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, open_store, store_place
 from simstore.cli.output import progress
 from simstore.errors import StoreNotFound, shown_place
 

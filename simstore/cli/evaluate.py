@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import check_output, print_table, progress
 from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
 from simstore.outputs import make_folder, write_file

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from simstore.cli.options import common_options, log, open_store
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, open_store
 from simstore.cli.output import check_output, print_facts, progress
 from simstore.errors import printable
 from simstore.outputs import is_standard_output

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
+from simstore.cli.messages import log
 from simstore.cli.options import (
     check_duplicate_options,
     common_options,
     duplicate_options,
     keep_columns_option,
-    log,
     open_store,
 )
 from simstore.cli.output import progress

@@ -12,7 +12,7 @@ import click
 
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.key_options import tell_orphans, tell_reprints, tell_unflagged
-from simstore.cli.options import log
+from simstore.cli.messages import log
 from simstore.cli.output import progress
 from simstore.cli.progress_bars import bar_of, ingest_columns, shows_bars, start
 from simstore.cli.remote import server_url

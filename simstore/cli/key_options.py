@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from simstore.cli.options import log
+from simstore.cli.messages import log
 from simstore.errors import printable
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simstore.cli.options import is_quiet, logs_json
+from simstore.cli.messages import is_quiet, logs_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn

@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from simstore.cli.options import (
-    common_options,
-    format_option,
-    log,
-    open_store,
-    threads_option,
-)
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, format_option, open_store, threads_option
 from simstore.cli.output import print_table, progress
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.source_options import (

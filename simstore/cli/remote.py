@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from simstore.cli.messages import log
 from simstore.errors import NotServed, SourceNotFound, UnreadableSource, printable
 
 if TYPE_CHECKING:
@@ -111,8 +112,6 @@ def _token() -> str | None:
     try:
         with Path(path).open(encoding="utf-8") as file:
             if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
-                from simstore.cli.options import log
-
                 shown = printable(path)
                 log.warning("%s: others can read the token; `chmod 600 %s`", shown, shown)
             token = file.read(_LONGEST_TOKEN + 1)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from simstore.cli.options import log, store_place
+from simstore.cli.messages import log
+from simstore.cli.options import store_place
 from simstore.errors import shown_place
 
 if TYPE_CHECKING:

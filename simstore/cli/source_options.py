@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from simstore.cli.options import log
+from simstore.cli.messages import log
 from simstore.errors import printable
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.interrupts import uninterruptible
-from simstore.cli.options import channel_names, channels_option, common_options, log
+from simstore.cli.messages import log
+from simstore.cli.options import channel_names, channels_option, common_options
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.cli.sizes import bands_of
 from simstore.cli.source_options import history_options, reading_options, take_read_options

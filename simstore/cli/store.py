@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from simstore.cli.messages import log
 from simstore.cli.options import (
     channel_names,
     channels_option,
@@ -16,7 +17,6 @@ from simstore.cli.options import (
     duplicate_options,
     format_option,
     keep_columns_option,
-    log,
     open_store,
     store_place,
 )

@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlencode
 
-from simstore import __version__
 from simstore.client.addresses import checked_token, checked_url, seconds_of
 from simstore.client.problems import error_of
 from simstore.client.retries import NotNow, Retries
@@ -23,6 +22,7 @@ from simstore.errors import (
 )
 from simstore.reports.wire import decoded, encoded, from_wire
 from simstore.text.decoding import encode
+from simstore.version import __version__
 
 if TYPE_CHECKING:
     import httpx

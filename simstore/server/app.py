@@ -10,7 +10,6 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from simstore import __version__
 from simstore.errors import SimstoreError
 from simstore.server.access import Gate, GuardedRoute
 from simstore.server.errors import reply_to
@@ -24,6 +23,7 @@ from simstore.server.security_headers import SecurityHeaders
 from simstore.server.service import Service
 from simstore.server.settings import Settings
 from simstore.server.writer_process import WriterProcess
+from simstore.version import __version__
 
 
 def create_app(

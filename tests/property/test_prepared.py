@@ -13,7 +13,7 @@ from simstore import compiled
 from simstore.model import Document
 from simstore.services.features.prepare import PreparedBatch, prepare
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.services.open_store.open_store import State
+from simstore.services.open_store.state import State
 from simstore.store import Store
 
 # Words of ASCII and of Latin letters beyond, none, and scripts without blanks between words.

@@ -13,7 +13,8 @@ from simstore.errors import NotFound
 from simstore.fingerprint.winnowing import Winnowing
 from simstore.services.check.passage_lookup import NearPassages, near_passages
 from simstore.services.features.feature_counts import stored_texts
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import documents, passages
 from simstore.storage.engine import Connection
 from simstore.text.normalization import Normalization

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.passage_words import RADIUS, passage_fingerprints, segment_hashes
-from simstore.services.open_store.open_store import State
+from simstore.services.open_store.state import State
 from simstore.storage import passages
 from simstore.storage.engine import Connection
 from simstore.text.located import located_units

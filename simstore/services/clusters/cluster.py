@@ -20,7 +20,8 @@ from simstore.search.plan import check_radius, default_radius
 from simstore.search.stars import star_clusters
 from simstore.services.clusters.distinct_texts import Contents, Progress, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.services.query.query import stale_reason
 
 # Least resemblance where it alone decides.

@@ -16,7 +16,8 @@ from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import to_words, word_count
 from simstore.services.features.feature_counts import whole_texts
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import documents, fingerprints, sketches
 from simstore.storage.contents import content_rows
 from simstore.storage.engine import Connection

@@ -8,7 +8,8 @@ from typing import Literal
 from simstore.errors import CorruptStore, DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, KeptCluster
 from simstore.search.canonical_order import CanonicalOrder
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import cluster_names, clusters, documents, fingerprints
 from simstore.storage.clusters import HolderRow
 from simstore.storage.engine import Connection

@@ -11,7 +11,8 @@ from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.star_names import LostStar, pass_on
 from simstore.search.star_repair import Place, Repair, Spokes, repair
 from simstore.services.duplicates.edges import EdgeSearch, Probed
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import ClusteringRow, HolderRow, TextRow
 from simstore.storage.engine import Connection

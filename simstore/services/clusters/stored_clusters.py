@@ -12,7 +12,8 @@ from simstore.services.clusters.build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
 from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.clusters.repair import repair_texts
-from simstore.services.open_store.open_store import OpenStore, State, now
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State
 from simstore.storage import cluster_names, clusters, sketches
 from simstore.storage.clusters import Basis, ClusteringRow
 from simstore.storage.engine import Connection

@@ -13,7 +13,8 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.search.likeness import TermVectors, plain_vectors, term_vectors
 from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import documents, vocabularies
 from simstore.storage.engine import Connection
 

@@ -13,7 +13,8 @@ from simstore.search.resemblance import overlap
 from simstore.services.compare.compare import Progress, compare_texts
 from simstore.services.compare.compared import CollectionCounts, CompareOptions
 from simstore.services.features import corpus_statistics, feature_counts
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import documents, vocabularies
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode

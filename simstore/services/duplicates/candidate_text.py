@@ -12,7 +12,8 @@ from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.simhash import to_words
 from simstore.services.features.prepare import PreparedBatch
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import documents, fingerprints, sketches
 from simstore.storage.engine import Connection
 

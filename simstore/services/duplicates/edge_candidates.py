@@ -23,7 +23,8 @@ from simstore.search.plan import (
 )
 from simstore.search.scan import scan_many
 from simstore.services.duplicates.candidate_text import Probed
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.services.open_store.tail_cache import tail_tables
 from simstore.services.query.batch_lookup import near_many
 from simstore.services.query.lookup import Lookup

@@ -20,8 +20,9 @@ from simstore.search.resemblance import overlap
 from simstore.services.duplicates.candidate_text import Probed
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore, State, missing_channel
+from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.shingle_cache import kept_shingles
+from simstore.services.open_store.state import State, missing_channel
 from simstore.storage.engine import Connection
 
 __all__ = ["BASES", "Among", "Basis", "Compared", "Edge", "EdgeSearch", "Probed", "Verified"]

@@ -32,7 +32,8 @@ from simstore.services.evaluate.judged_documents import (
 )
 from simstore.services.evaluate.labels import Labels, Part, part_of, take_resemblances, truth_of
 from simstore.services.evaluate.older_methods import OlderMethods
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 
 LARGEST_RADIUS = 12
 FLOOR = 0.3

@@ -34,7 +34,8 @@ from simstore.services.clusters.distinct_texts import (
 from simstore.services.clusters.term_rows import CountsOfPages
 from simstore.services.evaluate.older_methods import Signatures, filter_overlaps
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import documents
 from simstore.storage.engine import Connection
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from simstore.model import Clustering, ClusterMember
 from simstore.reports.clusters import Rule
 from simstore.reports.exported import Dropping
-from simstore.services.open_store.open_store import State
+from simstore.services.open_store.state import State
 from simstore.storage import cluster_names, clusters, documents, fingerprints
 from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection

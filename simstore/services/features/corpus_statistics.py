@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from simstore.fingerprint.features import assemble
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.weights import idf_weights
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import vocabularies
 from simstore.storage.engine import Connection
 from simstore.storage.frequencies import Frequencies

@@ -11,7 +11,8 @@ from simstore.errors import CorruptStore
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.packed_terms import packed as packed_terms
 from simstore.fingerprint.scheme import Scheme
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import codecs, deltas, documents, vocabularies
 from simstore.storage.engine import Connection
 from simstore.storage.vocabularies import FeatureRow

@@ -17,7 +17,7 @@ from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Document
 from simstore.services.features.feature_counts import pack_change
-from simstore.services.open_store.open_store import State
+from simstore.services.open_store.state import State
 from simstore.sources.json_values import check_metadata
 from simstore.storage import codecs
 from simstore.text.decoding import encode, storable

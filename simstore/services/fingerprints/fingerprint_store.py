@@ -16,7 +16,8 @@ from simstore.search.plan import check_radius
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.generations.pack_fingerprints import is_long
 from simstore.services.generations.refresh import Progress
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow

@@ -13,7 +13,8 @@ from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.search.plan import Plan, check_radius, default_radius
 from simstore.search.segments import probe_count, segment_widths
 from simstore.services.fingerprints.fingerprint_store import Values, words_of
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.services.query.batch_lookup import near_many
 from simstore.services.query.lookup import Lookup
 from simstore.storage import fingerprints

@@ -8,7 +8,8 @@ from simstore.model import Finding
 from simstore.search.canonical_order import CanonicalOrder
 from simstore.services.clusters.repair import StoredGraph, first_place
 from simstore.services.clusters.stored_clusters import basis_of
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import cluster_checks, clusters
 from simstore.storage.clusters import ClusteringRow, TextRow
 from simstore.storage.engine import Connection

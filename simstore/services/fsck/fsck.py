@@ -23,7 +23,8 @@ from simstore.services.fsck.passages import check_passages
 from simstore.services.fsck.sketches import check_bands, check_sketches
 from simstore.services.fsck.vocabulary import named_problems, numbered_problems
 from simstore.services.generations.refresh import Progress, present_ranks
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import (
     checks,
     codecs,

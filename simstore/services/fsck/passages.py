@@ -11,7 +11,7 @@ from simstore.errors import CorruptStore
 from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.model import Finding
 from simstore.search.anchor_pages import Postings
-from simstore.services.open_store.open_store import State
+from simstore.services.open_store.state import State
 from simstore.storage import anchor_segments, passage_indexes, passages
 from simstore.storage.engine import Connection
 from simstore.text.mixing import GAMMA, mix

@@ -11,7 +11,7 @@ from simstore.fingerprint.channels import sketch_texts, unpack_sketches
 from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
 from simstore.model import Finding
 from simstore.search.bands import band_start, checks, page_numbers, unpack_page
-from simstore.services.open_store.open_store import State
+from simstore.services.open_store.state import State
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import LayoutRow

@@ -8,7 +8,8 @@ from simstore.fingerprint.simhash import to_integers
 from simstore.model import VocabularyStatus, VocabularyTerm
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.generations.refresh import present_ranks
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import documents, fingerprints, frequencies, vocabularies
 from simstore.storage.engine import Connection
 

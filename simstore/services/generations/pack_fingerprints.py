@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from simstore.errors import InvalidParameter
 from simstore.search.pages import PACKED_BITS
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import fingerprints, segment_pages
 from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow

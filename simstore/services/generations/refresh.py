@@ -16,7 +16,8 @@ from simstore.model import RefreshSummary
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.generations import pack_fingerprints
 from simstore.services.generations.pack_sketches import drop_retired_pages
-from simstore.services.open_store.open_store import OpenStore, State, now
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State
 from simstore.storage import (
     deltas,
     documents,

@@ -16,7 +16,8 @@ from simstore.services.clusters import read
 from simstore.services.features import feature_counts
 from simstore.services.history.originals import Choice, Claimant, parse_rule
 from simstore.services.history.visits import own_interval, site_interval, site_of
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.services.query.verify import Verifier
 from simstore.storage import documents, duplicates, fingerprints, history, sketches
 from simstore.storage.damage import corrupt

@@ -21,7 +21,8 @@ from simstore.services.ingest.decisions import Decisions, FinalDocument, decide
 from simstore.services.ingest.duplicate_checker import CheckOptions, Screen
 from simstore.services.ingest.duplicate_records import comes_again, let_go, write_found
 from simstore.services.ingest.later_originals import Settled, settle
-from simstore.services.open_store.open_store import OpenStore, State, check_generation
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State, check_generation
 from simstore.services.open_store.tail_cache import note_added
 from simstore.services.removal.remove import remove_rows
 from simstore.storage import (

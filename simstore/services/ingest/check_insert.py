@@ -8,7 +8,8 @@ from simstore.model import Duplicate, Outcome
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.batches import BatchOutcome, store_batch
 from simstore.services.ingest.duplicate_checker import CheckOptions
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import documents
 from simstore.storage.engine import Connection
 

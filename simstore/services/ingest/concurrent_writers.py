@@ -22,7 +22,8 @@ from simstore.search.plan import default_radius
 from simstore.search.segments import segment_columns
 from simstore.services.features.prepare import PreparedBatch, is_prepared_for
 from simstore.services.ingest.duplicate_checker import LEAST_RESEMBLANCE, CheckOptions
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import documents, sketches
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode

@@ -28,7 +28,8 @@ from simstore.services.features import corpus_statistics
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.original_choice import NEW, Contender, Contenders
 from simstore.services.ingest.sequential_edges import EdgesInTurn
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.sources.seen_since import first_sight
 from simstore.storage import duplicates
 from simstore.storage.documents import DocumentRow

@@ -42,7 +42,8 @@ from simstore.services.ingest.source_batches import (
     batches_of_documents,
     batches_of_sources,
 )
-from simstore.services.open_store.open_store import OpenStore, State, now
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State
 from simstore.services.workers.processors import processor_count
 from simstore.sources.source import Source
 from simstore.storage import runs

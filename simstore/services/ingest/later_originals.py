@@ -24,7 +24,8 @@ from simstore.services.duplicates.duplicates import as_duplicate
 from simstore.services.duplicates.edges import Edge, EdgeSearch
 from simstore.services.ingest.duplicate_checker import CheckOptions
 from simstore.services.ingest.original_choice import Contender, Contenders
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.services.removal.remove import remove_rows
 from simstore.storage import documents as document_rows
 from simstore.storage import duplicates, history

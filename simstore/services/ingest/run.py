@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from simstore import __version__
 from simstore.model import (
     KEPT_OR_REMOVED,
     IngestProgress,
@@ -23,10 +22,12 @@ from simstore.services.ingest.options import Observer
 from simstore.services.ingest.source_batches import (
     Batch,
 )
-from simstore.services.open_store.open_store import OpenStore, State, now
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State
 from simstore.storage import deltas, generations, runs
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
+from simstore.version import __version__
 
 Work = tuple[Batch, PreparedBatch, State]
 # Changes of the vocabulary that are gathered together.

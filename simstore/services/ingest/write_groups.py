@@ -12,7 +12,7 @@ from simstore.services.features.prepare import PreparedBatch, as_kept, prepare
 from simstore.services.ingest.accept import accept
 from simstore.services.ingest.batches import BatchOutcome
 from simstore.services.ingest.duplicate_checker import CheckOptions, check_in
-from simstore.services.open_store.open_store import State
+from simstore.services.open_store.state import State
 from simstore.text.decoding import encode
 
 Request = WriteRequest | RemoveRequest

@@ -10,7 +10,6 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 
-from simstore import __version__
 from simstore.errors import InvalidParameter, SimstoreError, StorageError
 from simstore.model import WriteReply
 from simstore.services.features.prepare import is_prepared_for, prepare
@@ -34,12 +33,14 @@ from simstore.services.ingest.write_groups import (
     outcomes_of,
     prepared_group,
 )
-from simstore.services.open_store.open_store import OpenStore, State, now
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State
 from simstore.services.query.warm import warm
 from simstore.services.removal.remove import refresh_live, remove_keys
 from simstore.storage import deltas, generations, idempotency, runs
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
+from simstore.version import __version__
 
 # Commits after which replies that are old are deleted.
 _SWEPT_AFTER = 256

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from simstore import __version__, outputs
+from simstore import outputs
 from simstore.errors import (
     Conflict,
     CorruptStore,
@@ -25,7 +25,8 @@ from simstore.services.generations import pack_fingerprints
 from simstore.services.generations.pack_sketches import pack_tail
 from simstore.services.generations.refresh import Progress, drop_retired, freeze
 from simstore.services.ingest.duplicate_checker import CheckOptions
-from simstore.services.open_store.open_store import OpenStore, State, missing_channel, now
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State, missing_channel
 from simstore.storage import (
     cluster_names,
     copies,
@@ -43,6 +44,7 @@ from simstore.storage import (
 from simstore.storage.engine import Database
 from simstore.storage.generations import Settings
 from simstore.storage.translate import translated_files
+from simstore.version import __version__
 
 # Records of a document, other than the one it was taken from, that a compaction leaves: enough that
 # the latest sources can be read again without an update.

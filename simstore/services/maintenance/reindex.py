@@ -20,7 +20,8 @@ from simstore.services.features import feature_counts
 from simstore.services.generations.pack_sketches import pack_long_tail
 from simstore.services.generations.refresh import Progress, drop_retired, freeze, link_batch
 from simstore.services.maintenance.maintain import check_channels
-from simstore.services.open_store.open_store import OpenStore, State, now
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State
 from simstore.storage import (
     deltas,
     documents,

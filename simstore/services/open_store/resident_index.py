@@ -18,7 +18,7 @@ from simstore.search.batch_results import Found
 from simstore.search.growing_tables import GrowingTables
 from simstore.search.hamming import verify
 from simstore.search.sorted_tables import SortedTables
-from simstore.services.open_store.open_store import State
+from simstore.services.open_store.state import State
 from simstore.storage import fingerprints, sketches
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection

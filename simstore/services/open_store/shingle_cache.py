@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 
 Sets = dict[bytes, NDArray[np.uint64]]
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.search.growing_tables import GrowingTables
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import generations, tail
 from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow

@@ -12,7 +12,8 @@ import numpy as np
 from simstore.fingerprint.minhash import VALUES
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.search.resemblance import Overlap
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.services.query.matched_documents import KnownDocuments
 from simstore.services.query.minhash_channel import SketchSearch
 from simstore.services.query.samples import ReadSample, read_samples

@@ -22,7 +22,8 @@ from simstore.search.band_index import BandIndex
 from simstore.search.band_postings import matching_postings
 from simstore.search.bands import BandTable, band_start, checks, distinct, page_numbers
 from simstore.services.open_store.band_cache import KeptBands, KeptHashes, KeptTail, kept_pages
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import LayoutRow, StoredSketch

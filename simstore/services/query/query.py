@@ -25,7 +25,8 @@ from simstore.model import (
 from simstore.search.methods import METHODS, check_method
 from simstore.search.plan import check_radius, default_radius
 from simstore.services.generations.refresh import refresh
-from simstore.services.open_store.open_store import SHORT_CHARACTERS, OpenStore, State, now
+from simstore.services.open_store.open_store import SHORT_CHARACTERS, OpenStore, now
+from simstore.services.open_store.state import State
 from simstore.services.query.matching import Matcher
 from simstore.services.workers.worker_pool import (
     EarlyStart,

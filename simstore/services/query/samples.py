@@ -13,7 +13,7 @@ from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.fingerprint.shingle_sets import from_rows
 from simstore.model import Document
 from simstore.services.features.prepare import scanned_words
-from simstore.services.open_store.open_store import State
+from simstore.services.open_store.state import State
 from simstore.services.query.sentence_channel import FoundSentence
 from simstore.services.query.simhash_channel import Neighbours, NeighbourSearch
 from simstore.storage.sketches import StoredSketch

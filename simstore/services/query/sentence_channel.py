@@ -16,7 +16,8 @@ from simstore.services.check.sentence_lookup import (
     like_sentences,
     unit_weights,
 )
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage.engine import Connection
 from simstore.text.located import located_units
 

@@ -16,7 +16,8 @@ from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS
 from simstore.search.scan import scan_many
 from simstore.services.features import corpus_statistics
-from simstore.services.open_store.open_store import OpenStore, State, check_generation
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State, check_generation
 from simstore.services.query.lookup import Answer, Lookup
 from simstore.storage import fingerprints
 from simstore.storage.engine import Connection

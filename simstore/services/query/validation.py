@@ -6,7 +6,7 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import CHANNELS
 from simstore.model import QueryOptions
 from simstore.services.check.check_index import finds_sentences
-from simstore.services.open_store.open_store import State, missing_channel
+from simstore.services.open_store.state import State, missing_channel
 
 # The channel of short samples, where the store has a passage index with terms of sentences.
 SENTENCES = "sentences"

@@ -18,8 +18,9 @@ from simstore.model import Document
 from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 from simstore.search.resemblance import Overlap, estimated_overlap, overlap
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.shingle_cache import kept_shingles
+from simstore.services.open_store.state import State
 from simstore.storage import documents, sketches, vocabularies
 from simstore.storage.documents import chunks
 from simstore.storage.engine import Connection

@@ -9,7 +9,8 @@ from simstore.services.clusters.changes import forget_digests, note_changes
 from simstore.services.duplicates import duplicates
 from simstore.services.features import feature_counts
 from simstore.services.generations.refresh import Progress, refresh
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.services.removal.run import RemovalRun, recorded
 from simstore.storage import deltas, documents, fingerprints, generations
 from simstore.storage import duplicates as duplicate_rows

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from simstore import __version__
 from simstore.errors import StorageError
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.storage import runs
 from simstore.storage.engine import Connection
 from simstore.storage.runs import RunKind
+from simstore.version import __version__
 
 
 @dataclass(slots=True, kw_only=True)

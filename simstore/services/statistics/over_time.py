@@ -12,7 +12,8 @@ from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.clusters.read import kept_clusters
 from simstore.services.features import feature_counts
 from simstore.services.generations import drift
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import clusters, documents, growth
 from simstore.storage.engine import Connection
 

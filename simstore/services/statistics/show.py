@@ -10,7 +10,8 @@ from simstore.fingerprint.simhash import to_hex
 from simstore.model import StoredDocument, StoreStatistics
 from simstore.services.check.passage_index import anchor_count
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import (
     documents,
     fingerprints,

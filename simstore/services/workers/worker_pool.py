@@ -22,10 +22,9 @@ from typing import Any, Generic, TypeVar, cast
 
 from simstore import compiled
 from simstore.errors import InvalidParameter
-from simstore.services.workers import forks
+from simstore.services.workers import forks, worker_process
 from simstore.services.workers.forks import ForkedProcess
 from simstore.services.workers.processors import processor_count
-from simstore.services.workers.worker_pool import worker_process
 from simstore.sources import bounded
 from simstore.storage.engine import Database, SharedSnapshot
 
