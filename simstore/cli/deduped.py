@@ -15,7 +15,7 @@ from simstore.cli.output import progress
 from simstore.errors import StoreNotFound, shown_place
 
 if TYPE_CHECKING:
-    from simstore.model import IngestSummary, KeptSummary
+    from simstore.model import ClustersStatus, IngestSummary
     from simstore.services.ingest.ingest import Observer
     from simstore.sources.spark_results import DedupedOutput
     from simstore.store import Store
@@ -39,7 +39,7 @@ def import_output(folder: str, no_clusters: bool) -> None:
     from simstore.sources.spark_results import DedupedOutput
 
     output = DedupedOutput(folder)
-    kept: list[KeptSummary] = []
+    kept: list[ClustersStatus] = []
     with _store(output) as store, stop_on_signal() as stopping:
 
         def run(observer: Observer) -> IngestSummary:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from simstore.model import (
         Decoding,
         Duplicate,
+        Ignored,
         IngestProgress,
         IngestSummary,
-        PassedOver,
         Rejection,
     )
     from simstore.services.ingest.ingest import Observer
@@ -43,7 +43,9 @@ _READING_SECONDS = 0.5
 Show = Callable[["IngestProgress"], None]
 
 
-def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: Stopping) -> IngestSummary:
+def ingest_observed(
+    run: Callable[[Observer], IngestSummary], stopping: StopOnSignal
+) -> IngestSummary:
     """Ingest, and tell what happens.
 
     Args:
@@ -67,7 +69,7 @@ def ingest_observed(run: Callable[[Observer], IngestSummary], stopping: Stopping
                 rejection.reason,
             )
 
-    def on_pass_over(part: PassedOver) -> None:
+    def on_pass_over(part: Ignored) -> None:
         if part.is_source or parts.has_room():
             tell_passed_over(part)
         else:
@@ -146,7 +148,7 @@ class _Shown:
             tell(f"... and {self._rest}", self._count - _SHOWN)
 
 
-class Stopping(list[int]):
+class StopOnSignal(list[int]):
     """The signals that ask a command to stop, and whether it may be interrupted meanwhile."""
 
     def __init__(self) -> None:
@@ -164,13 +166,13 @@ class Stopping(list[int]):
 
 
 @contextmanager
-def stop_on_signal() -> Iterator[Stopping]:
+def stop_on_signal() -> Iterator[StopOnSignal]:
     """Yield what a first SIGINT or SIGTERM fills; a second one interrupts at once.
 
     After the first, a batch that is written is finished; reading that goes on for longer than half
     a second, or waits for a pipe, is interrupted.
     """
-    received = Stopping()
+    received = StopOnSignal()
 
     def note(number: int, _frame: Any) -> None:
         if received:
@@ -194,7 +196,7 @@ def stop_on_signal() -> Iterator[Stopping]:
                 signal.signal(number, handler)
 
 
-def report(summary: IngestSummary, stopping: Stopping) -> None:
+def report(summary: IngestSummary, stopping: StopOnSignal) -> None:
     """Print what a run did, and exit as it asks for."""
     for name, position in summary.resumed_at.items():
         log.info("%s: went on after record %d", printable(name), position)

@@ -12,7 +12,7 @@ from simstore.errors import printable
 
 if TYPE_CHECKING:
     from simstore.client import Client
-    from simstore.model import Decoding, PassedOver
+    from simstore.model import Decoding, Ignored
     from simstore.sources.reader import ReadOptions
     from simstore.store import Store
 
@@ -22,7 +22,7 @@ DECODED = "%s: %s"
 _SHOWN = 10
 
 
-def tell_passed_over(part: PassedOver) -> None:
+def tell_passed_over(part: Ignored) -> None:
     """Tell of a part of a source that is no document; of a source without any, as a warning."""
     tell = log.warning if part.is_source else log.info
     tell(PASSED_OVER, printable(part.source), with_remedy(part.reason))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from simstore.client.documents import Looking
-from simstore.client.ingest import Arriving
+from simstore.client.documents import DocumentRequests
+from simstore.client.ingest import IngestRequests
 from simstore.errors import DocumentNotFound, NotFound
-from simstore.model import ClusterMerge, ClusterPlace, KeptCluster, KeptSummary
+from simstore.model import ClusterMerge, ClusterPlace, ClustersStatus, StoredCluster
 from simstore.reports.wire import to_wire_fields
 
 _MOST_KEYS = 1_000
@@ -24,10 +24,10 @@ class _Removed:
     unflagged: tuple[str, ...] = ()
 
 
-class Grouping(Arriving):
+class ClusterRequests(IngestRequests):
     """Groups of documents that are alike, as they were last brought up to date."""
 
-    def kept_clusters(self, min_size: int = 2) -> Iterator[KeptCluster]:
+    def kept_clusters(self, min_size: int = 2) -> Iterator[StoredCluster]:
         """Yield the kept clusters, by their names.
 
         They are fetched in parts, each as the store then is.
@@ -40,7 +40,7 @@ class Grouping(Arriving):
         """
         asked = {"min_size": min_size}
         for value in self._pages("/v1/clusters", "clusters", asked, page=_MOST_CLUSTERS):
-            yield self._as(KeptCluster, value)
+            yield self._as(StoredCluster, value)
 
     def cluster_of(self, key: str) -> ClusterPlace | None:
         """Return where a document stands among the kept clusters; None where it does not.
@@ -51,10 +51,10 @@ class Grouping(Arriving):
         place = self._member(self._get("/v1/clusters/of", {"key": key}), "place")
         return None if place is None else self._as(ClusterPlace, place)
 
-    def cluster_members(self, cluster_id: int) -> KeptCluster | None:
+    def cluster_members(self, cluster_id: int) -> StoredCluster | None:
         """Return a kept cluster by its name; None where there is none, or none any more."""
         try:
-            return self._as(KeptCluster, self._get(f"/v1/clusters/{cluster_id:d}"))
+            return self._as(StoredCluster, self._get(f"/v1/clusters/{cluster_id:d}"))
         except NotFound:
             return None
 
@@ -63,7 +63,7 @@ class Grouping(Arriving):
         for value in self._pages("/v1/clusters/merges", "merges", {}, page=_MOST_MERGES):
             yield self._as(ClusterMerge, value)
 
-    def cluster_summary(self, *, largest: bool = False) -> KeptSummary | None:
+    def cluster_summary(self, *, largest: bool = False) -> ClustersStatus | None:
         """Return what there is of kept clusters; None where none are kept.
 
         Args:
@@ -71,10 +71,10 @@ class Grouping(Arriving):
         """
         asked = {"largest": "true" if largest else None}
         value = self._member(self._get("/v1/clusters/summary", asked), "summary")
-        return None if value is None else self._as(KeptSummary, value)
+        return None if value is None else self._as(ClustersStatus, value)
 
 
-class Leaving(Looking):
+class RemovalRequests(DocumentRequests):
     """Documents leave."""
 
     def remove(

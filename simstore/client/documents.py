@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from simstore.client.addresses import key_path
-from simstore.client.ingest import Arriving
+from simstore.client.ingest import IngestRequests
 from simstore.errors import BadReply, DocumentNotFound, InvalidParameter
 from simstore.model import Seen, StoredDocument, StoreStatistics, Story
 from simstore.reports.wire import to_wire_fields
@@ -22,7 +22,7 @@ _MOST_DOCUMENTS = 1_000
 _MOST_TEXTS = 100
 
 
-class Looking(Arriving):
+class DocumentRequests(IngestRequests):
     """What is stored, and what is known of it."""
 
     def show(self, key: str, *, with_text: bool = False) -> StoredDocument:

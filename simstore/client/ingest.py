@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from simstore.client.connection import Connection
-from simstore.client.uploads import COUNTS, MOST_DOCUMENTS, Sent, parts_of
+from simstore.client.uploads import COUNTS, MOST_DOCUMENTS, UploadOutcome, parts_of
 from simstore.errors import MalformedRecord
 from simstore.model import (
     Document,
@@ -33,7 +33,7 @@ _MOST_DUPLICATES = 1_000
 _MOST_REJECTS = 10_000
 
 
-class Arriving(Connection):
+class IngestRequests(Connection):
     """Documents come in."""
 
     def add(
@@ -57,7 +57,7 @@ class Arriving(Connection):
             seen_at=seen_at, published_at=published_at,
             links=(links,) if isinstance(links, str) else tuple(links),
         )  # fmt: skip
-        run = Sent(self, on_duplicate, min_resemblance, radius)
+        run = UploadOutcome(self, on_duplicate, min_resemblance, radius)
         run.send(list(cast("Iterator[Document]", documents_of([document], None))))
         return cast("Outcome", next(name for name in COUNTS if run.counts[name]))
 
@@ -84,7 +84,7 @@ class Arriving(Connection):
             min_resemblance: As for :meth:`simstore.Store.add_many`, and so ``radius``.
             radius: As there.
         """
-        run = Sent(self, on_duplicate, min_resemblance, radius, observer)
+        run = UploadOutcome(self, on_duplicate, min_resemblance, radius, observer)
         most = min(batch_documents or MOST_DOCUMENTS, MOST_DOCUMENTS)
         rejected: list[Rejection] = []
         for part in parts_of(_kept(documents_of(given, read), rejected), most):
@@ -120,7 +120,7 @@ class Arriving(Connection):
             MalformedRecord: ``options.strict`` and a record cannot be used.
         """
         sources, _ = open_sources(names, self._read_options(read))
-        run = Sent(
+        run = UploadOutcome(
             self,
             None if options is None else options.on_duplicate,
             None if options is None else options.min_resemblance,

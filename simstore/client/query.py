@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from simstore.client.ingest import Arriving
+from simstore.client.ingest import IngestRequests
 from simstore.client.uploads import halves, parts_of, wire_document
 from simstore.errors import NotServed, TooLarge
 from simstore.model import (
@@ -14,8 +14,8 @@ from simstore.model import (
     CheckOptions,
     Comparison,
     Document,
+    Ignored,
     Match,
-    PassedOver,
     QueryOptions,
     QueryRun,
     Rejection,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _MOST_SAMPLES = 256
 
 
-class Asking(Arriving):
+class QueryRequests(IngestRequests):
     """What is near a text, and which of its passages are in stored documents."""
 
     def query(
@@ -79,7 +79,7 @@ class Asking(Arriving):
         record: bool = False,
         require_fresh: bool = False,
         on_progress: Callable[[int, int | None], None] | None = None,
-        on_pass_over: Callable[[PassedOver], None] | None = None,
+        on_pass_over: Callable[[Ignored], None] | None = None,
     ) -> QueryRun:
         """Query with the documents of files, folders, patterns, or standard input as samples.
 
@@ -134,7 +134,7 @@ class Asking(Arriving):
         *,
         read: ReadOptions | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
-        on_pass_over: Callable[[PassedOver], None] | None = None,
+        on_pass_over: Callable[[Ignored], None] | None = None,
     ) -> Iterator[CheckedPaper | Rejection]:
         """Check the documents of files, folders, patterns, or standard input.
 

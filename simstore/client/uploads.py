@@ -99,7 +99,7 @@ def halves(part: Sequence[T], error: TooLarge) -> tuple[Sequence[T], Sequence[T]
     return part[:middle], part[middle:]
 
 
-class Sent:
+class UploadOutcome:
     """What was sent, and what became of it."""
 
     def __init__(

@@ -14,7 +14,7 @@ from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.simhash import check_bits
 
 
-class GivenScheme(Scheme):
+class ExternalScheme(Scheme):
     """The scheme of a store of fingerprints alone.
 
     Args:
@@ -29,7 +29,7 @@ class GivenScheme(Scheme):
         self.bits = bits
 
     @classmethod
-    def from_record(cls, record: SchemeRecord) -> GivenScheme:
+    def from_record(cls, record: SchemeRecord) -> ExternalScheme:
         """Return the scheme of a store's record."""
         return cls(record.bits)
 

@@ -81,7 +81,7 @@ class Clustering:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCluster:
+class StoredCluster:
     """A cluster that is kept up.
 
     Attributes:
@@ -131,7 +131,7 @@ class ClusterMerge:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSummary:
+class ClustersStatus:
     """What there is of the clusters that a store keeps.
 
     Attributes:

@@ -109,7 +109,7 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedOver:
+class Ignored:
     """A part of a source that is no document and shall be none: a picture in an archive.
 
     It is counted and told, and nothing of it is kept.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simstore.search.hamming import verify
 
 
-class Found(NamedTuple):
+class BatchResults(NamedTuple):
     """Matches of many queries, ascending by query, then distance, then fingerprint.
 
     Attributes:

@@ -12,7 +12,7 @@ _OLD_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class KnownUnits:
+class CoveredUnits:
     """Units of the paper that the copies from one source have.
 
     Attributes:

@@ -17,7 +17,7 @@ R = TypeVar("R")
 _RETRY_SECONDS = 1.0
 
 
-class NobodyWaits(Exception):
+class RequestAbandoned(Exception):
     """The request has ended for which a thread works, at its time limit or otherwise."""
 
 
@@ -32,7 +32,7 @@ def while_wanted() -> Iterator[Step]:
 
     def step() -> None:
         if ended.is_set():
-            raise NobodyWaits
+            raise RequestAbandoned
 
     try:
         yield step
@@ -40,7 +40,7 @@ def while_wanted() -> Iterator[Step]:
         ended.set()
 
 
-class Lane:
+class BoundedExecutor:
     """Runs functions in threads of its own.
 
     A thread cannot be stopped: what took too long for its request goes on to its end, and has its

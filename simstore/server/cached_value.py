@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-from simstore.server.bounded_executor import Lane
+from simstore.server.bounded_executor import BoundedExecutor
 
 T = TypeVar("T")
 # What is made in less is made anew for everybody.
@@ -25,7 +25,7 @@ def may_be_old(seconds: float) -> float:
     return _TIMES * seconds if seconds >= _SOON_SECONDS else 0.0
 
 
-class Aged(Generic[T]):
+class CachedValue(Generic[T]):
     """Makes a value when it is asked for, once for all who ask at a time.
 
     Args:
@@ -34,7 +34,9 @@ class Aged(Generic[T]):
         least_seconds: How old it may be at least.
     """
 
-    def __init__(self, make: Callable[[], T], lane: Lane, least_seconds: float = 0.0) -> None:
+    def __init__(
+        self, make: Callable[[], T], lane: BoundedExecutor, least_seconds: float = 0.0
+    ) -> None:
         self._make = make
         self._lane = lane
         self._least = least_seconds

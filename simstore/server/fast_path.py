@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-class Direct:
+class FastPath:
     """Middleware that answers some routes itself, as the framework would.
 
     It looks who asks, calls the endpoint, and renders errors; what it leaves out is the search

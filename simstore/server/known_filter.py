@@ -9,7 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from simstore.errors import InvalidParameter
-from simstore.server.bounded_executor import Lane
+from simstore.server.bounded_executor import BoundedExecutor
 from simstore.server.cached_value import may_be_old
 from simstore.store import Store
 
@@ -46,7 +46,7 @@ class ServedFilter:
 class Filters:
     """Makes filters, one at a time, and keeps the latest."""
 
-    def __init__(self, store: Store, lane: Lane) -> None:
+    def __init__(self, store: Store, lane: BoundedExecutor) -> None:
         self._store = store
         self._lane = lane
         self._made: OrderedDict[FilterAsked, ServedFilter] = OrderedDict()
@@ -76,7 +76,7 @@ class Filters:
         return known.tag if known.tag in held else known
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for a filter that is being made; as :meth:`.lanes.Lane.close`."""
+        """Wait for a filter that is being made; as :meth:`.lanes.BoundedExecutor.close`."""
         return self._lane.close(timeout)
 
     def _make(self, asked: FilterAsked, tag: str) -> ServedFilter:

@@ -33,7 +33,7 @@ class QueueCounters:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedRequest:
     """A request, whom to tell, and what it weighs."""
 
     request: Request

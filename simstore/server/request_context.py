@@ -28,7 +28,7 @@ _RETRY_SECONDS = 1.0
 log = logging.getLogger("simstore")
 
 
-class Exchange:
+class RequestContext:
     """A request and its reply, while they last; ``scope["simstore"]``.
 
     Attributes:
@@ -135,7 +135,7 @@ class Bodies:
         self.most = most
 
 
-class Surroundings:
+class RequestContextMiddleware:
     """Middleware around everything, the framework's own errors too."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
@@ -149,7 +149,7 @@ class Surroundings:
             await self._app(scope, receive, send)
             return
         settings, metrics = self._service.settings, self._service.metrics
-        exchange = Exchange(
+        exchange = RequestContext(
             receive, send, self._bodies, settings.body_bytes, settings.request_seconds
         )
         scope["simstore"] = exchange
@@ -183,9 +183,9 @@ class Surroundings:
                 )  # fmt: skip
 
 
-def exchange_of(scope: Scope) -> Exchange:
+def exchange_of(scope: Scope) -> RequestContext:
     """Return the exchange that a request is part of."""
-    found: Exchange = scope["simstore"]
+    found: RequestContext = scope["simstore"]
     return found
 
 
@@ -207,7 +207,7 @@ def _check_length(scope: Scope, limit: int) -> None:
             return
 
 
-async def _tell(error: Exception, scope: Scope, exchange: Exchange) -> None:
+async def _tell(error: Exception, scope: Scope, exchange: RequestContext) -> None:
     """Reply with an error; where a reply has begun, cut the connection.
 
     Nobody shall take half a reply for a whole one.

@@ -33,7 +33,7 @@ def pause_after(ends: int) -> float:
     return float(min(_FIRST_PAUSE * 2 ** min(ends - 1, 10), _LONGEST_PAUSE))
 
 
-class Worker(Protocol):
+class SupervisedWorker(Protocol):
     """A process that may die and come back: :class:`Supervised`, or one that nobody watches."""
 
     @property

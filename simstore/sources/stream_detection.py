@@ -6,9 +6,9 @@ import io
 from collections.abc import Iterator
 from contextlib import nullcontext
 
-from simstore.model import Document, PassedOver, Rejection
+from simstore.model import Document, Ignored, Rejection
 from simstore.sources.json_values import check_metadata
-from simstore.sources.reader import Reader, ReadOptions, ReadRequest
+from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
 from simstore.sources.registry import choose_reader
 from simstore.sources.source import Record
 from simstore.sources.streams import sought
@@ -25,7 +25,7 @@ _PIECE = 1 << 20
 
 def look_ahead(
     stream: io.BufferedReader, name: str, options: ReadOptions
-) -> tuple[Reader, bytes, io.BufferedReader]:
+) -> tuple[SourceReader, bytes, io.BufferedReader]:
     """Return the reader of a stream, its first bytes, and the stream from its start.
 
     To find a form feed, as much is read as a document may have.
@@ -62,7 +62,9 @@ def look_ahead(
     return reader, head, prefixed(bytes(parts), stream, damage)
 
 
-def read_with(reader: Reader, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+def read_with(
+    reader: SourceReader, stream: io.BufferedReader, request: ReadRequest
+) -> Iterator[Record]:
     """Yield the records of a stream; one that must be sought becomes a file.
 
     A source that holds nothing, or no record, is told as passed over.
@@ -71,7 +73,7 @@ def read_with(reader: Reader, stream: io.BufferedReader, request: ReadRequest) -
         DamagedStream: The bytes break off before the first record that is wanted.
     """
     if not request.head and not request.position and not stream.peek(1):
-        yield PassedOver(request.name, 0, 0, 0, IS_EMPTY, is_source=True)
+        yield Ignored(request.name, 0, 0, 0, IS_EMPTY, is_source=True)
         return
     found = False
     with sought(stream, request.name) if reader.needs_file else nullcontext(stream) as opened:
@@ -79,7 +81,7 @@ def read_with(reader: Reader, stream: io.BufferedReader, request: ReadRequest) -
             found = True
             yield _in_bounds(record, request.name)
     if not found and not request.position:
-        yield PassedOver(request.name, 0, 0, 0, "no document in it", is_source=True)
+        yield Ignored(request.name, 0, 0, 0, "no document in it", is_source=True)
 
 
 def _in_bounds(record: Record, name: str) -> Record:

@@ -47,7 +47,7 @@ class UnloggedConnection(sqlite3.Connection):
     """
 
 
-class KeptConnections:
+class ConnectionPool:
     """Gives out a connection a transaction, and takes it back.
 
     Transactions begin and end by the driver: SQLAlchemy's own take as long as a small one's

@@ -19,7 +19,7 @@ from simstore.storage.schema import fingerprint_tables, generation, scheme, stor
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StoreSettings:
     """What was chosen when the store was made, and its count of changes.
 
     Attributes:
@@ -100,7 +100,7 @@ _OF_STATUS_OF = {False: _OF_STATUS, True: _counted(_OF_STATUS)}
 
 
 def create_settings(
-    connection: Connection, settings: Settings, created_at: int, created_by: str
+    connection: Connection, settings: StoreSettings, created_at: int, created_by: str
 ) -> None:
     """Write the one row of settings of a new store."""
     connection.execute(
@@ -121,7 +121,7 @@ def create_settings(
     )
 
 
-def settings(connection: Connection) -> Settings:
+def settings(connection: Connection) -> StoreSettings:
     """Return the settings of the store.
 
     Raises:
@@ -131,7 +131,7 @@ def settings(connection: Connection) -> Settings:
     return _settings(_one(connection, rows))
 
 
-def standing(connection: Connection) -> tuple[Settings, int | None, GenerationRow | None]:
+def standing(connection: Connection) -> tuple[StoreSettings, int | None, GenerationRow | None]:
     """Return the settings, the number of the standing scheme, and the standing generation.
 
     Raises:
@@ -149,9 +149,9 @@ def _one(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> tuple[Any, 
     return rows[0]
 
 
-def _settings(row: tuple[Any, ...]) -> Settings:
+def _settings(row: tuple[Any, ...]) -> StoreSettings:
     complete = row[5] == "standing"
-    return Settings(
+    return StoreSettings(
         cast(Policy, row[0]),
         bool(row[1]),
         bool(row[2]),

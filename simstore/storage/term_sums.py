@@ -22,7 +22,7 @@ _SECONDS_AN_ENTRY = 1e-6
 NamedCounts = tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
-class NamedSums:
+class TermSums:
     """Counts summed term by term."""
 
     def __init__(self) -> None:

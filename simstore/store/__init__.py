@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Self
 
 from simstore.errors import InvalidParameter, StoreExists, StoreNotFound
 from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
-from simstore.fingerprint.external import GivenScheme
+from simstore.fingerprint.external import ExternalScheme
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import CopySummary, OnDuplicate, Policy
 from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
-from simstore.store.check import Checking
-from simstore.store.clusters import Grouping
-from simstore.store.documents import Looking
-from simstore.store.fingerprints import ByValue
-from simstore.store.ingest import Arriving
-from simstore.store.maintenance import Upkeep
+from simstore.store.check import CheckMixin
+from simstore.store.clusters import ClustersMixin
+from simstore.store.documents import DocumentsMixin
+from simstore.store.fingerprints import FingerprintsMixin
+from simstore.store.ingest import IngestMixin
+from simstore.store.maintenance import MaintenanceMixin
 from simstore.store.passages import Passages
-from simstore.store.query import Asking
-from simstore.store.removal import Leaving
+from simstore.store.query import QueryMixin
+from simstore.store.removal import RemovalMixin
 from simstore.store.tokens import Access
-from simstore.store.writer import Writing
+from simstore.store.writer import WriterMixin
 
 if TYPE_CHECKING:
     from simstore.services.maintenance.scheme_choice import SchemeChoice
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 
 class Store(
-    Arriving,
-    Writing,
-    Leaving,
-    ByValue,
-    Asking,
-    Checking,
-    Grouping,
-    Looking,
+    IngestMixin,
+    WriterMixin,
+    RemovalMixin,
+    FingerprintsMixin,
+    QueryMixin,
+    CheckMixin,
+    ClustersMixin,
+    DocumentsMixin,
     Passages,
-    Upkeep,
+    MaintenanceMixin,
     Access,
 ):
     """A near-duplicate store.
@@ -141,14 +141,14 @@ class Store(
             StoreExists: There is something at this place.
             InvalidParameter: The options do not go together.
         """
-        from simstore.services.ingest.duplicate_checker import CheckOptions
+        from simstore.services.ingest.duplicate_checker import DuplicateRule
         from simstore.services.maintenance.maintain import create_store
         from simstore.services.maintenance.scheme_choice import SchemeChoice, make_scheme
 
         if fingerprints_only:
             if scheme is not None:
                 raise InvalidParameter("a store of fingerprints alone has no scheme; leave it out")
-            made: Scheme = GivenScheme(64 if bits is None else bits)
+            made: Scheme = ExternalScheme(64 if bits is None else bits)
             simhash, minhash = True, False
             text = vocabulary = False
         else:
@@ -169,7 +169,7 @@ class Store(
                 policy=policy,
                 text_kept=text,
                 vocabulary_recorded=vocabulary,
-                check=CheckOptions(on_duplicate, min_resemblance, radius),
+                check=DuplicateRule(on_duplicate, min_resemblance, radius),
                 keep_columns=keep_columns,
             )
         except StoreExists:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from simstore.model import CheckedPaper, CheckOptions, PassedOver, Rejection
+from simstore.model import CheckedPaper, CheckOptions, Ignored, Rejection
 from simstore.services.ingest.accept import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
@@ -12,7 +12,7 @@ from simstore.sources.source import known_bytes, read_so_far, samples_of
 from simstore.store.opened import Opened
 
 
-class Checking(Opened):
+class CheckMixin(Opened):
     """Checks papers passage by passage; the store needs a passage index."""
 
     def check_text(
@@ -68,7 +68,7 @@ class Checking(Opened):
         read: ReadOptions | None = None,
         threads: int | None = 1,
         on_progress: Callable[[int, int | None], None] | None = None,
-        on_pass_over: Callable[[PassedOver], None] | None = None,
+        on_pass_over: Callable[[Ignored], None] | None = None,
     ) -> Iterator[CheckedPaper | Rejection]:
         """Check the documents of files, folders, patterns, or standard input.
 

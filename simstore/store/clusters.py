@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from simstore.errors import check_numbers
-from simstore.model import Clustering, ClusterMerge, ClusterPlace, KeptCluster, KeptSummary
+from simstore.model import Clustering, ClusterMerge, ClusterPlace, ClustersStatus, StoredCluster
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simstore.services.generations.refresh import Progress
 
 
-class Grouping(Opened):
+class ClustersMixin(Opened):
     """Groups of documents that are alike."""
 
     def clusters(
@@ -44,7 +44,7 @@ class Grouping(Opened):
         policy: str | None = None,
         rebuild: bool = False,
         on_progress: Progress | None = None,
-    ) -> KeptSummary:
+    ) -> ClustersStatus:
         """Bring the clusters that the store keeps up to date; the first time, make them.
 
         Args:
@@ -71,7 +71,7 @@ class Grouping(Opened):
             on_progress=on_progress,
         )
 
-    def kept_clusters(self, min_size: int = 2, *, after: int = 0) -> Iterator[KeptCluster]:
+    def kept_clusters(self, min_size: int = 2, *, after: int = 0) -> Iterator[StoredCluster]:
         """Yield the kept clusters, as they were last brought up to date, by their names.
 
         Args:
@@ -96,7 +96,7 @@ class Grouping(Opened):
 
         return cluster_of(self._opened, key)
 
-    def cluster_members(self, cluster_id: int) -> KeptCluster | None:
+    def cluster_members(self, cluster_id: int) -> StoredCluster | None:
         """Return a kept cluster by its name; None where there is none, or none any more."""
         from simstore.services.clusters.read import cluster_members
 
@@ -114,7 +114,7 @@ class Grouping(Opened):
         check_numbers(after=after)
         return cluster_merges(self._opened, after=after)
 
-    def cluster_summary(self, *, largest: bool = False) -> KeptSummary | None:
+    def cluster_summary(self, *, largest: bool = False) -> ClustersStatus | None:
         """Return what there is of kept clusters; None where none are kept.
 
         Args:

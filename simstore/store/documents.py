@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simstore.services.generations.refresh import Progress
 
 
-class Looking(Opened):
+class DocumentsMixin(Opened):
     """What is stored, and what is known of it."""
 
     def show(self, key: str, *, with_text: bool = False) -> StoredDocument:

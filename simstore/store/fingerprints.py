@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simstore.services.generations.refresh import Progress
 
 
-class ByValue(Opened):
+class FingerprintsMixin(Opened):
     """Fingerprints by their values, with documents or without."""
 
     def add_fingerprints(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from simstore.errors import check_numbers
 from simstore.model import (
+    ClustersStatus,
     Document,
     Duplicate,
     IngestSummary,
-    KeptSummary,
     OnDuplicate,
     Outcome,
     StoredRejection,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from simstore.sources.spark_results import DedupedOutput
 
 
-class Arriving(Opened):
+class IngestMixin(Opened):
     """Documents come in."""
 
     def add(
@@ -201,7 +201,7 @@ class Arriving(Opened):
         clusters: bool = True,
         observer: Observer | None = None,
         on_progress: Progress | None = None,
-    ) -> tuple[IngestSummary, KeptSummary | None]:
+    ) -> tuple[IngestSummary, ClustersStatus | None]:
         """Add what ``simstore spark dedup`` found: its documents, in their order, and its clusters.
 
         Clusters are taken without comparing where the store finds edges by the same rule and has no

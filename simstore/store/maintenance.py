@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 
-class Upkeep(Opened):
+class MaintenanceMixin(Opened):
     """The vocabulary, the scheme, and the store itself."""
 
     def refresh(

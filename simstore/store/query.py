@@ -9,8 +9,8 @@ from simstore.errors import RunNotFound, check_numbers
 from simstore.model import (
     Comparison,
     Document,
+    Ignored,
     Match,
-    PassedOver,
     QueryOptions,
     QueryRun,
     SampleResult,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simstore.services.generations.refresh import Progress
 
 
-class Asking(Opened):
+class QueryMixin(Opened):
     """What is near a text, and how well that is found."""
 
     def query(
@@ -131,7 +131,7 @@ class Asking(Opened):
         require_fresh: bool = False,
         threads: int | None = 1,
         on_progress: Callable[[int, int | None], None] | None = None,
-        on_pass_over: Callable[[PassedOver], None] | None = None,
+        on_pass_over: Callable[[Ignored], None] | None = None,
     ) -> QueryRun:
         """Query with the documents of files, folders, patterns, or standard input as samples.
 

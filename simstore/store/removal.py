@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from simstore.services.generations.refresh import Progress
 
 
-class Leaving(Opened):
+class RemovalMixin(Opened):
     """Documents leave."""
 
     def remove(

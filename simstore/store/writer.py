@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from simstore.services.ingest.writer import Writer
 
 
-class Writing(Opened):
+class WriterMixin(Opened):
     """Requests of many, written several to a transaction."""
 
     @contextmanager

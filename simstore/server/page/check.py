@@ -18,9 +18,9 @@ from simstore.reports.check_html import html_report, report_contents
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.bounded_executor import Step, while_wanted
 from simstore.server.page.browser_request import from_address, in_address, language_of
-from simstore.server.page.problems import ReportGone, Trouble, keep_form
+from simstore.server.page.problems import FormError, ReportGone, keep_form
 from simstore.server.page.rendering import answer
-from simstore.server.page.report_cache import KeptReport
+from simstore.server.page.report_cache import CachedReport
 from simstore.server.page.state import standing_of
 from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
@@ -36,7 +36,7 @@ _LONGEST_TITLE = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class FormInput:
     """What a form gives to check.
 
     Attributes:
@@ -53,7 +53,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class FormContents:
     """The contents of the form: its defaults, or what was sent with it.
 
     Attributes:
@@ -76,10 +76,12 @@ class Typed:
 @router.get("/", dependencies=[requires("read")])
 async def home(request: Request) -> Response:
     """Show where to paste a paper."""
-    return answer(request, "home.html", await _home(request, Typed()) | {"problem": None})
+    return answer(request, "home.html", await _home(request, FormContents()) | {"problem": None})
 
 
-async def _home(request: Request, typed: Typed, *, had_files: bool = False) -> dict[str, Any]:
+async def _home(
+    request: Request, typed: FormContents, *, had_files: bool = False
+) -> dict[str, Any]:
     """Return what the first page says, but for an error."""
     service = service_of(request)
     now = await standing_of(request).store(service)
@@ -127,7 +129,7 @@ async def show_report(request: Request, name: str) -> Response:
     return await service_of(request).readers.run(_shown, request, name, _found(request, name))
 
 
-def _shown(request: Request, name: str, report: KeptReport) -> Response:
+def _shown(request: Request, name: str, report: CachedReport) -> Response:
     told = report_contents(
         report.papers,
         lang=language_of(request),
@@ -161,7 +163,7 @@ async def forget_report(request: Request, name: str) -> Response:
     return RedirectResponse("/", 303)
 
 
-def _found(request: Request, name: str) -> KeptReport:
+def _found(request: Request, name: str) -> CachedReport:
     owner = request.state.principal.owner
     report = standing_of(request).reports.find(name, owner)
     if report is None:
@@ -180,15 +182,15 @@ async def _files(form: FormData) -> tuple[tuple[str, bytes], ...]:
     )
 
 
-def _given(fields: Mapping[str, str], files: tuple[tuple[str, bytes], ...]) -> Given:
+def _given(fields: Mapping[str, str], files: tuple[tuple[str, bytes], ...]) -> FormInput:
     text = fields.get("text", "").replace("\r\n", "\n")
-    return Given(text, from_address(fields.get("key", "")), files, _options(fields))
+    return FormInput(text, from_address(fields.get("key", "")), files, _options(fields))
 
 
-def _typed(fields: Mapping[str, str]) -> Typed:
+def _typed(fields: Mapping[str, str]) -> FormContents:
     """Return what the form was filled with."""
-    untouched = Typed()
-    names = [one.name for one in fields_of(Typed) if one.name in fields]
+    untouched = FormContents()
+    names = [one.name for one in fields_of(FormContents) if one.name in fields]
     sent = {name: fields[name].replace("\r\n", "\n") for name in names if name != "has_options"}
     others = [name for name in sent if name != "text" and sent[name] != getattr(untouched, name)]
     return replace(untouched, **sent, has_options=bool(others))
@@ -198,7 +200,7 @@ def _options(fields: Mapping[str, str]) -> CheckOptions:
     high = _share(fields.get("high", "0.8"), "option_high")
     moderate = _share(fields.get("moderate", "0.5"), "option_moderate")
     if moderate > high:
-        raise Trouble("limits")
+        raise FormError("limits")
     lines = fields.get("exclude", "").splitlines()
     return CheckOptions(
         high=high,
@@ -218,11 +220,11 @@ def _share(said: str, name: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 < share <= 1:
-        raise Trouble("number", name)
+        raise FormError("number", name)
     return share
 
 
-def _check(service: Service, given: Given, pasted: str, step: Step) -> KeptReport:
+def _check(service: Service, given: FormInput, pasted: str, step: Step) -> CachedReport:
     """Return the report of all that was given; what cannot be read is left out, if any can be.
 
     Args:
@@ -240,7 +242,7 @@ def _check(service: Service, given: Given, pasted: str, step: Step) -> KeptRepor
     papers: list[CheckedPaper] = []
     limits = UploadLimits(text_bytes=service.settings.body_bytes)
     if len(given.files) > MOST_PAPERS:
-        raise Trouble("many", str(MOST_PAPERS))
+        raise FormError("many", str(MOST_PAPERS))
     for name, data in given.files:
         step()
         try:
@@ -265,8 +267,8 @@ def _check(service: Service, given: Given, pasted: str, step: Step) -> KeptRepor
         options = _of_all(given.options)
         papers += _checked(service, [document], options, len(papers), step)
     if not papers:
-        raise failure or Trouble("empty")
-    return KeptReport(tuple(papers), tuple(left_out), int(time.time()))
+        raise failure or FormError("empty")
+    return CachedReport(tuple(papers), tuple(left_out), int(time.time()))
 
 
 def _checked(
@@ -277,7 +279,7 @@ def _checked(
     step: Step,
 ) -> list[CheckedPaper]:
     if before + len(documents) > MOST_PAPERS:
-        raise Trouble("many", str(MOST_PAPERS))
+        raise FormError("many", str(MOST_PAPERS))
     return list(service.store.check(documents, options, on_step=step))
 
 

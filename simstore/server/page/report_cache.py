@@ -17,7 +17,7 @@ _LETTER_BYTES, _COPY_BYTES, _PASSAGE_BYTES, _BLOCK_BYTES = 2, 1_000, 200, 150
 
 
 @dataclass(frozen=True, slots=True)
-class KeptReport:
+class CachedReport:
     """A report.
 
     Attributes:
@@ -33,13 +33,13 @@ class KeptReport:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    report: KeptReport
+    report: CachedReport
     owner: str
     size: int
     ends: float
 
 
-class KeptReports:
+class ReportCache:
     """Reports by names that nobody can guess. Threads may share it.
 
     Args:
@@ -58,7 +58,7 @@ class KeptReports:
     def __len__(self) -> int:
         return len(self._held)
 
-    def keep(self, report: KeptReport, owner: str) -> str:
+    def keep(self, report: CachedReport, owner: str) -> str:
         """Keep a report for its owner; return its name."""
         name = secrets.token_urlsafe(18)
         held = _Held(report, owner, _size(report), self._clock() + KEPT_SECONDS)
@@ -73,7 +73,7 @@ class KeptReports:
                 total -= one.size
         return name
 
-    def find(self, name: str, owner: str) -> KeptReport | None:
+    def find(self, name: str, owner: str) -> CachedReport | None:
         """Return a report; None where there is none, it has ended, or it is another's."""
         with self._lock:
             held = self._held.get(name)
@@ -90,7 +90,7 @@ class KeptReports:
                 del self._held[name]
 
 
-def _size(report: KeptReport) -> int:
+def _size(report: CachedReport) -> int:
     """Return about how much memory a report takes."""
     size = 0
     for paper in report.papers:

@@ -27,9 +27,9 @@ from simstore.reports.lines import key_text, to_json
 from simstore.reports.story import span
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.page.browser_request import asked_values, in_address, language_of
-from simstore.server.page.problems import Trouble, keep_form
+from simstore.server.page.problems import FormError, keep_form
 from simstore.server.page.rendering import answer
-from simstore.server.page.state import StoreNow, standing_of
+from simstore.server.page.state import StoreOverview, standing_of
 from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
 
@@ -115,7 +115,7 @@ def evidence_of(match: Match | None, words_shared: float | None) -> Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     """What a search found.
 
     Attributes:
@@ -159,7 +159,7 @@ async def _searched(request: Request, asked: str) -> Response:
     service = service_of(request)
     store = await standing_of(request).store(service)
     if store.passages == "fingerprints":
-        raise Trouble("fingerprints")
+        raise FormError("fingerprints")
     told: dict[str, Any] = {
         "q": asked,
         "found": None,
@@ -174,7 +174,9 @@ async def _searched(request: Request, asked: str) -> Response:
     return answer(request, "search.html", told)
 
 
-def _find(service: Service, now: StoreNow, asked: str, words: Mapping[str, str]) -> Found:
+def _find(
+    service: Service, now: StoreOverview, asked: str, words: Mapping[str, str]
+) -> SearchResults:
     store = service.store
     seen = None
     if len(asked) <= _LONGEST_KEY and "\n" not in asked:
@@ -207,7 +209,7 @@ def _find(service: Service, now: StoreNow, asked: str, words: Mapping[str, str])
         least = (now.least_words, now.least_characters)
         nothing.append(words["found_nothing_passages"].format(*least))
     more = max(len(keys) - _MOST_HITS, 0)
-    return Found(seen, tuple(hits), more, unsearched, tuple(nothing), run.stale)
+    return SearchResults(seen, tuple(hits), more, unsearched, tuple(nothing), run.stale)
 
 
 def shared_words(text: str, copies: Sequence[Copy]) -> dict[str, float]:

@@ -13,8 +13,8 @@ from fastapi import Request
 from simstore.errors import SimstoreError
 from simstore.model import StoreStatistics
 from simstore.reports.store_figures import StoreFigures
-from simstore.server.bounded_executor import Lane
-from simstore.server.page.report_cache import KeptReports
+from simstore.server.bounded_executor import BoundedExecutor
+from simstore.server.page.report_cache import ReportCache
 from simstore.server.service import Service, service_of
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ _REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class StoreNow:
+class StoreOverview:
     """What there is to say of a store as a whole.
 
     Attributes:
@@ -78,7 +78,9 @@ class Kept(Generic[T]):
         self._until = 0.0
         self._task: asyncio.Task[None] | None = None
 
-    async def value(self, service: Service, lane: Lane, patience: float | None = None) -> T | None:
+    async def value(
+        self, service: Service, lane: BoundedExecutor, patience: float | None = None
+    ) -> T | None:
         """Return the value.
 
         Args:
@@ -100,7 +102,7 @@ class Kept(Generic[T]):
             raise self._failure
         return self._value
 
-    async def _fetch(self, service: Service, lane: Lane) -> None:
+    async def _fetch(self, service: Service, lane: BoundedExecutor) -> None:
         begun = time.monotonic()
         self._failure = None
         try:
@@ -113,15 +115,15 @@ class Kept(Generic[T]):
             self._task = None
 
 
-class Standing:
+class PageState:
     """What the page holds as long as the server runs."""
 
     def __init__(self) -> None:
-        self.reports = KeptReports()
+        self.reports = ReportCache()
         self._store = Kept(_store_now)
         self._drawn = Kept(_drawn)
 
-    async def store(self, service: Service) -> StoreNow:
+    async def store(self, service: Service) -> StoreOverview:
         """Return what there is to say of the store as a whole."""
         found = await self._store.value(service, service.readers)
         if found is None:
@@ -133,25 +135,25 @@ class Standing:
         return await self._drawn.value(service, service.heavy, _PATIENCE_SECONDS)
 
 
-def standing_of(request: Request) -> Standing:
+def standing_of(request: Request) -> PageState:
     """Return what the page of an application holds."""
     service = service_of(request)
     held = getattr(request.app.state, "page", None)
     if held is None or held[0] is not service:
-        held = request.app.state.page = (service, Standing())
-    standing: Standing = held[1]
+        held = request.app.state.page = (service, PageState())
+    standing: PageState = held[1]
     return standing
 
 
-def _store_now(service: Service) -> StoreNow:
+def _store_now(service: Service) -> StoreOverview:
     store = service.store
     figures = store.statistics()
     if store.scheme().get("scheme", "").startswith("given"):
-        return StoreNow(figures, "fingerprints")
+        return StoreOverview(figures, "fingerprints")
     status = store.passage_status(sizes=False)
     if status is None:
-        return StoreNow(figures, "none" if figures.text_kept else "no_text")
-    return StoreNow(
+        return StoreOverview(figures, "none" if figures.text_kept else "no_text")
+    return StoreOverview(
         figures,
         "ready" if status.complete else "unfinished",
         status.fingerprints,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simstore.search.chains import Hits
 from simstore.search.symbols import Symbols
-from simstore.services.check.check_index import PassageIndex, Postings
+from simstore.services.check.check_index import AnchorPostings, PassageIndex
 from simstore.services.check.paper_units import BETWEEN, PaperUnits
 from simstore.text.located import located_units
 
@@ -23,7 +23,7 @@ _MARGIN = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class HitContext:
     """What surrounds hits in their sources, one part after another, with a stranger between.
 
     Attributes:
@@ -45,7 +45,7 @@ class Surroundings:
         return int(self.rows[np.searchsorted(self.begins, unit, side="right") - 1])
 
 
-def hits_of(paper: PaperUnits, postings: Postings) -> tuple[Hits, NDArray[np.int64]]:
+def hits_of(paper: PaperUnits, postings: AnchorPostings) -> tuple[Hits, NDArray[np.int64]]:
     """Return a hit for each place of an anchor's hash in the paper, and the anchors' lengths.
 
     Places in the paper are those of its grams, places in sources are characters.
@@ -68,7 +68,7 @@ def hits_of(paper: PaperUnits, postings: Postings) -> tuple[Hits, NDArray[np.int
     return found, postings.lengths[rows]
 
 
-def surroundings(paper: PaperUnits, index: PassageIndex, hits: Hits) -> Iterator[Surroundings]:
+def surroundings(paper: PaperUnits, index: PassageIndex, hits: Hits) -> Iterator[HitContext]:
     """Yield what surrounds hits, by source.
 
     Each part holds every run of t units that has the hit's place in it.
@@ -85,7 +85,7 @@ def surroundings(paper: PaperUnits, index: PassageIndex, hits: Hits) -> Iterator
     margin = max(1, int(needed * characters * 1.5) + _MARGIN)
     with ThreadPoolExecutor(1) as pool:
         # One thread cuts texts into units while this one reads the next.
-        waiting: list[Future[list[Surroundings]]] = []
+        waiting: list[Future[list[HitContext]]] = []
         order = np.argsort(hits.documents, kind="stable")
         for start in range(0, len(order), _TOGETHER):
             rows = order[start : start + _TOGETHER]
@@ -106,7 +106,7 @@ def _cut_twice(
     texts: dict[int, str],
     margin: int,
     needed: int,
-) -> list[Surroundings]:
+) -> list[HitContext]:
     """Return what surrounds hits; whole texts where the first cut was too narrow."""
     whole = np.zeros(len(rows), bool)
     found, narrow = _cut(paper, index, hits, rows, texts, margin, whole, needed)
@@ -125,7 +125,7 @@ def _cut(
     margin: int,
     whole: NDArray[np.bool_],
     needed: int,
-) -> tuple[Surroundings, NDArray[np.int64]]:
+) -> tuple[HitContext, NDArray[np.int64]]:
     """Return what surrounds hits, and those of which it is too little."""
     documents = hits.documents[rows].tolist()
     sources = hits.sources[rows]
@@ -159,5 +159,5 @@ def _cut(
     # A text of signs alone has units only where it is cut by itself.
     enough &= counts > 0
     parts = np.arange(len(rows))
-    found = Surroundings(rows, Symbols.of(codes), bounds[:-1] + parts, places + parts, in_source)
+    found = HitContext(rows, Symbols.of(codes), bounds[:-1] + parts, places + parts, in_source)
     return found, rows[~enough & ~whole]

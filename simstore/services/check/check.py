@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter, SimstoreError
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
-from simstore.search.covered_units import KnownUnits
+from simstore.search.covered_units import CoveredUnits
 from simstore.services.check.check_index import PassageIndex, StoredPassages
 from simstore.services.check.checked_paper import UnitCopy, judge
 from simstore.services.check.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
@@ -370,13 +370,13 @@ def _warm_up(opened: OpenStore, options: CheckOptions) -> None:
 
 def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:
     """Return copies, and of others those that have units of the paper that none before has."""
-    known: dict[int, KnownUnits] = {}
+    known: dict[int, CoveredUnits] = {}
     for copy in copies:
-        of_source = known.setdefault(copy.source.document_id, KnownUnits(set(), set()))
+        of_source = known.setdefault(copy.source.document_id, CoveredUnits(set(), set()))
         of_source.add(copy.stretch)
     found = list(copies)
     for copy in others:
-        of_source = known.setdefault(copy.source.document_id, KnownUnits(set(), set()))
+        of_source = known.setdefault(copy.source.document_id, CoveredUnits(set(), set()))
         found += [FoundCopy(copy.source, stretch) for stretch in of_source.new([copy.stretch])]
     return found
 

@@ -21,7 +21,7 @@ from simstore.text.normalization import Normalization
 
 
 @dataclass(frozen=True, slots=True)
-class Postings:
+class AnchorPostings:
     """Anchors that were found by their hashes; arrays of one length.
 
     Attributes:
@@ -39,9 +39,9 @@ class Postings:
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def of(self, chosen: NDArray[np.bool_]) -> Postings:
+    def of(self, chosen: NDArray[np.bool_]) -> AnchorPostings:
         """Return some of them, by a mask."""
-        return Postings(
+        return AnchorPostings(
             self.hashes[chosen],
             self.documents[chosen],
             self.starts[chosen],
@@ -64,7 +64,7 @@ class PassageIndex(Protocol):
     def text_kept(self) -> bool:
         """Whether the store has the texts."""
 
-    def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> Postings:
+    def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""
 
     def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
@@ -133,10 +133,10 @@ class StoredPassages:
         self.text_kept = state.settings.text_kept
         self.has_sentences = finds_sentences(state)
 
-    def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> Postings:
+    def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""
         found = passages.postings(self._connection, hashes, most)
-        return Postings(
+        return AnchorPostings(
             found.hashes,
             found.document_ids,
             found.starts.astype(np.int64),

@@ -44,7 +44,7 @@ class UnitCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCopy:
     """What a report tells of a paper: see :class:`simstore.model.CheckedPaper`."""
 
     passages: tuple[CheckedPassage, ...]
@@ -59,7 +59,7 @@ def judge(
     found: Sequence[UnitCopy],
     titles: Mapping[int, str | None],
     options: CheckOptions,
-) -> Judged:
+) -> JudgedCopy:
     """Return what is told of a paper.
 
     Args:
@@ -109,7 +109,7 @@ def judge(
         kinds.count("moderate"),
         kinds.count("none"),
     )
-    return Judged(tuple(passages), copies, sources, totals)
+    return JudgedCopy(tuple(passages), copies, sources, totals)
 
 
 class _Ink:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from simstore.search.alignment import Block, Stretch, chained, exact_runs, stretched
 from simstore.search.chains import Hits, regions
-from simstore.search.covered_units import KnownUnits
-from simstore.services.check.anchor_hits import Surroundings, hits_of, surroundings
-from simstore.services.check.check_index import PassageIndex, Postings
+from simstore.search.covered_units import CoveredUnits
+from simstore.services.check.anchor_hits import HitContext, hits_of, surroundings
+from simstore.services.check.check_index import AnchorPostings, PassageIndex
 from simstore.services.check.paper_units import PaperUnits, SourceUnits, source_units
 from simstore.storage.documents import chunks
 
@@ -90,7 +90,7 @@ class CopyFinder:
         self._options = options
         self._sums = np.r_[0.0, np.cumsum(options.weights)]
         self._found: list[FoundCopy] = []
-        self._known: dict[int, KnownUnits] = {}
+        self._known: dict[int, CoveredUnits] = {}
         self._explaining: dict[int, bool] = {}
         self._explained = np.zeros(len(paper.units), bool)
         # By first unit, how far what is the same in a source reaches.
@@ -202,7 +202,7 @@ class CopyFinder:
                 stretches.append(stretch)
                 continue
             stretches += [Stretch((run,)) for run in chain if self._is_enough((run,))]
-        known = self._known.setdefault(source.document_id, KnownUnits(set(), set()))
+        known = self._known.setdefault(source.document_id, CoveredUnits(set(), set()))
         self._add(FoundCopy(source, stretch) for stretch in known.new(stretches))
         # Runs that a chain cut where they overlap in the source are whole again by themselves.
         for run in runs:
@@ -250,7 +250,7 @@ class CopyFinder:
         reach = int(self._reach[: int(windows.first[number]) + 1].max())
         return reach >= int(windows.end[number])
 
-    def _explain_by(self, postings: Postings, waiting: list[int]) -> None:
+    def _explain_by(self, postings: AnchorPostings, waiting: list[int]) -> None:
         hits = Hits(postings.documents, np.zeros(len(postings), np.int64), postings.starts)
         windows = self._paper.windows
         for around in surroundings(self._paper, self._index, hits):
@@ -272,7 +272,7 @@ class CopyFinder:
                 return
 
     def _window_at(
-        self, number: int, around: Surroundings, parts: NDArray[np.bool_]
+        self, number: int, around: HitContext, parts: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
         """Return where parts have a run of the paper, by its anchor, as places of first units."""
         paper, windows = self._paper, self._paper.windows

@@ -30,7 +30,7 @@ _ASKED_STARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class BuiltStars:
     """The stars of a snapshot, their texts in the policy's order.
 
     Attributes:
@@ -84,7 +84,7 @@ def _stars(
     begun: ClusteringRow,
     on_progress: Progress | None,
     known: KnownEdges | None,
-) -> Made:
+) -> BuiltStars:
     with opened.database.read() as connection:
         state = opened.state(connection)
         held = read_contents(opened, connection, state, on_progress=on_progress)
@@ -108,7 +108,7 @@ def _stars(
     centres = star_clusters(earlier, later, np.arange(len(ordered)))
     spokes = np.flatnonzero(centres[earlier] == earlier)
     spokes = spokes[np.lexsort((earlier[spokes], later[spokes]))]
-    return Made(
+    return BuiltStars(
         held.digests[ordered],
         majors[ordered],
         times[ordered],
@@ -120,7 +120,7 @@ def _stars(
     )
 
 
-def _write(connection: Connection, made: Made) -> None:
+def _write(connection: Connection, made: BuiltStars) -> None:
     """Write stars in the place of those that are there; names of clusters pass on to them."""
     total = len(made.digests)
     ended_at = now()
@@ -168,7 +168,7 @@ class _Before:
     text_of: Mapping[int, int]
 
 
-def _standing_names(connection: Connection, made: Made) -> _Before:
+def _standing_names(connection: Connection, made: BuiltStars) -> _Before:
     stars = cluster_names.all_names(connection)
     if not stars:
         return _Before({}, [], {})
@@ -215,7 +215,7 @@ def _members(
 
 def _write_names(
     connection: Connection,
-    made: Made,
+    made: BuiltStars,
     numbers: NDArray[np.int64],
     before: _Before,
     ended_at: int,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from simstore.errors import CorruptStore, DocumentNotFound, InvalidParameter, NotFound
-from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, KeptCluster
+from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, StoredCluster
 from simstore.search.canonical_order import CanonicalOrder
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
@@ -19,7 +19,9 @@ from simstore.text.decoding import encode
 _PAGE_CLUSTERS = 500
 
 
-def kept_clusters(opened: OpenStore, *, min_size: int = 2, after: int = 0) -> Iterator[KeptCluster]:
+def kept_clusters(
+    opened: OpenStore, *, min_size: int = 2, after: int = 0
+) -> Iterator[StoredCluster]:
     """Yield the clusters that are kept, as they were last brought up to date, by their names.
 
     Documents that came since are left out where their text is new; those that went are left out,
@@ -85,7 +87,7 @@ def cluster_of(opened: OpenStore, key: str) -> ClusterPlace | None:
     return ClusterPlace(cluster_id, found.key, member)
 
 
-def cluster_members(opened: OpenStore, cluster_id: int) -> KeptCluster | None:
+def cluster_members(opened: OpenStore, cluster_id: int) -> StoredCluster | None:
     """Return a kept cluster by its name; None where there is none, or none any more."""
     with opened.database.read() as connection:
         centre = cluster_names.centre(connection, cluster_id)
@@ -126,7 +128,7 @@ class _Reading:
             "text" if self._state.settings.text_kept else "sketch"
         )
 
-    def of(self, rows: Sequence[tuple[int, int]]) -> Iterator[KeptCluster]:
+    def of(self, rows: Sequence[tuple[int, int]]) -> Iterator[StoredCluster]:
         """Yield the clusters of these names and canonical texts; one without documents is not."""
         connection = self._connection
         joined = clusters.members(connection, [centre for _, centre in rows])
@@ -174,7 +176,7 @@ class _Reading:
                         "same" if same else self._basis,
                     )
                 )
-            yield KeptCluster(name, members[0].key, tuple(members))
+            yield StoredCluster(name, members[0].key, tuple(members))
 
 
 def _fingerprints(

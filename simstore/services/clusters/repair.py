@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.star_names import LostStar, pass_on
 from simstore.search.star_repair import Place, Repair, Spokes, repair
-from simstore.services.duplicates.edges import EdgeSearch, Probed
+from simstore.services.duplicates.edges import CandidateText, EdgeSearch
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import cluster_names, clusters
@@ -140,7 +140,9 @@ class StoredGraph:
         for text, row in self._rows(texts).items():
             owners.update(dict.fromkeys(self._stand_ins(row), text))
         # A document that went without its turn having come yet is left out: it has no edges.
-        probed = Probed.of_documents(self._opened, self._connection, self._state, list(owners))
+        probed = CandidateText.of_documents(
+            self._opened, self._connection, self._state, list(owners)
+        )
         chosen = self._canonical if canonical_only else self._there
         found: dict[int, Spokes] = {text: {} for text in texts}
         for one, edges in zip(probed, self._search.edges_of(probed, chosen), strict=True):

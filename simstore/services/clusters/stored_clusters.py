@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simstore.errors import InvalidParameter, NotFound
-from simstore.model import KeptSummary
+from simstore.model import ClustersStatus
 from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.plan import default_radius
 from simstore.services.clusters.build import KnownEdges, write_from_scratch
@@ -32,7 +32,7 @@ def keep_clusters(
     rebuild: bool = False,
     on_progress: Progress | None = None,
     known: KnownEdges | None = None,
-) -> KeptSummary:
+) -> ClustersStatus:
     """Make clusters where none are kept, and bring them up to date.
 
     They are made from the first where none are kept, where it is asked for, and where what edges
@@ -78,7 +78,7 @@ def keep_clusters(
     return replace(found, made_anew=made_anew)
 
 
-def kept_summary(opened: OpenStore, *, largest: bool = False) -> KeptSummary | None:
+def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus | None:
     """Return what there is of kept clusters; None where none are kept.
 
     Args:
@@ -92,7 +92,7 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> KeptSummary | N
             return None
         text_count, cluster_count = cluster_names.counts(connection)
         is_current = kept.state == "standing" and kept.basis == basis_of(connection, state)
-        return KeptSummary(
+        return ClustersStatus(
             kept.min_resemblance,
             str(CanonicalOrder(kept.policy, kept.preferred)),
             kept.basis.radius,

@@ -10,7 +10,7 @@ from itertools import islice
 
 from simstore.errors import BadInput, MalformedRecord, printable
 from simstore.fingerprint.weights import COUNT_PART
-from simstore.model import ComparedText, Comparison, Document, Measurement, PassedOver, Rejection
+from simstore.model import ComparedText, Comparison, Document, Ignored, Measurement, Rejection
 from simstore.services.compare import measures
 from simstore.services.compare.compared import CollectionCounts, CompareOptions, Prepared, prepare
 from simstore.sources.files import FileSource
@@ -79,9 +79,9 @@ def read_document(name: str, read: ReadOptions) -> Document:
     """
     found = (one for one in FileSource(name, read).records() if not _is_part(one))
     records = list(islice(found, 2))
-    if len(records) == 1 and isinstance(records[0], PassedOver) and records[0].reason == IS_EMPTY:
+    if len(records) == 1 and isinstance(records[0], Ignored) and records[0].reason == IS_EMPTY:
         return Document(key=name, text="")
-    records = [one for one in records if not isinstance(one, PassedOver)]
+    records = [one for one in records if not isinstance(one, Ignored)]
     for record in records:
         if isinstance(record, Rejection):
             raise MalformedRecord(record.source, record.position, record.reason)
@@ -95,7 +95,7 @@ def read_document(name: str, read: ReadOptions) -> Document:
 
 
 def _is_part(record: Record) -> bool:
-    return isinstance(record, PassedOver) and not record.is_source
+    return isinstance(record, Ignored) and not record.is_source
 
 
 def _described(made: Prepared, place: int, name: str, options: CompareOptions) -> ComparedText:

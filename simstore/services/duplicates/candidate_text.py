@@ -19,7 +19,7 @@ from simstore.storage.engine import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class CandidateText:
     """A text whose edges are asked for.
 
     Attributes:
@@ -46,7 +46,7 @@ class Probed:
         batch: PreparedBatch,
         words: NDArray[np.uint64] | None,
         places: Iterable[int] | None = None,
-    ) -> list[Probed]:
+    ) -> list[CandidateText]:
         """Return documents of a batch.
 
         Args:
@@ -73,7 +73,7 @@ class Probed:
     @classmethod
     def of_documents(
         cls, opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
-    ) -> list[Probed]:
+    ) -> list[CandidateText]:
         """Return stored documents that are there, in the order given."""
         facts = documents.sizes_of(connection, document_ids)
         values: dict[int, int] = {}

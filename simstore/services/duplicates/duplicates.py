@@ -9,7 +9,7 @@ from simstore.errors import InvalidParameter
 from simstore.model import Duplicate, DuplicateState
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import duplicates
-from simstore.storage.duplicates import DuplicateRow, LetGo
+from simstore.storage.duplicates import DuplicateRow, ReleasedDuplicates
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
@@ -17,7 +17,7 @@ STATES = ("flagged", "skipped", "orphaned")
 _PAGE = 1_000
 
 
-def orphan(connection: Connection, document_ids: Sequence[int]) -> LetGo:
+def orphan(connection: Connection, document_ids: Sequence[int]) -> ReleasedDuplicates:
     """Let go of what duplicates documents that leave, or get other content.
 
     To be called in the transaction that changes them, before they are deleted. What is flagged
@@ -29,7 +29,7 @@ def orphan(connection: Connection, document_ids: Sequence[int]) -> LetGo:
         document_ids: The documents.
     """
     if not document_ids or not duplicates.are_there(connection):
-        return LetGo([], {})
+        return ReleasedDuplicates([], {})
     return duplicates.orphan(connection, document_ids)
 
 

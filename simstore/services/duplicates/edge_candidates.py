@@ -22,13 +22,13 @@ from simstore.search.plan import (
     uniform_costs,
 )
 from simstore.search.scan import scan_many
-from simstore.services.duplicates.candidate_text import Probed
+from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.services.open_store.tail_cache import tail_tables
 from simstore.services.query.batch_lookup import near_many
 from simstore.services.query.lookup import Lookup
-from simstore.services.query.minhash_channel import Among, SketchSearch
+from simstore.services.query.minhash_channel import Among, MinhashChannel
 from simstore.storage import documents, fingerprints, near_rows
 from simstore.storage.engine import Connection
 
@@ -65,7 +65,7 @@ class EdgeCandidates:
         check_radius(self._radius, bits)
         self._row = state.generation if state.channels.simhash else None
         self._sketches = (
-            SketchSearch(opened, connection, state, min_resemblance)
+            MinhashChannel(opened, connection, state, min_resemblance)
             if state.channels.minhash and min_resemblance is not None
             else None
         )
@@ -87,7 +87,7 @@ class EdgeCandidates:
         """Return the bands of sketches, shape (n, bands); None: there is no such channel."""
         return None if self._sketches is None else band_values(sketched, self._sketches.layout)
 
-    def of_each(self, texts: Sequence[Probed], among: Among | None = None) -> list[set[int]]:
+    def of_each(self, texts: Sequence[CandidateText], among: Among | None = None) -> list[set[int]]:
         """Return the documents that the channels find for each text, and those of the same text.
 
         Args:

@@ -17,7 +17,7 @@ from simstore.errors import InvalidParameter, NotFound
 from simstore.search.edge_rule import EdgeRule, size_ratio
 from simstore.search.plan import check_radius
 from simstore.search.resemblance import overlap
-from simstore.services.duplicates.candidate_text import Probed
+from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore
@@ -25,7 +25,16 @@ from simstore.services.open_store.shingle_cache import kept_shingles
 from simstore.services.open_store.state import State, missing_channel
 from simstore.storage.engine import Connection
 
-__all__ = ["BASES", "Among", "Basis", "Compared", "Edge", "EdgeSearch", "Probed", "Verified"]
+__all__ = [
+    "BASES",
+    "Among",
+    "Basis",
+    "CandidateText",
+    "Edge",
+    "EdgeSearch",
+    "Verified",
+    "VerifiedPair",
+]
 
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 Basis = Literal["same", "text", "sketch", "distance"]
@@ -67,7 +76,7 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class VerifiedPair:
     """What texts are compared by, and what came of it, by their digests.
 
     Attributes:
@@ -125,7 +134,9 @@ class EdgeSearch:
         )
         self._kept = kept_shingles(opened, state)
 
-    def edges_of(self, texts: Sequence[Probed], among: Among | None = None) -> list[list[Edge]]:
+    def edges_of(
+        self, texts: Sequence[CandidateText], among: Among | None = None
+    ) -> list[list[Edge]]:
         """Return the edges of each text, in order of ingest.
 
         Args:
@@ -150,8 +161,8 @@ class EdgeSearch:
         return edges
 
     def candidates_of(
-        self, texts: Sequence[Probed], among: Among | None = None
-    ) -> tuple[list[set[int]], dict[int, Probed]]:
+        self, texts: Sequence[CandidateText], among: Among | None = None
+    ) -> tuple[list[set[int]], dict[int, CandidateText]]:
         """Return the documents that may have an edge to each text, and what is known of them.
 
         Args:
@@ -163,19 +174,21 @@ class EdgeSearch:
         if among is not None and asked:
             passing = among(np.array(asked, np.int64))
             asked = np.array(asked, np.int64)[passing].tolist()
-        known = Probed.of_documents(self._opened, self._connection, self._state, asked)
+        known = CandidateText.of_documents(self._opened, self._connection, self._state, asked)
         return found, {one.document_id: one for one in known if one.document_id is not None}
 
-    def compared(self, pairs: Iterable[tuple[Probed, Probed]]) -> Compared:
+    def compared(self, pairs: Iterable[tuple[CandidateText, CandidateText]]) -> VerifiedPair:
         """Return what the texts of pairs are compared by, read and made at once."""
-        texts: dict[bytes, Probed] = {}
+        texts: dict[bytes, CandidateText] = {}
         if self._state.settings.text_kept:
             for one, other in pairs:
                 if one.digest != other.digest and self._may_reach(one, other):
                     texts[one.digest], texts[other.digest] = one, other
-        return Compared(self._sets(texts))
+        return VerifiedPair(self._sets(texts))
 
-    def verified(self, one: Probed, other: Probed, compared: Compared) -> Verified | None:
+    def verified(
+        self, one: CandidateText, other: CandidateText, compared: VerifiedPair
+    ) -> Verified | None:
         """Return how much two texts resemble each other; None: it is no edge.
 
         Args:
@@ -207,7 +220,7 @@ class EdgeSearch:
         basis: Basis = "text" if self._state.settings.text_kept else "sketch"
         return Verified(share, distance, basis)
 
-    def _may_reach(self, one: Probed, other: Probed) -> bool:
+    def _may_reach(self, one: CandidateText, other: CandidateText) -> bool:
         """Return whether two texts may have an edge.
 
         Fingerprints that are too far from each other have none, nor have sets of very different
@@ -225,7 +238,7 @@ class EdgeSearch:
         return size_ratio(sizes[0], sizes[1]) >= self._least
 
     def _share(
-        self, one: Probed, other: Probed, sets: dict[bytes, NDArray[np.uint64]]
+        self, one: CandidateText, other: CandidateText, sets: dict[bytes, NDArray[np.uint64]]
     ) -> tuple[float, float]:
         """Return resemblance and ratio of sizes: of the texts, or else of the sketches."""
         if self._state.settings.text_kept:
@@ -238,7 +251,7 @@ class EdgeSearch:
             return 0.0, ratio
         return float((one.sketch == other.sketch).mean()), ratio
 
-    def _sets(self, texts: Mapping[bytes, Probed]) -> dict[bytes, NDArray[np.uint64]]:
+    def _sets(self, texts: Mapping[bytes, CandidateText]) -> dict[bytes, NDArray[np.uint64]]:
         """Return shingle sets by digests."""
         found = self._kept.of(texts)
         made: dict[bytes, str] = {}
@@ -258,7 +271,7 @@ class EdgeSearch:
         return found | fresh
 
 
-def _distance(one: Probed, other: Probed) -> int | None:
+def _distance(one: CandidateText, other: CandidateText) -> int | None:
     if one.words is None or other.words is None:
         return None
     return int(np.bitwise_count(one.words ^ other.words).sum())

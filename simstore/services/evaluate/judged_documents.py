@@ -32,7 +32,7 @@ from simstore.services.clusters.distinct_texts import (
     sketch_matrix,
 )
 from simstore.services.clusters.term_rows import CountsOfPages
-from simstore.services.evaluate.older_methods import Signatures, filter_overlaps
+from simstore.services.evaluate.older_methods import MethodSignatures, filter_overlaps
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
@@ -185,7 +185,7 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
     vectors = None if held.counts is None else term_vectors(held.counts)
     signatures = None
     if scope.older_methods and held.counts is not None:
-        signatures = Signatures(held.counts)
+        signatures = MethodSignatures(held.counts)
         first, second = signatures.pairs()
         inside = (scope.set_of[first] >= 0) & (scope.set_of[first] == scope.set_of[second])
         found.append(pair_codes(first[inside], second[inside], total))

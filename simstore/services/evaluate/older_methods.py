@@ -34,7 +34,7 @@ class OlderMethods:
     filter_hashes: int = 4
 
 
-class Signatures:
+class MethodSignatures:
     """The I-Match signatures of documents.
 
     Args:

@@ -13,11 +13,16 @@ from simstore.errors import InvalidParameter, ReadOnlyStore
 from simstore.model import LeastShares
 from simstore.outputs import is_standard_output, written
 from simstore.reports.clusters import Rule
-from simstore.reports.exported import Dropping, ExportedDocument, json_line
+from simstore.reports.exported import ExclusionReason, ExportedDocument, json_line
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, ClusterOptions, cluster_documents
 from simstore.services.clusters.distinct_texts import Progress, pages
 from simstore.services.clusters.stored_clusters import keep_clusters, kept_summary
-from simstore.services.export.representatives import Judge, KeepAll, KeptJudge, MomentJudge
+from simstore.services.export.representatives import (
+    ComputedClusterJudge,
+    Judge,
+    KeepAll,
+    StoredClusterJudge,
+)
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import clusters, documents, duplicates, history
@@ -154,11 +159,11 @@ def _judge(opened: OpenStore, connection: Connection, options: ExportOptions, ru
     if options.part == "all":
         return KeepAll()
     if options.collection is None:
-        return KeptJudge(connection, opened.state(connection), rule)
+        return StoredClusterJudge(connection, opened.state(connection), rule)
     wanted = ClusterOptions(
         min_resemblance=rule.least.resemblance, policy=rule.policy, collection=options.collection
     )
-    return MomentJudge(cluster_documents(opened, wanted), rule)
+    return ComputedClusterJudge(cluster_documents(opened, wanted), rule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +259,7 @@ class _Export:
         self,
         sink: Sink | None,
         rows: Sequence[Any],
-        dropped: Sequence[Dropping | None],
+        dropped: Sequence[ExclusionReason | None],
         chosen: Sequence[int],
     ) -> None:
         """Write the chosen of a page's documents."""
@@ -302,7 +307,7 @@ class _Export:
 
 
 def _skipped(row: duplicates.DuplicateRow) -> ExportedDocument:
-    why = Dropping(
+    why = ExclusionReason(
         None,
         0,
         _text(row.original_key),

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 from simstore.model import Clustering, ClusterMember
 from simstore.reports.clusters import Rule
-from simstore.reports.exported import Dropping
+from simstore.reports.exported import ExclusionReason
 from simstore.services.open_store.state import State
 from simstore.storage import cluster_names, clusters, documents, fingerprints
 from simstore.storage.damage import corrupt
@@ -17,7 +17,7 @@ from simstore.storage.engine import Connection
 class Judge(Protocol):
     """Says of documents why they are left out."""
 
-    def judge(self, rows: Sequence[Any]) -> list[Dropping | None]:
+    def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
         """Return of each row of the table ``document`` why it is left out; None: it is not."""
         ...
 
@@ -25,12 +25,12 @@ class Judge(Protocol):
 class KeepAll:
     """Leaves no document out."""
 
-    def judge(self, rows: Sequence[Any]) -> list[Dropping | None]:
+    def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
         """Return None for each."""
         return [None] * len(rows)
 
 
-class KeptJudge:
+class StoredClusterJudge:
     """Goes by the clusters that are kept, in one snapshot; a text that is in none stays."""
 
     def __init__(self, connection: Connection, state: State, rule: Rule) -> None:
@@ -46,7 +46,7 @@ class KeptJudge:
         self._rule = rule
         self._basis: Literal["text", "sketch"] = "text" if state.settings.text_kept else "sketch"
 
-    def judge(self, rows: Sequence[Any]) -> list[Dropping | None]:
+    def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
         """Return of each row why it is left out; None: it is canonical, or in no cluster."""
         connection = self._connection
         texts = clusters.texts(connection, sorted({row.digest for row in rows}))
@@ -69,7 +69,7 @@ class KeptJudge:
         keys = documents.keys_of(connection, canonical_ids)
         digests = {n: one for n, (one, _) in documents.sizes_of(connection, canonical_ids).items()}
         values = self._fingerprints([*stands, *canonical_ids])
-        found: list[Dropping | None] = []
+        found: list[ExclusionReason | None] = []
         for row in rows:
             centre, share = stands.get(row.document_id, (0, 0.0))
             canonical = held[centre].place[2] if centre else 0
@@ -97,26 +97,26 @@ class KeptJudge:
         return fingerprints.of_documents(self._connection, self._state.scheme.bits, number, wanted)
 
 
-class MomentJudge:
+class ComputedClusterJudge:
     """Goes by clusters of the moment, which have no names."""
 
     def __init__(self, found: Clustering, rule: Rule) -> None:
-        self._dropped: dict[int, Dropping] = {}
+        self._dropped: dict[int, ExclusionReason] = {}
         for cluster in found.clusters:
             canonical = cluster.members[0].document_id, cluster.key
             for member in cluster.members[1:]:
                 self._dropped[member.document_id] = _dropping(None, canonical, member, rule)
 
-    def judge(self, rows: Sequence[Any]) -> list[Dropping | None]:
+    def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
         """Return of each row why it is left out; None: it is not."""
         return [self._dropped.get(row.document_id) for row in rows]
 
 
 def _dropping(
     cluster_id: int | None, canonical: tuple[int, str], member: ClusterMember, rule: Rule
-) -> Dropping:
+) -> ExclusionReason:
     reason = rule.reason(member, canonical=False)
-    return Dropping(cluster_id, *canonical, member.distance, member.resemblance, reason)
+    return ExclusionReason(cluster_id, *canonical, member.distance, member.resemblance, reason)
 
 
 def _text(data: bytes) -> str:

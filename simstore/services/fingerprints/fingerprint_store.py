@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore, InvalidParameter
-from simstore.fingerprint.external import GivenScheme
+from simstore.fingerprint.external import ExternalScheme
 from simstore.fingerprint.simhash import to_hex, to_words, word_count
 from simstore.search.near_pairs import near_pairs
 from simstore.search.plan import check_radius
@@ -34,7 +34,7 @@ Values = NDArray[Any] | Iterable[int]
 
 def is_fingerprints_only(state: State) -> bool:
     """Return whether a store holds fingerprints without documents."""
-    return isinstance(state.scheme, GivenScheme)
+    return isinstance(state.scheme, ExternalScheme)
 
 
 def add_fingerprints(

@@ -11,7 +11,7 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.services.features.feature_counts import feature_sums
 from simstore.storage import deltas, vocabularies
 from simstore.storage.engine import Connection
-from simstore.storage.term_sums import NamedSums
+from simstore.storage.term_sums import TermSums
 from simstore.storage.vocabularies import FeatureRow
 
 
@@ -57,7 +57,7 @@ def named_problems(
         scheme_id: The scheme.
         counted: The counts of all documents, batch by batch.
     """
-    sums = NamedSums()
+    sums = TermSums()
     for counts in counted:
         sums.add(counts.terms, *feature_sums(counts))
     expected = sums.sums()

@@ -22,7 +22,7 @@ _PREFER = "prefer:"
 
 
 @dataclass(frozen=True, slots=True)
-class Claimant:
+class OriginalCandidate:
     """A document that may be the original.
 
     Attributes:
@@ -49,10 +49,10 @@ class Claimant:
         return self.first_seen - (doubt or 0.0)
 
 
-Choice = tuple[Claimant, str]
+Choice = tuple[OriginalCandidate, str]
 
 
-def original_of(claimants: Sequence[Claimant]) -> Choice:
+def original_of(claimants: Sequence[OriginalCandidate]) -> Choice:
     """Choose the original of documents that are alike, and say why: the rule ``first-seen``.
 
     ``show``, ``duplicates`` and the check before an insert go by it.
@@ -65,7 +65,7 @@ def original_of(claimants: Sequence[Claimant]) -> Choice:
 
 def parse_rule(
     rule: str, on_step: Callable[[], None] = lambda: None
-) -> Callable[[Sequence[Claimant]], Choice]:
+) -> Callable[[Sequence[OriginalCandidate]], Choice]:
     """Return the function that chooses the original of documents, and says why.
 
     Args:
@@ -88,7 +88,7 @@ def parse_rule(
     raise InvalidParameter(f"original {printable(rule)!r}: choose {', '.join(RULES)}")
 
 
-def _first_seen(claimants: Sequence[Claimant]) -> Choice:
+def _first_seen(claimants: Sequence[OriginalCandidate]) -> Choice:
     if len(claimants) == 1:
         return claimants[0], "nothing else is like it"
     # Of two, one is surely the earlier where it was seen before the other can have been there.
@@ -110,7 +110,7 @@ def _first_seen(claimants: Sequence[Claimant]) -> Choice:
     return leader, f"first seen {_said(leader)}; no link decides within the revisit interval"
 
 
-def _linked(claimants: Sequence[Claimant]) -> Choice:
+def _linked(claimants: Sequence[OriginalCandidate]) -> Choice:
     linked = _most_linked(claimants, claimants)
     if linked is not None:
         return linked[0], _links(linked[1])
@@ -119,7 +119,7 @@ def _linked(claimants: Sequence[Claimant]) -> Choice:
 
 
 def _preferred(
-    claimants: Sequence[Claimant], wanted: Expression, on_step: Callable[[], None]
+    claimants: Sequence[OriginalCandidate], wanted: Expression, on_step: Callable[[], None]
 ) -> Choice:
     chosen = []
     for one in claimants:
@@ -134,8 +134,8 @@ def _preferred(
 
 
 def _most_linked(
-    chosen: Sequence[Claimant], claimants: Sequence[Claimant]
-) -> tuple[Claimant, int] | None:
+    chosen: Sequence[OriginalCandidate], claimants: Sequence[OriginalCandidate]
+) -> tuple[OriginalCandidate, int] | None:
     """Return the one that most others link to; None where none is linked to, or several alike.
 
     Two documents that link to each other say nothing.
@@ -154,7 +154,7 @@ def _most_linked(
     return _by_date(leaders), most
 
 
-def _by_date(claimants: Sequence[Claimant]) -> Claimant:
+def _by_date(claimants: Sequence[OriginalCandidate]) -> OriginalCandidate:
     return min(claimants, key=lambda one: (one.first_seen, one.order))
 
 
@@ -162,6 +162,6 @@ def _links(count: int) -> str:
     return "another links to it" if count == 1 else f"{count:,} others link to it"
 
 
-def _said(one: Claimant) -> str:
+def _said(one: OriginalCandidate) -> str:
     when = time_text(one.first_seen)
     return when + (f" by {BASES[one.basis]}" if one.basis in BASES else "")

@@ -14,7 +14,7 @@ from simstore.fingerprint.minhash import VALUES
 from simstore.model import Relative, SeenState, Story, Version
 from simstore.services.clusters import read
 from simstore.services.features import feature_counts
-from simstore.services.history.originals import Choice, Claimant, parse_rule
+from simstore.services.history.originals import Choice, OriginalCandidate, parse_rule
 from simstore.services.history.visits import own_interval, site_interval, site_of
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
@@ -133,7 +133,7 @@ class _Teller:
         }
         self._snapshots = history.snapshots_of(connection, list(ids))
 
-    def story(self, choose: Callable[[Sequence[Claimant]], Choice]) -> Story:
+    def story(self, choose: Callable[[Sequence[OriginalCandidate]], Choice]) -> Story:
         """Return the story; the original is the one that is chosen."""
         family, key = self._family, self._family.key
         chosen, reason = choose([self._claimant(one) for one in (key, *family.relations)])
@@ -171,9 +171,9 @@ class _Teller:
             reason,
         )
 
-    def _claimant(self, key: bytes) -> Claimant:
+    def _claimant(self, key: bytes) -> OriginalCandidate:
         first_seen, basis, _ = self._sight(key)
-        return Claimant(
+        return OriginalCandidate(
             _text(key),
             self._order(key),
             first_seen,

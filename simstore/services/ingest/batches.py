@@ -16,11 +16,11 @@ from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest import batch_history
 from simstore.services.ingest.batch_history import KeyHistory
-from simstore.services.ingest.concurrent_writers import MustBeAlone
+from simstore.services.ingest.concurrent_writers import NeedsExclusiveWriter
 from simstore.services.ingest.decisions import Decisions, FinalDocument, decide
-from simstore.services.ingest.duplicate_checker import CheckOptions, Screen
+from simstore.services.ingest.duplicate_checker import DuplicateChecker, DuplicateRule
 from simstore.services.ingest.duplicate_records import comes_again, let_go, write_found
-from simstore.services.ingest.later_originals import Settled, settle
+from simstore.services.ingest.later_originals import ReassignedOriginals, settle
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State, check_generation
 from simstore.services.open_store.tail_cache import note_added
@@ -83,7 +83,7 @@ def store_batch(
     run_id: int,
     seen_at: int,
     source_ids: Mapping[int, int] | None = None,
-    check: CheckOptions | None = None,
+    check: DuplicateRule | None = None,
 ) -> BatchOutcome:
     """Add, update or leave each document, as if one after the other.
 
@@ -106,12 +106,14 @@ def store_batch(
     """
     make_screen = None
     if check is not None:
-        make_screen = partial(Screen, opened, connection, state, batch, options=check, now=seen_at)
+        make_screen = partial(
+            DuplicateChecker, opened, connection, state, batch, options=check, now=seen_at
+        )
     decisions = decide(connection, batch, source_ids or {}, make_screen, now=seen_at)
     screen = decisions.screen
     unsettled = None if screen is None else screen.unsettled
     if unsettled is not None and opened.is_beside:
-        raise MustBeAlone("a stored document becomes a duplicate")
+        raise NeedsExclusiveWriter("a stored document becomes a duplicate")
     batch = batch.part(0, len(decisions.outcomes))
     known = batch_history.known_duplicates(connection, decisions)
     first_seen = batch_history.first_sights(known)
@@ -142,7 +144,7 @@ def store_batch(
     if screen is not None:
         orphans.update(batch.keys[place] for place in screen.orphans)
         unflagged.update(batch.keys[place] for place in screen.unflagged)
-    settled = Settled()
+    settled = ReassignedOriginals()
     if check is not None and unsettled is not None:
         document_id = ids[batch.keys[unsettled]]
         state = opened.state(connection)

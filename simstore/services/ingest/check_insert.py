@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from simstore.model import Duplicate, Outcome
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.batches import BatchOutcome, store_batch
-from simstore.services.ingest.duplicate_checker import CheckOptions
+from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import documents
@@ -22,7 +22,7 @@ def check_and_store(
     connection: Connection,
     state: State,
     batch: PreparedBatch,
-    check: CheckOptions | None,
+    check: DuplicateRule | None,
     *,
     run_id: int,
     seen_at: int,

@@ -21,7 +21,7 @@ from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.search.plan import default_radius
 from simstore.search.segments import segment_columns
 from simstore.services.features.prepare import PreparedBatch, is_prepared_for
-from simstore.services.ingest.duplicate_checker import LEAST_RESEMBLANCE, CheckOptions
+from simstore.services.ingest.duplicate_checker import LEAST_RESEMBLANCE, DuplicateRule
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import documents, sketches
@@ -35,7 +35,7 @@ _SEGMENTS, _BANDS = np.uint64(0x5345474D << 32), np.uint64(0x42414E44 << 32)
 Prepared = Sequence[tuple[PreparedBatch, State]]
 
 
-class MustBeAlone(SimstoreError):
+class NeedsExclusiveWriter(SimstoreError):
     """What was claimed does not cover what is to be done."""
 
 
@@ -44,7 +44,7 @@ def claims(
     works: Prepared,
     sources: Iterable[str],
     seen: Iterable[str],
-    check: CheckOptions | None,
+    check: DuplicateRule | None,
 ) -> list[int] | None:
     """Return what batches claim; None: their writer has to be the only one.
 
@@ -82,7 +82,7 @@ def verify(
     connection: Connection,
     state: State,
     works: Prepared,
-    check: CheckOptions | None,
+    check: DuplicateRule | None,
 ) -> None:
     """Raise MustBeAlone where what was claimed is not enough; nothing was changed yet.
 
@@ -96,17 +96,17 @@ def verify(
     digests: dict[bytes, bytes] = {}
     for prepared, prepared_with in works:
         if not is_prepared_for(prepared_with, state):
-            raise MustBeAlone("the store has another scheme by now")
+            raise NeedsExclusiveWriter("the store has another scheme by now")
         for key, digest in zip(prepared.keys, prepared.digests, strict=True):
             if digests.setdefault(key, digest) != digest:
-                raise MustBeAlone("a key has two texts")
+                raise NeedsExclusiveWriter("a key has two texts")
     if check is not None and _standing_layout(connection, state, check) != _layout(
         opened, works[0][1], check
     ):
-        raise MustBeAlone("the sketches are cut otherwise by now")
+        raise NeedsExclusiveWriter("the sketches are cut otherwise by now")
     for key, row in documents.by_keys(connection, sorted(digests)).items():
         if row.digest != digests[key]:
-            raise MustBeAlone("a stored text changes")
+            raise NeedsExclusiveWriter("a stored text changes")
 
 
 def _adds_alone(prepared: PreparedBatch, state: State) -> bool:
@@ -158,7 +158,7 @@ def _signed(numbers: NDArray[np.uint64]) -> list[int]:
     return found
 
 
-def _layout(opened: OpenStore, state: State, check: CheckOptions) -> BandLayout | None:
+def _layout(opened: OpenStore, state: State, check: DuplicateRule) -> BandLayout | None:
     """Return the bands that the check will look at, as far as is known before it."""
     if not _looks_by_bands(state, check):
         return None
@@ -167,7 +167,7 @@ def _layout(opened: OpenStore, state: State, check: CheckOptions) -> BandLayout 
 
 
 def _standing_layout(
-    connection: Connection, state: State, check: CheckOptions
+    connection: Connection, state: State, check: DuplicateRule
 ) -> BandLayout | None:
     if not _looks_by_bands(state, check):
         return None
@@ -176,5 +176,5 @@ def _standing_layout(
     return whole.enough_for(check.least or LEAST_RESEMBLANCE)
 
 
-def _looks_by_bands(state: State, check: CheckOptions) -> bool:
+def _looks_by_bands(state: State, check: DuplicateRule) -> bool:
     return state.channels.minhash and check.radius is None

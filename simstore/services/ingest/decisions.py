@@ -13,7 +13,7 @@ from typing import Any
 from simstore.model import Outcome
 from simstore.model.ingest import PLACE_FIELDS
 from simstore.services.features.prepare import PreparedBatch
-from simstore.services.ingest.duplicate_checker import Screen
+from simstore.services.ingest.duplicate_checker import DuplicateChecker
 from simstore.storage import documents, runs
 from simstore.storage.documents import DocumentRow
 from simstore.storage.engine import Connection
@@ -69,14 +69,14 @@ class Decisions:
     again: set[int] = field(default_factory=set)
     renewed: set[bytes] = field(default_factory=set)
     left: list[int] = field(default_factory=list)
-    screen: Screen | None = None
+    screen: DuplicateChecker | None = None
 
 
 def decide(
     connection: Connection,
     batch: PreparedBatch,
     source_ids: Mapping[int, int],
-    make_screen: Callable[[Mapping[bytes, DocumentRow]], Screen] | None = None,
+    make_screen: Callable[[Mapping[bytes, DocumentRow]], DuplicateChecker] | None = None,
     *,
     now: int,
 ) -> Decisions:

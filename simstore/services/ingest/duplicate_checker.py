@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
-from simstore.services.duplicates.candidate_text import Probed
+from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edges import BASES, Basis, EdgeSearch, Verified
 from simstore.services.features import corpus_statistics
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.original_choice import NEW, Contender, Contenders
-from simstore.services.ingest.sequential_edges import EdgesInTurn
+from simstore.services.ingest.sequential_edges import SequentialEdges
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.sources.seen_since import first_sight
@@ -35,7 +35,7 @@ from simstore.storage import duplicates
 from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
-from simstore.storage.generations import Settings
+from simstore.storage.generations import StoreSettings
 from simstore.text.decoding import encode
 
 ON_DUPLICATE = ("keep", "flag", "skip")
@@ -44,7 +44,7 @@ LEAST_RESEMBLANCE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class CheckOptions:
+class DuplicateRule:
     """What is done with duplicates, and what is one.
 
     Attributes:
@@ -80,11 +80,11 @@ class CheckOptions:
 
 
 def check_in(
-    settings: Settings,
+    settings: StoreSettings,
     on_duplicate: OnDuplicate | None,
     min_resemblance: float | None,
     radius: int | None,
-) -> CheckOptions | None:
+) -> DuplicateRule | None:
     """Return what is looked for before a document is stored in a store; None: nothing.
 
     What is not given is as the store was made.
@@ -101,7 +101,7 @@ def check_in(
         )
     if not is_told:
         min_resemblance, radius = settings.min_resemblance, settings.radius
-    options = CheckOptions(chosen, min_resemblance, radius)
+    options = DuplicateRule(chosen, min_resemblance, radius)
     return None if chosen == "keep" else options
 
 
@@ -122,7 +122,7 @@ class Original:
     basis: Basis
 
 
-class Screen:
+class DuplicateChecker:
     """Decides of the documents of a batch, to be asked once for each that is new, in their order.
 
     Args:
@@ -152,7 +152,7 @@ class Screen:
         state: State,
         batch: PreparedBatch,
         stored: Mapping[bytes, DocumentRow],
-        options: CheckOptions,
+        options: DuplicateRule,
         now: int,
     ) -> None:
         self.stored = stored
@@ -184,7 +184,7 @@ class Screen:
         self._freed: set[int] = set()
         self._gone: set[int] = set()
         self._followers: dict[int, list[int]] = {}
-        self._edges: EdgesInTurn | None = None
+        self._edges: SequentialEdges | None = None
         self._stored_flagged: set[int] = set()
         self._rule = Contenders(connection, may_link=any(one.links for one in batch.documents))
         self._arriving = [self._contender(place, now) for place in range(len(batch.keys))]
@@ -214,18 +214,18 @@ class Screen:
                 opened, connection, state, min_resemblance=options.least, within=options.radius
             )
             words = _words(opened, connection, state, batch)
-            made = zip(places, Probed.of_batch(batch, words, places), strict=True)
+            made = zip(places, CandidateText.of_batch(batch, words, places), strict=True)
             texts = {
                 place: replace(one, document_id=self.stored_ids[place])
                 if place in self.stored_ids
                 else one
                 for place, one in made
             }
-            held = Probed.of_documents(opened, connection, state, sorted(moving.values()))
+            held = CandidateText.of_documents(opened, connection, state, sorted(moving.values()))
             of_number = {one.document_id: one for one in held}
             # A document that is asked of as it is stored; its record may have another text.
             texts |= {~place: of_number[number] for place, number in moving.items()}
-            self._edges = EdgesInTurn(
+            self._edges = SequentialEdges(
                 search, texts, self._originals_among if self._any_known else None
             )
             self._rule.stored(self._edges.documents)

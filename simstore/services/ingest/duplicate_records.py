@@ -8,21 +8,23 @@ from simstore.model import Duplicate
 from simstore.services.duplicates.duplicates import as_duplicate, orphan
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.decisions import Decisions
-from simstore.services.ingest.duplicate_checker import Screen
+from simstore.services.ingest.duplicate_checker import DuplicateChecker
 from simstore.sources.seen_since import claim
 from simstore.storage import documents, duplicates
-from simstore.storage.duplicates import DuplicateRow, LetGo
+from simstore.storage.duplicates import DuplicateRow, ReleasedDuplicates
 from simstore.storage.engine import Connection
 from simstore.storage.history import Times
 
 
-def let_go(connection: Connection, batch: PreparedBatch, decisions: Decisions) -> LetGo:
+def let_go(
+    connection: Connection, batch: PreparedBatch, decisions: Decisions
+) -> ReleasedDuplicates:
     """Forget what keys were that have another text now, and what duplicated their old one.
 
     To be called before the documents of a batch are written, and before those that left go.
     """
     if not decisions.renewed or not duplicates.are_there(connection):
-        return LetGo([], {})
+        return ReleasedDuplicates([], {})
     screen = decisions.screen
     told_of = decisions.renewed
     if screen is not None:
@@ -56,7 +58,7 @@ def comes_again(known: Mapping[bytes, DuplicateRow], decisions: Decisions) -> bo
 def write_found(
     connection: Connection,
     batch: PreparedBatch,
-    screen: Screen | None,
+    screen: DuplicateChecker | None,
     ids: Mapping[bytes, int],
     *,
     run_id: int,
@@ -88,7 +90,7 @@ def write_found(
 def _rows(
     connection: Connection,
     batch: PreparedBatch,
-    screen: Screen,
+    screen: DuplicateChecker,
     ids: Mapping[bytes, int],
     since: list[int],
     times: list[int],

@@ -32,7 +32,7 @@ from simstore.services.duplicates.edges import check_verifiable
 from simstore.services.features.prepare import prepare
 from simstore.services.generations import pack_fingerprints, pack_sketches
 from simstore.services.generations.refresh import refresh
-from simstore.services.ingest.duplicate_checker import CheckOptions
+from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.options import IngestOptions, Observer
 from simstore.services.ingest.pipeline import in_order, with_last
 from simstore.services.ingest.run import Run, Work, commit
@@ -148,7 +148,7 @@ def _run(
 ) -> IngestSummary:
     interrupted = False
     finished = False
-    check: CheckOptions | None = None
+    check: DuplicateRule | None = None
     try:
         known = _known(opened)
         check = options.check_in(known.settings)

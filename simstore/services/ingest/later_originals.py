@@ -19,10 +19,10 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from simstore.model import Duplicate
-from simstore.services.duplicates.candidate_text import Probed
+from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.duplicates import as_duplicate
 from simstore.services.duplicates.edges import Edge, EdgeSearch
-from simstore.services.ingest.duplicate_checker import CheckOptions
+from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.original_choice import Contender, Contenders
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
@@ -34,7 +34,7 @@ from simstore.storage.engine import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ReassignedOriginals:
     """Documents whose original has changed, and their new state.
 
     Attributes:
@@ -54,10 +54,10 @@ def settle(
     connection: Connection,
     state: State,
     document_id: int,
-    options: CheckOptions,
+    options: DuplicateRule,
     *,
     run_id: int,
-) -> Settled:
+) -> ReassignedOriginals:
     """Make duplicates of the documents that a stored one comes before.
 
     Args:
@@ -75,7 +75,7 @@ def settle(
 
 class _Settling:
     def __init__(
-        self, opened: OpenStore, connection: Connection, state: State, options: CheckOptions
+        self, opened: OpenStore, connection: Connection, state: State, options: DuplicateRule
     ) -> None:
         self._opened = opened
         self._connection = connection
@@ -105,7 +105,9 @@ class _Settling:
 
     def _decide(self, number: int) -> None:
         """Look for the original of a document; where it is one, make duplicates of later ones."""
-        (probed,) = Probed.of_documents(self._opened, self._connection, self._state, [number])
+        (probed,) = CandidateText.of_documents(
+            self._opened, self._connection, self._state, [number]
+        )
         (edges,) = self._search.edges_of([probed])
         of = {one.document_id: one for one in edges}
         known = self._rule.stored([number, *of])
@@ -165,7 +167,7 @@ class _Settling:
         row = self._before[number]
         return None if row is None else row.original_id
 
-    def write(self, run_id: int) -> Settled:
+    def write(self, run_id: int) -> ReassignedOriginals:
         """Write what was decided."""
         # Links in a circle may leave one that rests on a duplicate: it is an original then.
         for number, now in list(self._now.items()):
@@ -224,7 +226,7 @@ class _Settling:
         duplicates.put_many(
             self._connection, [row for row in rows.values() if row.document_id is None]
         )
-        return Settled(tuple(displaced), frozenset(unflagged), retold)
+        return ReassignedOriginals(tuple(displaced), frozenset(unflagged), retold)
 
     def _holds(self, number: int, digests: Mapping[int, bytes]) -> bool:
         """Return whether other texts than its own and its original's were skipped because of it."""

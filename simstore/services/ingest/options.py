@@ -12,14 +12,14 @@ from simstore.errors import (
 from simstore.model import (
     Decoding,
     Duplicate,
+    Ignored,
     IngestProgress,
     OnDuplicate,
-    PassedOver,
     Rejection,
 )
 from simstore.services.generations.refresh import Progress
-from simstore.services.ingest.duplicate_checker import CheckOptions, check_in
-from simstore.storage.generations import Settings
+from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
+from simstore.storage.generations import StoreSettings
 
 # Documents of a transaction: each page of an index that it changes is written once, however many
 # rows it takes.
@@ -62,9 +62,9 @@ class IngestOptions:
             raise InvalidParameter(f"{self.threads} threads: there must be at least 1")
         if self.batch_documents < 1:
             raise InvalidParameter(f"batches of {self.batch_documents}: there must be at least 1")
-        CheckOptions(self.on_duplicate or "keep", self.min_resemblance, self.radius)
+        DuplicateRule(self.on_duplicate or "keep", self.min_resemblance, self.radius)
 
-    def check_in(self, settings: Settings) -> CheckOptions | None:
+    def check_in(self, settings: StoreSettings) -> DuplicateRule | None:
         """Return what is looked for before a document is stored; None: nothing.
 
         Args:
@@ -102,7 +102,7 @@ class Observer:
     on_refresh: Progress = lambda _done, _total: None
     should_stop: Callable[[], bool] = lambda: False
     on_found: Callable[[Duplicate], None] = lambda _duplicate: None
-    on_pass_over: Callable[[PassedOver], None] = lambda _part: None
+    on_pass_over: Callable[[Ignored], None] = lambda _part: None
     reading: Callable[[], AbstractContextManager[None]] = nullcontext
     on_decoding: Callable[[str, Decoding], None] = lambda _key, _decoding: None
     on_displaced: Callable[[Duplicate], None] = lambda _duplicate: None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from simstore.services.history.originals import Claimant, original_of
+from simstore.services.history.originals import OriginalCandidate, original_of
 from simstore.services.history.visits import own_interval, site_interval, site_of
 from simstore.storage import history
 from simstore.storage.engine import Connection
@@ -99,7 +99,7 @@ class Contenders:
             return min(some, key=lambda one: one.position)
         links = self._links_of(some)
         claimants = [
-            Claimant(
+            OriginalCandidate(
                 _text(one.key),
                 one.order,
                 one.first_seen,

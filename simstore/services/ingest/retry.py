@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from simstore.errors import NotFound, SourceNotFound, UnreadableSource
-from simstore.model import Document, IngestSummary, PassedOver, Rejection, SourceState
+from simstore.model import Document, Ignored, IngestSummary, Rejection, SourceState
 from simstore.services.ingest.ingest import (
     BATCH_DOCUMENTS,
     IngestOptions,
@@ -98,7 +98,7 @@ def _batches(
 
 def _read_again(
     rejected: Rejection, known: tuple[int, SourceState] | None, read: ReadOptions
-) -> Iterator[Document | Rejection | PassedOver]:
+) -> Iterator[Document | Rejection | Ignored]:
     """Yield what stands where a record was rejected; why nothing does, where that is so."""
     name, position, offset = rejected.source, rejected.position, rejected.byte_offset
     reason = _GONE
@@ -126,7 +126,7 @@ def _read_again(
         yield Rejection(name, position, offset, offset, why, rejected.head)
         return
     if reason:
-        yield PassedOver(name, position, offset, offset, reason)
+        yield Ignored(name, position, offset, offset, reason)
 
 
 def _is_unchanged(source: Source, known: SourceState) -> bool:

@@ -17,7 +17,7 @@ from simstore.services.ingest import concurrent_writers
 from simstore.services.ingest.batch_history import see_again
 from simstore.services.ingest.batches import BatchOutcome
 from simstore.services.ingest.check_insert import check_and_store
-from simstore.services.ingest.duplicate_checker import CheckOptions
+from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.options import Observer
 from simstore.services.ingest.source_batches import (
     Batch,
@@ -78,7 +78,7 @@ def commit(
     run: Run,
     works: Sequence[Work],
     observer: Observer,
-    check: CheckOptions | None,
+    check: DuplicateRule | None,
     *,
     ends_run: bool,
 ) -> None:
@@ -93,7 +93,7 @@ def commit(
     if claimed is not None:
         try:
             _commit(opened, run, works, observer, check, claimed, ends_run=ends_run)
-        except concurrent_writers.MustBeAlone:
+        except concurrent_writers.NeedsExclusiveWriter:
             claimed = None
     if claimed is None:
         _commit(opened, run, works, observer, check, None, ends_run=ends_run)
@@ -110,7 +110,7 @@ def _commit(
     run: Run,
     works: Sequence[Work],
     observer: Observer,
-    check: CheckOptions | None,
+    check: DuplicateRule | None,
     claimed: Sequence[int] | None,
     *,
     ends_run: bool,

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from simstore.search.bands import shared
-from simstore.services.duplicates.candidate_text import Probed
+from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.duplicates.edges import Among, EdgeSearch, Verified
 
 
-class EdgesInTurn:
+class SequentialEdges:
     """Candidates and edges of some texts, looked for as their turns come.
 
     Args:
@@ -27,7 +27,7 @@ class EdgesInTurn:
     """
 
     def __init__(
-        self, search: EdgeSearch, texts: Mapping[int, Probed], among: Among | None = None
+        self, search: EdgeSearch, texts: Mapping[int, CandidateText], among: Among | None = None
     ) -> None:
         self._search = search
         self._texts = texts
@@ -119,7 +119,7 @@ class EdgesInTurn:
         for row in np.flatnonzero((groups >= 0).any(axis=1)).tolist():
             self._shared[digests[row]] = groups[row, groups[row] >= 0].tolist()
 
-    def _likely(self) -> list[tuple[Probed, Probed]]:
+    def _likely(self) -> list[tuple[CandidateText, CandidateText]]:
         """Return pairs that will be compared as far as one can tell, to be read at once."""
         pairs = []
         for place, numbers in self._stored.items():
@@ -130,7 +130,7 @@ class EdgesInTurn:
                     pairs.append((one, other))
                     if other.digest == one.digest:
                         break
-        holders: dict[int, Probed] = {}
+        holders: dict[int, CandidateText] = {}
         for place in dict.fromkeys(self._first.values()):
             one = self._texts[place]
             bands = self._shared.get(one.digest, ())
@@ -146,7 +146,7 @@ class _Near:
         texts: The texts by their places.
     """
 
-    def __init__(self, candidates: EdgeCandidates, texts: Mapping[int, Probed]) -> None:
+    def __init__(self, candidates: EdgeCandidates, texts: Mapping[int, CandidateText]) -> None:
         self._near: dict[int, list[int]] = {}
         self._put: set[int] = set()
         words = {place: one.words for place, one in texts.items() if one.words is not None}
@@ -165,5 +165,5 @@ class _Near:
         return [other for other in self._near.get(place, ()) if other in self._put]
 
 
-def _packed(one: Probed) -> bytes:
+def _packed(one: CandidateText) -> bytes:
     return b"" if one.words is None else one.words.tobytes()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from simstore.errors import SourceNotFound, UnreadableSource
-from simstore.model import Document, PassedOver, Rejection, SourceState
+from simstore.model import Document, Ignored, Rejection, SourceState
 from simstore.sources.source import Record, Source
 
 BATCH_CHARACTERS = 2 << 20
@@ -49,7 +49,7 @@ class Batch:
     documents: list[Document] = field(default_factory=list)
     owners: list[str | None] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
-    passed_over: list[PassedOver] = field(default_factory=list)
+    passed_over: list[Ignored] = field(default_factory=list)
     marks: dict[str, Mark] = field(default_factory=dict)
     settled: list[tuple[str, int]] = field(default_factory=list)
     size: int = 0
@@ -177,7 +177,7 @@ class _Cutter:
         try:
             for record in source.records(mark.position, mark.byte_offset):
                 self._append(record, source.name)
-                if not (isinstance(record, PassedOver) and record.is_source):
+                if not (isinstance(record, Ignored) and record.is_source):
                     mark.position = (record.position or 0) + 1
                     mark.byte_offset = record.end_offset or 0
                 if self.batch.is_full(self._most):

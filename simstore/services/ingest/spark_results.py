@@ -6,7 +6,7 @@ import numpy as np
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.scheme import Scheme
-from simstore.model import IngestSummary, KeptSummary
+from simstore.model import ClustersStatus, IngestSummary
 from simstore.search.plan import default_radius
 from simstore.services.clusters.distinct_texts import Contents, Progress
 from simstore.services.clusters.stored_clusters import basis_of, keep_clusters
@@ -24,7 +24,7 @@ def import_deduped(
     *,
     clusters: bool = True,
     on_progress: Progress | None = None,
-) -> tuple[IngestSummary, KeptSummary | None]:
+) -> tuple[IngestSummary, ClustersStatus | None]:
     """Add the documents of an output, in their order, and its clusters where they are the store's.
 
     The store makes fingerprints and sketches of its own. Clusters are taken from the edges that

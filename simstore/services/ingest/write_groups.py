@@ -11,7 +11,7 @@ from simstore.services.duplicates.edges import check_verifiable
 from simstore.services.features.prepare import PreparedBatch, as_kept, prepare
 from simstore.services.ingest.accept import accept
 from simstore.services.ingest.batches import BatchOutcome
-from simstore.services.ingest.duplicate_checker import CheckOptions, check_in
+from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
 from simstore.services.open_store.state import State
 from simstore.text.decoding import encode
 
@@ -33,7 +33,7 @@ class StoringPart:
     spans: dict[int, tuple[int, int]]
     batch: PreparedBatch
     state: State
-    check: CheckOptions | None
+    check: DuplicateRule | None
 
     def undone(self, done: set[int]) -> Iterator[dict[int, tuple[int, int]]]:
         """Yield the spans of requests that are not done, those together that follow each other."""
@@ -140,5 +140,5 @@ def _wish(request: WriteRequest) -> tuple[str | None, float | None, int | None]:
     return request.on_duplicate, request.min_resemblance, request.radius
 
 
-def _check_of(request: WriteRequest, state: State) -> CheckOptions | None:
+def _check_of(request: WriteRequest, state: State) -> DuplicateRule | None:
     return check_in(state.settings, request.on_duplicate, request.min_resemblance, request.radius)

@@ -24,7 +24,7 @@ from simstore.services.check import passage_index
 from simstore.services.generations import pack_fingerprints
 from simstore.services.generations.pack_sketches import pack_tail
 from simstore.services.generations.refresh import Progress, drop_retired, freeze
-from simstore.services.ingest.duplicate_checker import CheckOptions
+from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.open_store.state import State, missing_channel
 from simstore.storage import (
@@ -42,7 +42,7 @@ from simstore.storage import (
     vocabularies,
 )
 from simstore.storage.engine import Database
-from simstore.storage.generations import Settings
+from simstore.storage.generations import StoreSettings
 from simstore.storage.translate import translated_files
 from simstore.version import __version__
 
@@ -62,7 +62,7 @@ def create_store(
     policy: Policy = "live",
     text_kept: bool = True,
     vocabulary_recorded: bool = True,
-    check: CheckOptions | None = None,
+    check: DuplicateRule | None = None,
     keep_columns: bool = False,
 ) -> None:
     """Make a new store, all or nothing: a file gets its name when it is complete.
@@ -88,7 +88,7 @@ def create_store(
         raise InvalidParameter(
             f"scheme {scheme.label} depends on the vocabulary; leave out --no-vocabulary"
         )
-    settings = Settings(policy, text_kept, vocabulary_recorded, 0, keep_columns=keep_columns)
+    settings = StoreSettings(policy, text_kept, vocabulary_recorded, 0, keep_columns=keep_columns)
     if check is not None:
         if check.radius is not None:
             check_radius(check.radius, scheme.bits)
@@ -131,7 +131,7 @@ def check_channels(scheme: Scheme, channels: Channels) -> None:
         )
 
 
-def _fill(database: Database, scheme: Scheme, channels: Channels, settings: Settings) -> None:
+def _fill(database: Database, scheme: Scheme, channels: Channels, settings: StoreSettings) -> None:
     with database.write() as connection:
         migrate.create_tables(connection)
         generations.create_settings(connection, settings, now(), __version__)

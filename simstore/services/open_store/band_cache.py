@@ -17,7 +17,7 @@ from simstore.storage.sketches import LayoutRow
 
 
 @dataclass(frozen=True, slots=True)
-class KeptTail:
+class CachedTail:
     """The bands of a tail, kept from query to query.
 
     Attributes:
@@ -32,7 +32,7 @@ class KeptTail:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptBands:
+class CachedBandFilter:
     """What the pages of a layout carry, and how much was asked of them.
 
     Attributes:
@@ -47,7 +47,7 @@ class KeptBands:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptHashes:
+class CachedBandHashes:
     """The bands of all sketches up to a number, for those who have asked for them.
 
     Attributes:
@@ -81,7 +81,7 @@ _READ_PAGES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPages:
+class CachedBandPages:
     """All pages of a layout, which never change: who has them looks nothing up in the file.
 
     Attributes:
@@ -114,7 +114,7 @@ class KeptPages:
         }
 
 
-def kept_pages(layout_id: int, pages: Iterable[tuple[int, bytes]]) -> KeptPages | None:
+def kept_pages(layout_id: int, pages: Iterable[tuple[int, bytes]]) -> CachedBandPages | None:
     """Return pages to be kept; None: they are too many.
 
     Args:
@@ -130,4 +130,6 @@ def kept_pages(layout_id: int, pages: Iterable[tuple[int, bytes]]) -> KeptPages 
         data += b"".join(page for _, page in some)
         if len(data) > _MOST_PAGE_BYTES:
             return None
-    return KeptPages(layout_id, np.concatenate(numbers), np.concatenate(lengths).cumsum(), data)
+    return CachedBandPages(
+        layout_id, np.concatenate(numbers), np.concatenate(lengths).cumsum(), data
+    )

@@ -7,7 +7,7 @@ from collections import deque
 from types import TracebackType
 
 
-class Turns:
+class FairLock:
     """A lock that who came first gets first.
 
     A plain one goes to whoever asks at the right moment: a thread that writes transaction after
@@ -70,7 +70,7 @@ class LongTurns:
         self._seconds = seconds
         self._lock = threading.Lock()
         # Those that wait, but for the first of them.
-        self._line = Turns()
+        self._line = FairLock()
         self._is_wanted = False
 
     def __enter__(self) -> None:

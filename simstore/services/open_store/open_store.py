@@ -15,7 +15,7 @@ from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.services.open_store.fair_lock import LongTurns, Turns
+from simstore.services.open_store.fair_lock import FairLock, LongTurns
 from simstore.services.open_store.state import State
 from simstore.storage import counter_deltas, frequencies, generations, passage_indexes, vocabularies
 from simstore.storage.commit_horizon import SettledNumbers
@@ -23,10 +23,15 @@ from simstore.storage.engine import Connection, Database
 from simstore.storage.frequencies import Frequencies
 
 if TYPE_CHECKING:
-    from simstore.services.open_store.band_cache import KeptBands, KeptHashes, KeptPages, KeptTail
+    from simstore.services.open_store.band_cache import (
+        CachedBandFilter,
+        CachedBandHashes,
+        CachedBandPages,
+        CachedTail,
+    )
     from simstore.services.open_store.resident_index import ResidentIndex
-    from simstore.services.open_store.shingle_cache import KeptShingles
-    from simstore.services.open_store.tail_cache import KeptNear
+    from simstore.services.open_store.shingle_cache import ShingleCache
+    from simstore.services.open_store.tail_cache import CachedNearTail
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
@@ -48,7 +53,7 @@ class OpenStore:
             from simstore.services.open_store.resident_index import ResidentIndex
 
             self.resident = ResidentIndex()
-        self._turns = Turns()
+        self._turns = FairLock()
         self._short_questions = LongTurns()
         # Whether the writer of this process works beside others.
         self.is_beside = False
@@ -61,12 +66,12 @@ class OpenStore:
         self._terms_scheme = 0
         # Up to which sketches are known by their numbers.
         self.settled_sketches = SettledNumbers("sketch", "sketch_id")
-        self.kept_tail: KeptTail | None = None
-        self.kept_near: KeptNear | None = None
-        self.kept_bands: KeptBands | None = None
-        self.kept_hashes: KeptHashes | None = None
-        self.kept_pages: KeptPages | None = None
-        self.kept_shingles: KeptShingles | None = None
+        self.kept_tail: CachedTail | None = None
+        self.kept_near: CachedNearTail | None = None
+        self.kept_bands: CachedBandFilter | None = None
+        self.kept_hashes: CachedBandHashes | None = None
+        self.kept_pages: CachedBandPages | None = None
+        self.kept_shingles: ShingleCache | None = None
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
         self._frequencies: tuple[int, Frequencies] | None = None

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
-from simstore.search.batch_results import Found
+from simstore.search.batch_results import BatchResults
 from simstore.search.growing_tables import GrowingTables
 from simstore.search.hamming import verify
 from simstore.search.sorted_tables import SortedTables
@@ -61,7 +61,7 @@ class ResidentTables:
         same = self.generation_id == row.generation_id
         return same and self.first_edition <= row.edition <= self.edition
 
-    def near_many(self, words: NDArray[np.uint64], radius: int) -> Found:
+    def near_many(self, words: NDArray[np.uint64], radius: int) -> BatchResults:
         """Return the fingerprints within a radius of each of many; some may have gone.
 
         Args:
@@ -82,7 +82,7 @@ class ResidentTables:
         rows, values, distances = rows[order], values[order], distances[order]
         fresh = np.ones(len(rows), np.bool_)
         fresh[1:] = (rows[1:] != rows[:-1]) | (values[1:] != values[:-1]).any(axis=1)
-        return Found(rows[fresh], values[fresh], distances[fresh])
+        return BatchResults(rows[fresh], values[fresh], distances[fresh])
 
     def is_newer(self, other: ResidentTables) -> bool:
         """Return whether these serve later snapshots, or are of a later one, than others."""

@@ -17,7 +17,7 @@ _KEPT_SHINGLES = 8 << 20
 _KEPT_RESIDENT = 32 << 20
 
 
-class KeptShingles:
+class ShingleCache:
     """Shingle sets of texts that were compared lately, by their digests: an original comes again.
 
     There are two halves. What is asked for or made comes into the young one; once that is full it
@@ -67,10 +67,10 @@ class KeptShingles:
             self._size += len(one)
 
 
-def kept_shingles(opened: OpenStore, state: State) -> KeptShingles:
+def kept_shingles(opened: OpenStore, state: State) -> ShingleCache:
     """Return what an open store keeps by the scheme that stands."""
     kept = opened.kept_shingles  # one read: another thread may put another in its place
     if kept is None or kept.scheme_id != state.scheme_id:
         most = _KEPT_SHINGLES if opened.resident is None else _KEPT_RESIDENT
-        kept = opened.kept_shingles = KeptShingles(state.scheme_id, most)
+        kept = opened.kept_shingles = ShingleCache(state.scheme_id, most)
     return kept

@@ -8,7 +8,7 @@ from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
-from simstore.storage.generations import GenerationRow, Settings
+from simstore.storage.generations import GenerationRow, StoreSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class State:
         passages: How the passage index cuts texts; None: there is none.
     """
 
-    settings: Settings
+    settings: StoreSettings
     scheme_id: int
     scheme: Scheme
     generation: GenerationRow | None

@@ -23,7 +23,7 @@ _Moment = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptNear:
+class CachedNearTail:
     """The tail of a generation, kept from look-up to look-up.
 
     Attributes:
@@ -66,7 +66,7 @@ def tail_tables(
         for words in tail.scan(connection, bits, row.generation_id):
             tables = tables.extended(words)
     if not opened.is_beside:
-        opened.kept_near = KeptNear(moment, 0 if tables is not None else asked, tables)
+        opened.kept_near = CachedNearTail(moment, 0 if tables is not None else asked, tables)
     return tables
 
 
@@ -91,7 +91,7 @@ def note_added(
     if resident is not None:
         resident.note_added(connection, row, now, words)
     if kept is not None and kept.tables is not None and kept.moment == _moment(row):
-        opened.kept_near = KeptNear(_moment(now), 0, kept.tables.extended(words))
+        opened.kept_near = CachedNearTail(_moment(now), 0, kept.tables.extended(words))
 
 
 def _moment(row: GenerationRow) -> _Moment:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
-from simstore.search.batch_results import Found
+from simstore.search.batch_results import BatchResults
 from simstore.search.growing_tables import GrowingTables
 from simstore.search.hamming import verify
 from simstore.search.pages import leading_values, restored, rotated
@@ -27,7 +27,7 @@ def near_many(
     thresholds: tuple[int, ...],
     *,
     tail_tables: GrowingTables | None = None,
-) -> Found:
+) -> BatchResults:
     """Return the fingerprints of a generation within a radius of each of many.
 
     Args:
@@ -107,7 +107,7 @@ def _verified(
     rows: NDArray[np.int64],
     words: NDArray[np.uint64],
     radius: int,
-) -> Found:
+) -> BatchResults:
     """Return the matches, each once, in order."""
     near, distances = verify(words, queries[rows], radius)
     rows, words = rows[near], words[near]
@@ -115,4 +115,4 @@ def _verified(
     rows, words, distances = rows[order], words[order], distances[order]
     fresh = np.ones(len(rows), bool)
     fresh[1:] = (rows[1:] != rows[:-1]) | (words[1:] != words[:-1]).any(axis=1)
-    return Found(rows[fresh], words[fresh], distances[fresh])
+    return BatchResults(rows[fresh], words[fresh], distances[fresh])

@@ -38,7 +38,7 @@ _CROWDED_PAGE_BYTES = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class LookupResult:
     """The fingerprints within the radius of one, and how they were found.
 
     Attributes:
@@ -120,7 +120,7 @@ class Lookup:
                 self._exact.add(radius)
         return self.search(value, radius, plan).found
 
-    def search(self, value: int, radius: int, plan: Plan, *, first: bool = False) -> Answer:
+    def search(self, value: int, radius: int, plan: Plan, *, first: bool = False) -> LookupResult:
         """Return the answer by a plan of segments, or a cheaper one where they are crowded.
 
         Args:
@@ -142,11 +142,11 @@ class Lookup:
             probes = self._probes(value, thresholds)
             held, rows, _ = self._fetch(probes)
         found, compared = self._compare(value, radius, held, rows)
-        return Answer(found, thresholds, len(probes), compared)
+        return LookupResult(found, thresholds, len(probes), compared)
 
     def _first(
         self, value: int, radius: int, thresholds: tuple[int, ...], probes: list[Probe]
-    ) -> Answer:
+    ) -> LookupResult:
         """Return the matches of the first segment that gives any."""
         looked_up = compared = 0
         found: list[tuple[int, int]] = []
@@ -157,7 +157,7 @@ class Lookup:
                 found, more = self._compare(value, radius, held, rows)
                 looked_up += len(step)
                 compared += more
-        return Answer(found, thresholds, looked_up, compared)
+        return LookupResult(found, thresholds, looked_up, compared)
 
     def _fetch(
         self, probes: list[Probe], limit: int = -1

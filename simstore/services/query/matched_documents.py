@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from simstore.services.query.simhash_channel import Linked, Neighbours
+from simstore.services.query.simhash_channel import Linked, SimhashNeighbours
 from simstore.storage import documents
 from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection
@@ -30,7 +30,7 @@ class KnownDocuments:
         self,
         connection: Connection,
         linked: Linked | None,
-        near: Sequence[Neighbours],
+        near: Sequence[SimhashNeighbours],
         agreeing: Collection[int],
     ) -> None:
         self.holders: dict[int, list[int]] = {}

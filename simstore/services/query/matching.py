@@ -15,10 +15,10 @@ from simstore.search.resemblance import Overlap
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.services.query.matched_documents import KnownDocuments
-from simstore.services.query.minhash_channel import SketchSearch
+from simstore.services.query.minhash_channel import MinhashChannel
 from simstore.services.query.samples import ReadSample, read_samples
-from simstore.services.query.sentence_channel import FoundSentence, SentenceSearch
-from simstore.services.query.simhash_channel import NeighbourSearch
+from simstore.services.query.sentence_channel import FoundSentence, SentenceChannel
+from simstore.services.query.simhash_channel import SimhashChannel
 from simstore.services.query.validation import SENTENCES, check_tellable, chosen_channels
 from simstore.services.query.verify import Verifier
 from simstore.storage import documents
@@ -47,10 +47,12 @@ class Matcher:
         self.channels = chosen
         fingerprinted = state.channels.simhash
         self._neighbours = (
-            NeighbourSearch(opened, connection, state, options) if fingerprinted else None
+            SimhashChannel(opened, connection, state, options) if fingerprinted else None
         )
-        self._sketches = SketchSearch(opened, connection, state) if "minhash" in chosen else None
-        self._sentences = SentenceSearch(opened, connection, state) if SENTENCES in chosen else None
+        self._sketches = MinhashChannel(opened, connection, state) if "minhash" in chosen else None
+        self._sentences = (
+            SentenceChannel(opened, connection, state) if SENTENCES in chosen else None
+        )
         self._verifier = Verifier(opened, connection, state)
 
     def answer(self, samples: Sequence[Document]) -> list[SampleResult]:

@@ -21,7 +21,12 @@ from simstore.search.band_hashes import is_affordable as is_affordable_hashes
 from simstore.search.band_index import BandIndex
 from simstore.search.band_postings import matching_postings
 from simstore.search.bands import BandTable, band_start, checks, distinct, page_numbers
-from simstore.services.open_store.band_cache import KeptBands, KeptHashes, KeptTail, kept_pages
+from simstore.services.open_store.band_cache import (
+    CachedBandFilter,
+    CachedBandHashes,
+    CachedTail,
+    kept_pages,
+)
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import sketches
@@ -43,7 +48,7 @@ Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-class SketchSearch:
+class MinhashChannel:
     """A search by sketches in one snapshot of a store.
 
     Args:
@@ -132,7 +137,7 @@ class SketchSearch:
             if not is_affordable_hashes(packed.layout.bands, count):
                 return
             hashes = BandHashes(packed.layout.bands, count)
-            kept = KeptHashes(scheme_id, packed.layout, 0, changes, hashes)
+            kept = CachedBandHashes(scheme_id, packed.layout, 0, changes, hashes)
         # Who looks something up meanwhile finds what was there, and perhaps more.
         for _, some in sketches.read_after(
             self._connection, scheme_id, kept.last_number, packed.packed_to
@@ -250,7 +255,7 @@ class SketchSearch:
         serves = kept is not None and kept.serves(self._state.scheme_id, packed, changes)
         return kept.hashes if kept is not None and serves else None
 
-    def _kept_bands(self, packed: LayoutRow, kept: KeptBands | None) -> KeptBands:
+    def _kept_bands(self, packed: LayoutRow, kept: CachedBandFilter | None) -> CachedBandFilter:
         """Return what pages carry, once reading them took as long as to make a filter of them.
 
         Before that it would take longer than it has saved. Where pages are read from a disk it is
@@ -258,7 +263,7 @@ class SketchSearch:
         """
         opened, bands = self._opened, packed.layout.bands
         if kept is None or kept.layout_id != packed.layout_id:
-            kept = KeptBands(packed.layout_id, 0.0, None)
+            kept = CachedBandFilter(packed.layout_id, 0.0, None)
         if self._hashes(packed) is not None:
             return kept
         made = kept.filter
@@ -276,7 +281,7 @@ class SketchSearch:
                     made.add(band, every)
             except ValueError as error:
                 raise CorruptStore(opened.database.label, str(error)) from error
-            kept = KeptBands(packed.layout_id, 0.0, made)
+            kept = CachedBandFilter(packed.layout_id, 0.0, made)
         return kept
 
     def _tail(self) -> Iterator[BandIndex | BandTable]:
@@ -311,7 +316,7 @@ class SketchSearch:
                 return
             index = index.extended(bands, numbers)
         if kept is None or kept.changes <= state.settings.changes:
-            opened.kept_tail = KeptTail(state.scheme_id, layout_id, state.settings.changes, index)
+            opened.kept_tail = CachedTail(state.scheme_id, layout_id, state.settings.changes, index)
         yield index
 
     def _unpacked(self, packed: Sequence[bytes]) -> NDArray[np.uint16]:

@@ -15,7 +15,7 @@ from simstore.model import Document
 from simstore.services.features.prepare import scanned_words
 from simstore.services.open_store.state import State
 from simstore.services.query.sentence_channel import FoundSentence
-from simstore.services.query.simhash_channel import Neighbours, NeighbourSearch
+from simstore.services.query.simhash_channel import SimhashChannel, SimhashNeighbours
 from simstore.storage.sketches import StoredSketch
 from simstore.text.decoding import encode
 from simstore.text.digests import text_digest
@@ -41,7 +41,7 @@ class ReadSample:
     feature_count: int
     sketching: Sketching
     shingle_count: int = 0
-    near: Neighbours | None = None
+    near: SimhashNeighbours | None = None
     agreeing: Mapping[int, StoredSketch] = field(default_factory=dict)
     sentences: Mapping[int, FoundSentence] = field(default_factory=dict)
     known_sketch: NDArray[np.uint16] | None = None
@@ -65,7 +65,7 @@ class ReadSample:
 def read_samples(
     state: State,
     samples: Sequence[Document],
-    neighbours: NeighbourSearch | None,
+    neighbours: SimhashChannel | None,
     *,
     sketched: bool,
 ) -> tuple[list[ReadSample], NDArray[np.uint64] | None]:

@@ -42,7 +42,7 @@ class FoundSentence:
     similarity: float
 
 
-class SentenceSearch:
+class SentenceChannel:
     """Finds the documents that have a sentence of a short sample, or one much like it."""
 
     def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:

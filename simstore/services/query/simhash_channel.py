@@ -18,7 +18,7 @@ from simstore.search.scan import scan_many
 from simstore.services.features import corpus_statistics
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State, check_generation
-from simstore.services.query.lookup import Answer, Lookup
+from simstore.services.query.lookup import Lookup, LookupResult
 from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class SimhashNeighbours:
     """The fingerprints within the radius of a text.
 
     Attributes:
@@ -70,7 +70,7 @@ class Linked:
         )
 
 
-class NeighbourSearch:
+class SimhashChannel:
     """A search in one snapshot of a store."""
 
     def __init__(
@@ -92,7 +92,7 @@ class NeighbourSearch:
         if row and opened.resident is not None and options.plan == "auto":
             self._tables = opened.resident.current(connection, state, row)
 
-    def find(self, words: NDArray[np.uint64], *, first: bool = False) -> list[Neighbours]:
+    def find(self, words: NDArray[np.uint64], *, first: bool = False) -> list[SimhashNeighbours]:
         """Return the fingerprints within the radius of each of some.
 
         Args:
@@ -104,7 +104,7 @@ class NeighbourSearch:
         values = to_integers(words)
         if self._lookup is None:
             return [
-                Neighbours(v, w, "scan", [], (), 0, 0, 0.0)
+                SimhashNeighbours(v, w, "scan", [], (), 0, 0, 0.0)
                 for v, w in zip(values, words, strict=True)
             ]
         if self._options.plan in CLASSIC_METHODS:
@@ -119,12 +119,12 @@ class NeighbourSearch:
         for value, query in zip(values, words, strict=True):
             started = time.perf_counter()
             if scanned is not None:
-                answer = Answer(scanned[value], (), 0, self._lookup.count)
+                answer = LookupResult(scanned[value], (), 0, self._lookup.count)
             else:
                 answer = self._lookup.search(value, self._radius, plan, first=first)
             seconds = time.perf_counter() - started
             results.append(
-                Neighbours(
+                SimhashNeighbours(
                     value,
                     query,
                     plan.method,
@@ -137,7 +137,7 @@ class NeighbourSearch:
             )
         return results
 
-    def hexadecimal(self, near: Neighbours) -> str:
+    def hexadecimal(self, near: SimhashNeighbours) -> str:
         """Return the fingerprint of the text, zero-padded."""
         return to_hex(near.value, self._bits)
 
@@ -153,7 +153,7 @@ class NeighbourSearch:
 
     def _by_tables(
         self, tables: ResidentTables, values: Sequence[int], words: NDArray[np.uint64]
-    ) -> list[Neighbours]:
+    ) -> list[SimhashNeighbours]:
         """Return the answers of what is in memory, where fingerprints that have gone may be."""
         started = time.perf_counter()
         found: list[list[tuple[int, int]]] = [[] for _ in values]
@@ -166,7 +166,7 @@ class NeighbourSearch:
         plan, probes, candidates = tables.base.explain_many(words, self._radius)
         each = (time.perf_counter() - started) / len(values)
         return [
-            Neighbours(value, query, plan.method, some, plan.thresholds, probes, count, each)
+            SimhashNeighbours(value, query, plan.method, some, plan.thresholds, probes, count, each)
             for value, query, some, count in zip(
                 values, words, found, candidates.tolist(), strict=True
             )
@@ -184,7 +184,9 @@ class NeighbourSearch:
                 found[asked[row]].append((value, distance))
         return found
 
-    def _by_classic(self, values: Sequence[int], words: NDArray[np.uint64]) -> list[Neighbours]:
+    def _by_classic(
+        self, values: Sequence[int], words: NDArray[np.uint64]
+    ) -> list[SimhashNeighbours]:
         """Return the answers of the plan that was asked for, on all fingerprints in memory."""
         from simstore.search.classic import near_many_by
 
@@ -205,7 +207,7 @@ class NeighbourSearch:
         costs = zip(answer.probe_counts.tolist(), answer.candidate_counts.tolist(), strict=True)
         each = (time.perf_counter() - started) / len(values)
         return [
-            Neighbours(value, query, method, near, (), probes, candidates, each)
+            SimhashNeighbours(value, query, method, near, (), probes, candidates, each)
             for value, query, near, (probes, candidates) in zip(
                 values, words, found, costs, strict=True
             )

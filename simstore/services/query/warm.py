@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simstore.services.open_store.open_store import OpenStore
-from simstore.services.query.minhash_channel import SketchSearch
+from simstore.services.query.minhash_channel import MinhashChannel
 
 
 def warm(opened: OpenStore) -> None:
@@ -13,4 +13,4 @@ def warm(opened: OpenStore) -> None:
         if opened.resident is not None and state.generation is not None:
             opened.resident.current(connection, state, state.generation)
         if state.channels.minhash:
-            SketchSearch(opened, connection, state).warm()
+            MinhashChannel(opened, connection, state).warm()

@@ -14,7 +14,7 @@ from simstore.services.open_store.state import State
 from simstore.services.removal.run import RemovalRun, recorded
 from simstore.storage import deltas, documents, fingerprints, generations
 from simstore.storage import duplicates as duplicate_rows
-from simstore.storage.duplicates import LetGo
+from simstore.storage.duplicates import ReleasedDuplicates
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
@@ -98,7 +98,7 @@ def refresh_live(
 
 def remove_keys(
     opened: OpenStore, connection: Connection, keys: Sequence[bytes], *, missing_ok: bool = True
-) -> tuple[int, LetGo]:
+) -> tuple[int, ReleasedDuplicates]:
     """Remove the documents with these keys within a transaction, and forget those skipped.
 
     Args:
@@ -127,7 +127,9 @@ def remove_keys(
     return len(numbers) + len(forgotten), let_go
 
 
-def remove_batch(opened: OpenStore, connection: Connection, document_ids: Sequence[int]) -> LetGo:
+def remove_batch(
+    opened: OpenStore, connection: Connection, document_ids: Sequence[int]
+) -> ReleasedDuplicates:
     """Remove the documents of one transaction; return what duplicated them.
 
     Raises:
@@ -142,7 +144,7 @@ def remove_batch(opened: OpenStore, connection: Connection, document_ids: Sequen
 
 def remove_rows(
     opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
-) -> LetGo:
+) -> ReleasedDuplicates:
     """Remove documents with all that stands for them, within a transaction of the caller.
 
     Their part in the vocabulary, fingerprints, sketches, earlier versions and links go; the texts
@@ -160,7 +162,7 @@ def remove_rows(
     """
     ids = sorted(document_ids)
     if not ids:
-        return LetGo([], {})
+        return ReleasedDuplicates([], {})
     let_go = duplicates.orphan(connection, ids)
     digests = documents.digests_of(connection, ids)
     note_changes(connection, digests)

@@ -9,14 +9,14 @@ import sqlite3
 
 from sqlalchemy import Connection
 
-from simstore.storage.dialects.postgresql import PostgresForms
-from simstore.storage.dialects.protocol import Forms
-from simstore.storage.dialects.sqlite import SqliteForms
+from simstore.storage.dialects.postgresql import PostgresDialect
+from simstore.storage.dialects.protocol import Dialect
+from simstore.storage.dialects.sqlite import SqliteDialect
 
-_SQLITE, _POSTGRESQL = SqliteForms(), PostgresForms()
+_SQLITE, _POSTGRESQL = SqliteDialect(), PostgresDialect()
 
 
-def forms_of(connection: Connection) -> Forms:
+def forms_of(connection: Connection) -> Dialect:
     """Return how the database of a connection wants to be asked."""
     return _SQLITE if connection.dialect.name == "sqlite" else _POSTGRESQL
 

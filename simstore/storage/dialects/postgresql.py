@@ -11,7 +11,7 @@ from sqlalchemy import JSON, Boolean, Column, Connection, String
 from simstore.storage.dialects.protocol import COPIED_ROWS, LargestNumber
 
 
-class PostgresForms:
+class PostgresDialect:
     """How PostgreSQL wants to be asked."""
 
     appends_counts = True

@@ -27,7 +27,7 @@ class LargestNumber:
     next_transaction: int
 
 
-class Forms(Protocol):
+class Dialect(Protocol):
     """How a kind of database wants to be asked.
 
     Attributes:

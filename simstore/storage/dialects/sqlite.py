@@ -14,7 +14,7 @@ from simstore.storage.sqlite_values import OTHER_NAMES, kinds_of
 _STORED_AS = {int: "integer", float: "real", str: "text", bytes: "blob"}
 
 
-class SqliteForms:
+class SqliteDialect:
     """How SQLite wants to be asked."""
 
     appends_counts = False

@@ -13,7 +13,7 @@ from simstore.model import Document, Duplicate, IngestSummary
 from simstore.services.features.prepare import prepare
 from simstore.services.generations import pack_fingerprints
 from simstore.services.ingest.check_insert import check_and_store
-from simstore.services.ingest.duplicate_checker import CheckOptions
+from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store import shingle_cache
@@ -201,7 +201,7 @@ def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: St
             batch = prepare([Document("lost", UNLIKE)], state)
             run_id = runs.begin_run(connection, [], 0, "test")
             check_and_store(
-                opened, connection, state, batch, CheckOptions("skip"),
+                opened, connection, state, batch, DuplicateRule("skip"),
                 run_id=run_id, seen_at=0, source_ids={},
             )  # fmt: skip
             raise ValueError("stop")
