@@ -109,7 +109,7 @@ def break_off(store: Store, texts: list[str]) -> None:
         assert state.generation is not None
         words = words_of([len(text) + 1 for text in texts], 64)
         fingerprints.add(connection, 64, state.generation.generation_id, np.unique(words, axis=0))
-        tail_cache.note_added(opened, connection, state, words)
+        opened.note_added(connection, state, words)
         raise ZeroDivisionError
 
 
@@ -118,7 +118,7 @@ def check_kept(store: Store) -> None:
     with opened.database.read() as connection:
         row = opened.state(connection).generation
         assert row is not None
-        tables = tail_cache.tail_tables(opened, connection, 64, row, 1)
+        tables = opened.tail_tables(connection, 64, row, 1)
         assert tables is not None
         parts = tail.scan(connection, 64, row.generation_id)
         held = np.concatenate([words_of([], 64), *parts])

@@ -25,7 +25,6 @@ from simstore.search.scan import scan_many
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
-from simstore.services.open_store.tail_cache import tail_tables
 from simstore.services.query.batch_lookup import near_many
 from simstore.services.query.lookup import Lookup
 from simstore.services.query.minhash_channel import Among, MinhashChannel
@@ -161,7 +160,7 @@ class EdgeCandidates:
         held = None
         found_there = near_rows.can_find(self._connection, bits)
         if len(queries) > 1 and not found_there:
-            held = tail_tables(self._opened, self._connection, bits, row, len(queries))
+            held = self._opened.tail_tables(self._connection, bits, row, len(queries))
         if held is not None or found_there:
             found = near_many(
                 self._connection, bits, row, queries, radius, plan.thresholds, tail_tables=held

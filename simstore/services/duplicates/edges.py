@@ -21,7 +21,6 @@ from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.shingle_cache import kept_shingles
 from simstore.services.open_store.state import State, missing_channel
 from simstore.storage.engine import Connection
 
@@ -132,7 +131,7 @@ class EdgeSearch:
             radius if within is None else within,
             min_resemblance=min_resemblance if within is None else None,
         )
-        self._kept = kept_shingles(opened, state)
+        self._kept = opened.shingles(state)
 
     def edges_of(
         self, texts: Sequence[CandidateText], among: Among | None = None

@@ -23,7 +23,6 @@ from simstore.services.ingest.duplicate_records import comes_again, let_go, writ
 from simstore.services.ingest.later_originals import ReassignedOriginals, settle
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State, check_generation
-from simstore.services.open_store.tail_cache import note_added
 from simstore.services.removal.remove import remove_rows
 from simstore.storage import (
     deltas,
@@ -317,7 +316,7 @@ def _replace_features(
         list(places),
         words,
     )
-    note_added(opened, connection, state, words)
+    opened.note_added(connection, state, words)
 
 
 def _counts(state: State, batch: PreparedBatch, places: Sequence[int]) -> FeatureCounts:

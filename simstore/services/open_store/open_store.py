@@ -15,12 +15,16 @@ from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
+from simstore.search.growing_tables import GrowingTables
 from simstore.services.open_store.fair_lock import FairLock, LongTurns
+from simstore.services.open_store.shingle_cache import ShingleCache, most_kept
 from simstore.services.open_store.state import State
+from simstore.services.open_store.tail_cache import TailCache, moment_of
 from simstore.storage import counter_deltas, frequencies, generations, passage_indexes, vocabularies
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection, Database
 from simstore.storage.frequencies import Frequencies
+from simstore.storage.generations import GenerationRow
 
 if TYPE_CHECKING:
     from simstore.services.open_store.band_cache import (
@@ -30,8 +34,6 @@ if TYPE_CHECKING:
         CachedTail,
     )
     from simstore.services.open_store.resident_index import ResidentIndex
-    from simstore.services.open_store.shingle_cache import ShingleCache
-    from simstore.services.open_store.tail_cache import CachedNearTail
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
@@ -67,11 +69,11 @@ class OpenStore:
         # Up to which sketches are known by their numbers.
         self.settled_sketches = SettledNumbers("sketch", "sketch_id")
         self.kept_tail: CachedTail | None = None
-        self.kept_near: CachedNearTail | None = None
+        self.tail_cache = TailCache()
         self.kept_bands: CachedBandFilter | None = None
         self.kept_hashes: CachedBandHashes | None = None
         self.kept_pages: CachedBandPages | None = None
-        self.kept_shingles: ShingleCache | None = None
+        self._shingles: ShingleCache | None = None
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
         self._frequencies: tuple[int, Frequencies] | None = None
@@ -116,7 +118,8 @@ class OpenStore:
                 # Terms, fingerprints and sketches that this transaction added are not there. Pages
                 # are looked up once they stand, and were committed before.
                 self.forget_terms()
-                self.kept_tail = self.kept_near = None
+                self.kept_tail = None
+                self.tail_cache.forget()
                 raise
 
     def state(self, connection: Connection) -> State:
@@ -189,6 +192,54 @@ class OpenStore:
             new = [term for term in unknown if term not in known]
             known.update(vocabularies.add_terms(connection, scheme_id, new))
         return np.fromiter((known[term] for term in terms), np.int64, len(terms))
+
+    def shingles(self, state: State) -> ShingleCache:
+        """Return the shingle sets that are kept by the scheme that stands."""
+        kept = self._shingles  # one read: another thread may put another in its place
+        if kept is None or kept.scheme_id != state.scheme_id:
+            most = most_kept(resident=self.resident is not None)
+            kept = self._shingles = ShingleCache(state.scheme_id, most)
+        return kept
+
+    def tail_tables(
+        self, connection: Connection, bits: int, row: GenerationRow, asked: int
+    ) -> GrowingTables | None:
+        """Return the tail of a generation in memory; None: to be looked up in the file.
+
+        Args:
+            connection: A snapshot, or a writer.
+            bits: Fingerprint length M.
+            row: The generation in it.
+            asked: How many fingerprints are about to be looked up.
+        """
+        if self.is_beside:
+            kept = self.tail_cache.kept
+            is_current = kept is not None and kept.moment == moment_of(row)
+            return kept.tables if kept is not None and is_current else None
+        return self.tail_cache.tables(connection, bits, row, asked)
+
+    def note_added(self, connection: Connection, state: State, words: NDArray[np.uint64]) -> None:
+        """Keep fingerprints with what of the store was in memory when a transaction added them.
+
+        Args:
+            connection: The writer that has added them, and no others.
+            state: What stood before.
+            words: The fingerprints, shape (n, ceil(M / 64)).
+        """
+        row = state.generation
+        if (
+            row is None
+            or (self.tail_cache.kept is None and self.resident is None)
+            or self.is_beside
+        ):
+            # Beside other writers, nobody knows what the tail holds by what this one has added.
+            return
+        after = generations.standing(connection)[2]
+        if after is None:
+            return
+        if self.resident is not None:
+            self.resident.note_added(connection, row, after, words)
+        self.tail_cache.note_added(row, after, words)
 
     def forget_schemes(self) -> None:
         """Forget the schemes: what the store says of one has changed."""

@@ -7,9 +7,6 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
-
 Sets = dict[bytes, NDArray[np.uint64]]
 
 # Shingles that are kept: 64 MB; 256 MB where the store keeps its indexes in memory, too.
@@ -67,10 +64,6 @@ class ShingleCache:
             self._size += len(one)
 
 
-def kept_shingles(opened: OpenStore, state: State) -> ShingleCache:
-    """Return what an open store keeps by the scheme that stands."""
-    kept = opened.kept_shingles  # one read: another thread may put another in its place
-    if kept is None or kept.scheme_id != state.scheme_id:
-        most = _KEPT_SHINGLES if opened.resident is None else _KEPT_RESIDENT
-        kept = opened.kept_shingles = ShingleCache(state.scheme_id, most)
-    return kept
+def most_kept(*, resident: bool) -> int:
+    """Return how many shingles an open store keeps; more where its indexes are in memory too."""
+    return _KEPT_RESIDENT if resident else _KEPT_SHINGLES

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.search.growing_tables import GrowingTables
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
-from simstore.storage import generations, tail
+from simstore.storage import tail
 from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow
 
@@ -38,61 +36,66 @@ class CachedNearTail:
     tables: GrowingTables | None
 
 
-def tail_tables(
-    opened: OpenStore, connection: Connection, bits: int, row: GenerationRow, asked: int
-) -> GrowingTables | None:
-    """Return the tail of a generation in memory.
+class TailCache:
+    """Keeps the tail of the generation that was last asked for, in this process.
 
-    Args:
-        opened: The store.
-        connection: A snapshot, or a writer.
-        bits: Fingerprint length M.
-        row: The generation in it.
-        asked: How many fingerprints are about to be looked up.
-
-    Returns:
-        All that the tail holds; some may have left it. None: to read it would take longer than to
-        look up in the file what was asked for so far, or it is too large to be kept.
+    Threads may share it: what is kept is replaced, never changed.
     """
-    kept = opened.kept_near  # one read: another thread may put another in its place
-    moment = _moment(row)
-    if kept is not None and kept.moment == moment and kept.tables is not None:
-        return kept.tables
-    asked += kept.asked if kept is not None and kept.moment[0] == row.generation_id else 0
-    size = row.fingerprint_count - row.packed_count
-    tables = None
-    if not opened.is_beside and size <= min(asked * _TAIL_EACH, _MOST_KEPT):
-        tables = GrowingTables(bits)
-        for words in tail.scan(connection, bits, row.generation_id):
-            tables = tables.extended(words)
-    if not opened.is_beside:
-        opened.kept_near = CachedNearTail(moment, 0 if tables is not None else asked, tables)
-    return tables
+
+    def __init__(self) -> None:
+        self.kept: CachedNearTail | None = None
+
+    def forget(self) -> None:
+        """Forget the tail: what was added to it is not there."""
+        self.kept = None
+
+    def tables(
+        self, connection: Connection, bits: int, row: GenerationRow, asked: int
+    ) -> GrowingTables | None:
+        """Return the tail of a generation in memory.
+
+        Not to be used by a writer beside others: nobody knows what the tail holds by what this
+        one has added.
+
+        Args:
+            connection: A snapshot, or a writer.
+            bits: Fingerprint length M.
+            row: The generation in it.
+            asked: How many fingerprints are about to be looked up.
+
+        Returns:
+            All that the tail holds; some may have left it. None: to read it would take longer than
+            to look up in the file what was asked for so far, or it is too large to be kept.
+        """
+        kept = self.kept  # one read: another thread may put another in its place
+        moment = moment_of(row)
+        if kept is not None and kept.moment == moment and kept.tables is not None:
+            return kept.tables
+        asked += kept.asked if kept is not None and kept.moment[0] == row.generation_id else 0
+        size = row.fingerprint_count - row.packed_count
+        tables = None
+        if size <= min(asked * _TAIL_EACH, _MOST_KEPT):
+            tables = GrowingTables(bits)
+            for words in tail.scan(connection, bits, row.generation_id):
+                tables = tables.extended(words)
+        self.kept = CachedNearTail(moment, 0 if tables is not None else asked, tables)
+        return tables
+
+    def note_added(
+        self, before: GenerationRow, after: GenerationRow, words: NDArray[np.uint64]
+    ) -> None:
+        """Keep fingerprints that a writer has added to the tail, and no others.
+
+        Args:
+            before: The generation when the transaction began to add them.
+            after: The generation after it.
+            words: The fingerprints, shape (n, ceil(M / 64)).
+        """
+        kept = self.kept
+        if kept is not None and kept.tables is not None and kept.moment == moment_of(before):
+            self.kept = CachedNearTail(moment_of(after), 0, kept.tables.extended(words))
 
 
-def note_added(
-    opened: OpenStore, connection: Connection, state: State, words: NDArray[np.uint64]
-) -> None:
-    """Keep fingerprints with what of the store was in memory when a transaction began to add them.
-
-    Args:
-        opened: The store.
-        connection: The writer that has added them, and no others.
-        state: What stood before.
-        words: The fingerprints, shape (n, ceil(M / 64)).
-    """
-    kept, row, resident = opened.kept_near, state.generation, opened.resident
-    if row is None or (kept is None and resident is None) or opened.is_beside:
-        # Beside other writers, nobody knows what the tail holds by what this one has added.
-        return
-    now = generations.standing(connection)[2]
-    if now is None:
-        return
-    if resident is not None:
-        resident.note_added(connection, row, now, words)
-    if kept is not None and kept.tables is not None and kept.moment == _moment(row):
-        opened.kept_near = CachedNearTail(_moment(now), 0, kept.tables.extended(words))
-
-
-def _moment(row: GenerationRow) -> _Moment:
+def moment_of(row: GenerationRow) -> _Moment:
+    """Return generation, edition and fingerprints in pages: the same, the tail is the same."""
     return row.generation_id, row.edition, row.packed_count

@@ -19,7 +19,6 @@ from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 from simstore.search.resemblance import Overlap, estimated_overlap, overlap
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.shingle_cache import kept_shingles
 from simstore.services.open_store.state import State
 from simstore.storage import documents, sketches, vocabularies
 from simstore.storage.documents import chunks
@@ -36,7 +35,7 @@ class Verifier:
         self._opened = opened
         self._connection = connection
         self._state = state
-        self._kept = kept_shingles(opened, state)
+        self._kept = opened.shingles(state)
         self._corpus: tuple[int, dict[int | bytes, int]] | None = None
 
     def overlaps(
