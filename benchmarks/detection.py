@@ -30,9 +30,9 @@ from simstore import Store
 from simstore.search.agreement import Agreement, pair_codes, pairs_of_clusters
 from simstore.search.evaluation import Evaluation
 from simstore.search.steadiness import SHARE_WIDTH, highest, steadied
-from simstore.services.comparing.evaluate import EvaluateOptions
-from simstore.services.comparing.truth import Labels
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.evaluate.evaluate import EvaluateOptions
+from simstore.services.evaluate.labels import Labels
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 Sets = dict[str, list[Labelled]]
 PARTS = ("tuning", "test")

@@ -22,7 +22,7 @@ from results import Report, figure, parser
 
 from simstore import Match, Store
 from simstore.model import QueryOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 Texts = list[tuple[str, str]]
 QUERIES = 300

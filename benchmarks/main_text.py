@@ -18,7 +18,7 @@ from pathlib import Path
 
 from resiliparse.extract.html2text import extract_plain_text
 
-from simstore.sources.pages import read_page
+from simstore.sources.web_pages import read_page
 
 # Fewer letters and digits may stand anywhere by chance; of Han, kana and the like, each says more.
 LEAST, LEAST_WIDE = 15, 8

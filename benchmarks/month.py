@@ -25,7 +25,7 @@ from crawl_web import DAY, FIRST_DAY, Settings
 from results import RESULTS, machine, markdown_table, versions
 
 from simstore import Store
-from simstore.services.arriving.ingest import IngestOptions
+from simstore.services.ingest.ingest import IngestOptions
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 

@@ -22,9 +22,9 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from simstore.sources.http_bodies import parse_response, plain_body
-from simstore.sources.pages import read_page
 from simstore.sources.reader import ReadRequest
 from simstore.sources.warc import framed_records
+from simstore.sources.web_pages import read_page
 from simstore.store import Store
 
 ADDRESS = "https://e.example/"

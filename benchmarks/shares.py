@@ -17,7 +17,7 @@ from results import Report, figure, parser
 
 from simstore import Store
 from simstore.model import Document
-from simstore.services.arriving.prepare import prepare
+from simstore.services.features.prepare import prepare
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
 

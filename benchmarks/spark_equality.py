@@ -26,9 +26,9 @@ from results import Report, figure, parser
 
 from simstore import Store
 from simstore.model import LeastShares
-from simstore.services.clusters.contents import read_contents
+from simstore.services.clusters.distinct_texts import read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder
-from simstore.sources.deduped import DedupedOutput
+from simstore.sources.spark_results import DedupedOutput
 from simstore.spark import dedup, make_session, read_output
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))

@@ -37,10 +37,10 @@ from simstore import Store, compiled
 from simstore.compiled import Kernel
 from simstore.model import SampleResult
 from simstore.search.table_kernels import near_values
-from simstore.services import forks
-from simstore.services.arriving.ingest import IngestOptions
-from simstore.services.finding import query
-from simstore.services.passages import check
+from simstore.services.check import check
+from simstore.services.ingest.ingest import IngestOptions
+from simstore.services.query import query
+from simstore.services.workers import forks
 
 Text = tuple[str, str]
 COLUMNS = ("what", "1 thread, s", "2 threads, s", "×", "processor s, 1", "processor s, 2")

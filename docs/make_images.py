@@ -20,9 +20,9 @@ from simstore import Store
 from simstore.fingerprint.minhash import BandLayout
 from simstore.reports.curves import render_curves
 from simstore.reports.store_plots import render_overview
-from simstore.services.arriving.ingest import IngestOptions
-from simstore.services.comparing.evaluate import EvaluateOptions
-from simstore.services.comparing.truth import Labels
+from simstore.services.evaluate.evaluate import EvaluateOptions
+from simstore.services.evaluate.labels import Labels
+from simstore.services.ingest.ingest import IngestOptions
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 

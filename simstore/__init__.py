@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from simstore.version import __version__
 
 if TYPE_CHECKING:
     from simstore.errors import SimstoreError
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     )
     from simstore.reports.frames import to_frame
     from simstore.reports.known_filter import KnownFilter
-    from simstore.services.comparing.compare import compare_texts
-    from simstore.services.comparing.compared import CompareOptions
+    from simstore.services.compare.compare import compare_texts
+    from simstore.services.compare.compared import CompareOptions
     from simstore.store import Store
 
 __all__ = [
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "CompareOptions": "services.comparing.compared",
+    "CompareOptions": "services.compare.compared",
     "Comparison": "model",
     "Document": "model",
     "IngestSummary": "model",
@@ -58,7 +58,7 @@ _MODULES = {
     "SampleResult": "model",
     "SimstoreError": "errors",
     "Store": "store",
-    "compare_texts": "services.comparing.compare",
+    "compare_texts": "services.compare.compare",
     "to_frame": "reports.frames",
 }
 

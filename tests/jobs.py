@@ -16,23 +16,23 @@ from simstore.cli import main
 from simstore.cli.simtool import main as simtool_main
 from simstore.errors import SimstoreError
 from simstore.model import Document, QueryOptions
-from simstore.services.arriving import given as given_service
-from simstore.services.arriving import ingest as ingest_service
-from simstore.services.arriving import remove as remove_service
-from simstore.services.arriving.ingest import IngestOptions, Observer
-from simstore.services.clusters import kept_clusters as kept_service
-from simstore.services.passages import passage_index as passage_service
-from simstore.services.upkeep import maintain as maintain_service
-from simstore.services.upkeep import pack_fingerprints as pack_service
-from simstore.services.upkeep import refresh as refresh_service
-from simstore.services.upkeep import reindex as reindex_service
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.check import passage_index as passage_service
+from simstore.services.clusters import stored_clusters as kept_service
+from simstore.services.fingerprints import fingerprint_store as given_service
+from simstore.services.generations import pack_fingerprints as pack_service
+from simstore.services.generations import refresh as refresh_service
+from simstore.services.ingest import ingest as ingest_service
+from simstore.services.ingest.ingest import IngestOptions, Observer
+from simstore.services.maintenance import maintain as maintain_service
+from simstore.services.maintenance import reindex as reindex_service
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.removal import remove as remove_service
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 from simstore.storage import anchor_segments, sqlite_file
 from simstore.storage import passages as passage_storage
+from simstore.storage.connection_pool import LogPages
 from simstore.storage.engine import Database
-from simstore.storage.kept import LogPages
 
 # Descriptor of the pipe to the test; the nursery sets it.
 messages = -1

@@ -10,21 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import (
-    common_options,
-    format_option,
-    log,
-    open_store,
-    threads_option,
-)
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, format_option, open_store, threads_option
 from simstore.cli.output import check_output, print_facts, print_table, progress
-from simstore.cli.reading import (
+from simstore.cli.remote import refuse_served, server_url
+from simstore.cli.source_options import (
     reading_options,
     take_read_options,
     tell_decodings,
     tell_passed_over,
 )
-from simstore.cli.served import refuse_served, server_url
 from simstore.errors import printable
 from simstore.outputs import is_same_file, is_standard_output, write_file
 

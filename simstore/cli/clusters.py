@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, progress, time_text
-from simstore.cli.served import refuse_served, server_url
+from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import NotFound, ReadOnlyStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from simstore.model import Clustering, KeptCluster, KeptSummary, LeastShares
+    from simstore.model import Clustering, ClustersStatus, LeastShares, StoredCluster
     from simstore.reports.clusters import Rule
     from simstore.store import Store
 
@@ -145,7 +146,7 @@ def _kept(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     _tell_kept(summary)
 
 
-def _up_to_date(store: Store, options: dict[str, Any]) -> KeptSummary:
+def _up_to_date(store: Store, options: dict[str, Any]) -> ClustersStatus:
     """Bring kept clusters up to date; those of a store that cannot be written as they are."""
     if server_url() is not None:
         refuse_served(["min_resemblance", "policy", "rebuild"])
@@ -169,7 +170,7 @@ def _up_to_date(store: Store, options: dict[str, Any]) -> KeptSummary:
         return summary
 
 
-def _tell_kept(summary: KeptSummary) -> None:
+def _tell_kept(summary: ClustersStatus) -> None:
     if summary.made_anew:
         log.info("made anew; kept up from now on")
     log.info("kept at a resemblance of %g, policy %s", summary.min_resemblance, summary.policy)
@@ -277,13 +278,13 @@ def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     _tell_once(found)
 
 
-def _print(found: Iterable[KeptCluster], rule: Rule, output_format: str) -> tuple[int, int]:
+def _print(found: Iterable[StoredCluster], rule: Rule, output_format: str) -> tuple[int, int]:
     """Print clusters; return how many documents and how many clusters they were."""
     from simstore.reports.clusters import COLUMNS, render_csv, render_jsonl, table_rows
 
     held = count = 0
 
-    def counted() -> Iterator[KeptCluster]:
+    def counted() -> Iterator[StoredCluster]:
         nonlocal held, count
         for one in found:
             held += len(one.members)
@@ -293,7 +294,7 @@ def _print(found: Iterable[KeptCluster], rule: Rule, output_format: str) -> tupl
     if output_format == "table":
         print_table(COLUMNS, table_rows(counted(), rule))
     else:
-        render: Callable[[Iterable[KeptCluster], Rule], Iterator[bytes]] = (
+        render: Callable[[Iterable[StoredCluster], Rule], Iterator[bytes]] = (
             render_jsonl if output_format == "jsonl" else render_csv
         )
         _write(render(counted(), rule))

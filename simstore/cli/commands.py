@@ -4,48 +4,73 @@ from __future__ import annotations
 
 import signal
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
 
-from simstore import __version__, compiled
-from simstore.cli import (
-    check,
-    clusters,
-    compare,
-    completion,
-    copy,
-    deduped,
-    documents,
-    duplicates,
-    evaluate,
-    expiry,
-    export,
-    fingerprints,
-    ingest,
-    passages,
-    query,
-    rejects,
-    report,
-    runs,
-    serve,
-    spark,
-    store,
-    token,
-    vocabulary,
-)
+from simstore import compiled
+from simstore.cli.imports import uncollected
 from simstore.cli.interrupts import INTERRUPTED, interruptible, uninterruptible
 from simstore.cli.options import common_options
 from simstore.cli.output import NO_SPACE, BriefErrors, drop_output, fail, settle_streams
 from simstore.errors import SimstoreError
-from simstore.services import forks
+from simstore.services.workers import forks
+from simstore.version import __version__
+
+# Each command: its module in this package, and its function there, in the order of a user's day.
+_COMMANDS = {
+    "ingest": ("ingest", "ingest"),
+    "query": ("query", "query"),
+    "check": ("check", "check"),
+    "report": ("report", "report"),
+    "init": ("store", "init"),
+    "compare": ("compare", "compare"),
+    "clusters": ("clusters", "clusters"),
+    "evaluate": ("evaluate", "evaluate"),
+    "passages": ("passages", "passages"),
+    "fingerprints": ("fingerprints", "fingerprints"),
+    "list": ("documents", "list_documents"),
+    "show": ("documents", "show"),
+    "remove": ("documents", "remove"),
+    "duplicates": ("duplicates", "duplicates"),
+    "orphans": ("duplicates", "orphans"),
+    "expire": ("expiry", "expire"),
+    "seen": ("expiry", "seen"),
+    "export": ("export", "export"),
+    "import": ("deduped", "import_output"),
+    "spark": ("spark", "spark"),
+    "stats": ("store", "stats"),
+    "vocabulary": ("vocabulary", "vocabulary"),
+    "reindex": ("store", "reindex"),
+    "runs": ("runs", "runs"),
+    "rejects": ("rejects", "rejects"),
+    "token": ("token", "token"),
+    "serve": ("serve", "serve"),
+    "backup": ("store", "backup"),
+    "copy": ("copy", "copy"),
+    "pack": ("store", "pack"),
+    "unpack": ("store", "unpack"),
+    "compact": ("store", "compact"),
+    "upgrade": ("store", "upgrade"),
+    "fsck": ("store", "fsck"),
+    "completion": ("completion", "completion"),
+}
 
 
 class _Commands(BriefErrors, click.Group):
-    """A group that lists its commands in the order of a user's day, and renders our errors."""
+    """A group that imports a command when it is asked for, and renders our errors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(self.commands)
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        module, function = _COMMANDS[cmd_name]
+        with uncollected(f"simstore.cli.{module}"):
+            command: click.Command = getattr(import_module(f"simstore.cli.{module}"), function)
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         settle_streams()
@@ -90,43 +115,3 @@ class _Commands(BriefErrors, click.Group):
 @common_options
 def main() -> None:
     """Remember texts in one SQLite file, and find what is nearly the same, within a guarantee."""
-
-
-for _command in (
-    ingest.ingest,
-    query.query,
-    check.check,
-    report.report,
-    store.init,
-    compare.compare,
-    clusters.clusters,
-    evaluate.evaluate,
-    passages.passages,
-    fingerprints.fingerprints,
-    documents.list_documents,
-    documents.show,
-    documents.remove,
-    duplicates.duplicates,
-    duplicates.orphans,
-    expiry.expire,
-    expiry.seen,
-    export.export,
-    deduped.import_output,
-    spark.spark,
-    store.stats,
-    vocabulary.vocabulary,
-    store.reindex,
-    runs.runs,
-    rejects.rejects,
-    token.token,
-    serve.serve,
-    store.backup,
-    copy.copy,
-    store.pack,
-    store.unpack,
-    store.compact,
-    store.upgrade,
-    store.fsck,
-    completion.completion,
-):
-    main.add_command(_command)

@@ -18,12 +18,12 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import Update, print_table, progress
-from simstore.cli.reading import (
+from simstore.cli.scheme_options import HASHES
+from simstore.cli.source_options import (
     encoding_for,
     encoding_option,
     tell_decodings,
 )
-from simstore.cli.scheme_options import HASHES
 from simstore.errors import (
     DocumentNotFound,
     InvalidParameter,
@@ -35,7 +35,7 @@ from simstore.errors import (
 
 if TYPE_CHECKING:
     from simstore.model import Comparison, Document
-    from simstore.services.comparing.compared import CompareOptions
+    from simstore.services.compare.compared import CompareOptions
     from simstore.sources.reader import ReadOptions
     from simstore.text.normalization import Normalization
 
@@ -180,7 +180,7 @@ def compare(first: str, second: str, output_format: str, **options: Any) -> None
 
 
 def _chosen(options: dict[str, Any]) -> CompareOptions:
-    from simstore.services.comparing.compared import CompareOptions
+    from simstore.services.compare.compared import CompareOptions
 
     return CompareOptions(
         units=options["units"],
@@ -262,7 +262,7 @@ def _given(name: str) -> _File | str:
 
 def _read(one: _File, read: ReadOptions) -> Document:
     """Return the document of a file; tell where it was decoded as something uncertain."""
-    from simstore.services.comparing.compare import read_document
+    from simstore.services.compare.compare import read_document
 
     document = read_document(one.path, read)
     tell_decodings([(document.key, document.decoding)])
@@ -270,7 +270,7 @@ def _read(one: _File, read: ReadOptions) -> Document:
 
 
 def _compared(asked: _Asked, options: CompareOptions, show: Update) -> Comparison:
-    from simstore.services.comparing.compare import compare_texts
+    from simstore.services.compare.compare import compare_texts
 
     first, second = asked.first, asked.second
     if isinstance(first, str) or isinstance(second, str) or store_is_named(by_option=True):

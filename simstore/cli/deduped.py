@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simstore.cli.ingesting import ingest_observed, report, stop_on_signal
-from simstore.cli.options import common_options, log, open_store, store_place
+from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, open_store, store_place
 from simstore.cli.output import progress
 from simstore.errors import StoreNotFound, shown_place
 
 if TYPE_CHECKING:
-    from simstore.model import IngestSummary, KeptSummary
-    from simstore.services.arriving.ingest import Observer
-    from simstore.sources.deduped import DedupedOutput
+    from simstore.model import ClustersStatus, IngestSummary
+    from simstore.services.ingest.ingest import Observer
+    from simstore.sources.spark_results import DedupedOutput
     from simstore.store import Store
 
 
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
 @common_options
 def import_output(folder: str, no_clusters: bool) -> None:
     """Load what `simstore spark dedup` found into a store: documents and clusters."""
-    from simstore.sources.deduped import DedupedOutput
+    from simstore.sources.spark_results import DedupedOutput
 
     output = DedupedOutput(folder)
-    kept: list[KeptSummary] = []
+    kept: list[ClustersStatus] = []
     with _store(output) as store, stop_on_signal() as stopping:
 
         def run(observer: Observer) -> IngestSummary:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.keys import all_keys, keys_option, tell_orphans, tell_unflagged
+from simstore.cli.key_options import all_keys, keys_option, tell_orphans, tell_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, progress, time_text
-from simstore.cli.served import refuse_served, server_url
+from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import printable
 from simstore.reports.lines import to_json
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import check_output, print_table, progress
 from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
 from simstore.outputs import make_folder, write_file
@@ -120,8 +121,8 @@ def evaluate(
     if output is not None:
         for name in _FILES:
             check_output(os.path.join(output, name), replace=force)
-    from simstore.services.comparing.evaluate import FLOOR, EvaluateOptions
-    from simstore.services.comparing.truth import Labels
+    from simstore.services.evaluate.evaluate import FLOOR, EvaluateOptions
+    from simstore.services.evaluate.labels import Labels
     from simstore.sources.labels import read_clusters, read_pairs
 
     labels = Labels(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.keys import all_keys, keys_option, tell_orphans, tell_unflagged
+from simstore.cli.key_options import all_keys, keys_option, tell_orphans, tell_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, progress, time_text
-from simstore.cli.reading import encoding_for, encoding_option, tell_decodings
+from simstore.cli.source_options import encoding_for, encoding_option, tell_decodings
 from simstore.errors import InvalidParameter, UnreadableSource, printable
 from simstore.reports.lines import key_bytes, key_text, to_json
 
@@ -177,7 +177,7 @@ def seen(
 
     encoding = checked_encoding(encoding)
     if filter_file is not None:
-        from simstore.cli.known import tell_known
+        from simstore.cli.known_filter import tell_known
 
         if text_file is not None:
             content = _text(text_file, encoding)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from simstore.cli.options import common_options, log, open_store
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, open_store
 from simstore.cli.output import check_output, print_facts, progress
 from simstore.errors import printable
 from simstore.outputs import is_standard_output
 
 if TYPE_CHECKING:
-    from simstore.services.telling.export import ExportOptions, ExportSummary
+    from simstore.services.export.export import ExportOptions, ExportSummary
 
 _FILTER_ONLY = ("false_positive_rate", "of", "capacity")
 _DOCUMENTS_ONLY = (
@@ -146,7 +147,7 @@ def _write_documents(
     log_file: str | None,
     output: str,
 ) -> None:
-    from simstore.services.telling.export import ExportOptions
+    from simstore.services.export.export import ExportOptions
 
     if unique and duplicates:
         raise click.UsageError("--unique or --duplicates: they are two parts of the documents")

@@ -15,7 +15,7 @@ from simstore.errors import InvalidParameter, printable
 from simstore.reports.lines import to_json
 
 if TYPE_CHECKING:
-    from simstore.services.finding.reader import Reader
+    from simstore.services.fingerprints.reader import Reader
 
 _RADIUS = click.option(
     "-k",

@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.ingesting import ingest_observed, report, stop_on_signal
+from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
+from simstore.cli.messages import log
 from simstore.cli.options import (
     check_duplicate_options,
     common_options,
     duplicate_options,
     keep_columns_option,
-    log,
     open_store,
 )
 from simstore.cli.output import progress
-from simstore.cli.reading import (
+from simstore.cli.remote import refuse_served, server_url
+from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
+from simstore.cli.source_options import (
     PASSED_OVER,
     history_options,
     reading_options,
     take_read_options,
     with_remedy,
 )
-from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
-from simstore.cli.served import refuse_served, server_url
 from simstore.errors import NotServed, StoreNotFound, printable
 
 if TYPE_CHECKING:
     from simstore.model import IngestSummary
-    from simstore.services.arriving.ingest import Observer
+    from simstore.services.ingest.ingest import Observer
     from simstore.store import Store
 
 # Options of an ingest that a server decides by itself.
@@ -143,7 +143,7 @@ def ingest(
     say otherwise) where hashvalue.txt and stopwords.txt lie in the current directory, else web;
     --scheme chooses another.
     """
-    from simstore.services.arriving.ingest import IngestOptions
+    from simstore.services.ingest.ingest import IngestOptions
     from simstore.sources.files import open_sources
     from simstore.sources.registry import TYPE_UNKNOWN
     from simstore.sources.streams import is_special

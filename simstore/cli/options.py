@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -12,9 +10,9 @@ import click
 from click.core import ParameterSource
 
 from simstore.cli.imports import uncollected
-from simstore.cli.served import SERVER, given_by_hand, open_client, server_options, server_url
+from simstore.cli.messages import AS_JSON, VERBOSITY, set_up_logging
+from simstore.cli.remote import SERVER, given_by_hand, open_client, server_options, server_url
 from simstore.errors import NotServed
-from simstore.reports.lines import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +22,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_STORE = "simstore.db"
-_VERBOSITY = "simstore.verbosity"
-_JSON = "simstore.json"
 _STORE = "simstore.db"
-
-log = logging.getLogger("simstore")
 
 
 def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -38,15 +32,15 @@ def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None
             by_hand = ctx.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
             if by_hand or name not in ctx.meta:
                 ctx.meta[name] = value
-        _set_up_logging(ctx)
+        set_up_logging(ctx)
 
     return callback
 
 
 def _verbosity(ctx: click.Context, parameter: click.Parameter, value: int) -> None:
     if value:
-        ctx.meta[_VERBOSITY] = value if parameter.name == "verbose" else -value
-    _set_up_logging(ctx)
+        ctx.meta[VERBOSITY] = value if parameter.name == "verbose" else -value
+    set_up_logging(ctx)
 
 
 def common_options(command: Command) -> Command:
@@ -82,59 +76,13 @@ def common_options(command: Command) -> Command:
                 "--log-json",
                 is_flag=True,
                 expose_value=False,
-                callback=_remember(_JSON),
+                callback=_remember(AS_JSON),
                 help="Messages on stderr as JSON, one object a line.",
             ),
         )
     ):
         command = option(command)
     return command
-
-
-class _JsonFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        from datetime import UTC, datetime
-
-        return to_json(
-            {
-                "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
-                "level": record.levelname.lower(),
-                "message": record.getMessage(),
-                **getattr(record, "facts", {}),
-            },
-        )
-
-
-class _StderrHandler(logging.StreamHandler[Any]):
-    """Writes to the standard error of the moment, which tests and callers may replace."""
-
-    def __init__(self) -> None:
-        super().__init__(sys.stderr)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.stream = sys.stderr
-        super().emit(record)
-
-
-def _set_up_logging(ctx: click.Context) -> None:
-    handler = _StderrHandler()
-    as_json = bool(ctx.meta.get(_JSON))
-    handler.setFormatter(_JsonFormatter() if as_json else logging.Formatter("%(message)s"))
-    log.handlers = [handler]
-    log.propagate = False
-    level = int(ctx.meta.get(_VERBOSITY, 0))
-    log.setLevel(logging.ERROR if level < 0 else logging.INFO if level == 0 else logging.DEBUG)
-
-
-def is_quiet() -> bool:
-    """Return whether ``-q`` was given."""
-    return int(click.get_current_context().meta.get(_VERBOSITY, 0)) < 0
-
-
-def logs_json() -> bool:
-    """Return whether ``--log-json`` was given."""
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(_JSON))
 
 
 def store_place() -> str:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from simstore import outputs
-from simstore.cli.bars import bar_of, shows_bars, start
-from simstore.cli.options import log, logs_json, store_place
-from simstore.cli.served import server_url
+from simstore.cli.messages import log, logs_json
+from simstore.cli.options import store_place
+from simstore.cli.progress_bars import bar_of, shows_bars, start
+from simstore.cli.remote import server_url
 from simstore.errors import InvalidParameter, printable, shortened
 from simstore.reports import times
 

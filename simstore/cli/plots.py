@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from simstore.cli.options import log
+from simstore.cli.messages import log
 from simstore.cli.output import check_output
 from simstore.errors import InvalidParameter, MissingExtra, StorageError, printable
 from simstore.outputs import write_file

@@ -8,23 +8,18 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from simstore.cli.options import (
-    common_options,
-    format_option,
-    log,
-    open_store,
-    threads_option,
-)
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, format_option, open_store, threads_option
 from simstore.cli.output import print_table, progress
-from simstore.cli.reading import (
+from simstore.cli.remote import refuse_served, server_url
+from simstore.cli.source_options import (
     reading_options,
     take_read_options,
     tell_decodings,
     tell_passed_over,
 )
-from simstore.cli.served import refuse_served, server_url
 from simstore.errors import InvalidParameter, printable
-from simstore.model.asking import PlanName
+from simstore.model.query import PlanName
 
 if TYPE_CHECKING:
     from simstore.model import Match, QueryRun, SampleResult

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from simstore.cli.ingesting import ingest_observed, report, stop_on_signal
+from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_table, time_text
-from simstore.cli.reading import history_options, reading_options, take_read_options
+from simstore.cli.source_options import history_options, reading_options, take_read_options
 from simstore.errors import NotFound
 from simstore.reports.lines import to_json
 
@@ -84,7 +84,7 @@ def retry(numbers: tuple[int, ...], collection: str | None, **reading: Any) -> N
 
     A source that has changed since must be ingested again instead.
     """
-    from simstore.services.arriving.ingest import IngestOptions
+    from simstore.services.ingest.ingest import IngestOptions
 
     read = take_read_options(reading)
     options = IngestOptions(collection)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simstore.cli.options import common_options, format_option, log, open_store
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import check_output, print_table, time_text
 from simstore.errors import DocumentNotFound, printable
 from simstore.outputs import is_standard_output, written

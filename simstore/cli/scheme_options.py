@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from simstore.cli.options import log, store_place
+from simstore.cli.messages import log
+from simstore.cli.options import store_place
 from simstore.errors import shown_place
 
 if TYPE_CHECKING:
-    from simstore.services.upkeep.choose import SchemeChoice
+    from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -125,7 +126,7 @@ _WEB_OPTIONS = (
 
 def scheme_choice(name: str | None, **options: Any) -> SchemeChoice | None:
     """Return the scheme that was chosen; None where no option was given."""
-    from simstore.services.upkeep.choose import SchemeChoice
+    from simstore.services.maintenance.scheme_choice import SchemeChoice
 
     given = {option: value for option, value in options.items() if value not in (None, ())}
     if name is None and not given:
@@ -138,7 +139,7 @@ def choice_here(chosen: SchemeChoice | None) -> SchemeChoice | None:
 
     None, and a scheme other than ``simtool``, stay as they are.
     """
-    from simstore.services.upkeep.choose import choice_for_folder
+    from simstore.services.maintenance.scheme_choice import choice_for_folder
 
     if chosen is None or chosen.name != "simtool":
         return chosen
@@ -161,7 +162,7 @@ def create_here(
     Nothing is made where a radius that will be asked for does not fit the fingerprints.
     """
     from simstore.search.plan import check_radius
-    from simstore.services.upkeep.choose import choice_for_folder, make_scheme
+    from simstore.services.maintenance.scheme_choice import choice_for_folder, make_scheme
     from simstore.store import Store
 
     place = store_place()

@@ -140,9 +140,9 @@ def serve(**options: Any) -> None:
     What was taken by then is written and answered; a second signal ends it at once.
     """
     from simstore.errors import MissingExtra
-    from simstore.server.settings import Settings
+    from simstore.server.settings import ServerSettings
 
-    settings = Settings(**options)
+    settings = ServerSettings(**options)
     try:
         from simstore.server import serving
     except ImportError as error:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from simstore import __version__
 from simstore.cli.imports import uncollected
 from simstore.cli.output import BriefErrors, fail
 from simstore.errors import SimstoreError
 from simstore.outputs import write_file
+from simstore.version import __version__
 
 
 @click.command(

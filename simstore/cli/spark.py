@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.interrupts import uninterruptible
-from simstore.cli.options import channel_names, channels_option, common_options, log
-from simstore.cli.reading import history_options, reading_options, take_read_options
+from simstore.cli.messages import log
+from simstore.cli.options import channel_names, channels_option, common_options
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.cli.sizes import bands_of
+from simstore.cli.source_options import history_options, reading_options, take_read_options
 from simstore.errors import printable
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def dedup(
     chosen = scheme_choice(**given)
 
     from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
-    from simstore.services.upkeep.choose import make_scheme
+    from simstore.services.maintenance.scheme_choice import make_scheme
     from simstore.spark import DedupOptions, make_session
     from simstore.spark import dedup as find
 

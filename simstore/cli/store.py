@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from simstore.cli.messages import log
 from simstore.cli.options import (
     channel_names,
     channels_option,
@@ -16,18 +17,17 @@ from simstore.cli.options import (
     duplicate_options,
     format_option,
     keep_columns_option,
-    log,
     open_store,
     store_place,
 )
 from simstore.cli.output import print_facts, progress, time_text
+from simstore.cli.remote import refuse_served
 from simstore.cli.scheme_options import (
     choice_here,
     create_here,
     scheme_choice,
     scheme_options,
 )
-from simstore.cli.served import refuse_served
 from simstore.cli.sizes import bands_of
 from simstore.errors import printable, shown_place
 from simstore.reports.lines import to_json

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from simstore.client.asking import Asking
-from simstore.client.grouping import Grouping, Leaving
+from simstore.client.clusters import ClusterRequests, RemovalRequests
+from simstore.client.query import QueryRequests
 
 
-class Client(Asking, Grouping, Leaving):
+class Client(QueryRequests, ClusterRequests, RemovalRequests):
     """A store on a server, with the methods of :class:`simstore.Store` that a server serves.
 
     Parameters, replies and errors are the same. What is only about a store itself (threads,

@@ -9,10 +9,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlencode
 
-from simstore import __version__
 from simstore.client.addresses import checked_token, checked_url, seconds_of
 from simstore.client.problems import error_of
-from simstore.client.retries import NotNow, Retries
+from simstore.client.retries import Retries, RetryLater
 from simstore.errors import (
     BadReply,
     InvalidParameter,
@@ -23,6 +22,7 @@ from simstore.errors import (
 )
 from simstore.reports.wire import decoded, encoded, from_wire
 from simstore.text.decoding import encode
+from simstore.version import __version__
 
 if TYPE_CHECKING:
     import httpx
@@ -195,7 +195,7 @@ class Connection:
         else:
             error = BadReply(self._url, f"{reply.status_code} {reply.reason_phrase}")
         if reply.status_code in _PASSING:
-            return NotNow(error, seconds_of(reply.headers.get("retry-after")))
+            return RetryLater(error, seconds_of(reply.headers.get("retry-after")))
         return error
 
     def _problem(self, content: bytes) -> dict[str, Any]:
@@ -253,9 +253,9 @@ class _Translated:
             return
         reason = str(error) or type(error).__name__
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-            raise NotNow(ServerUnreachable(self._url, reason), refused=True) from error
+            raise RetryLater(ServerUnreachable(self._url, reason), refused=True) from error
         if isinstance(error, httpx.TimeoutException):
             raise TimedOut(self._timeout) from error
         if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError):
-            raise NotNow(ServerUnreachable(self._url, reason)) from error
+            raise RetryLater(ServerUnreachable(self._url, reason)) from error
         raise BadReply(self._url, reason) from error

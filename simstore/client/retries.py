@@ -20,7 +20,7 @@ _TOLD_SECONDS = 2.0
 log = logging.getLogger("simstore")
 
 
-class NotNow(Exception):
+class RetryLater(Exception):
     """A request was not served, and may be sent again.
 
     Attributes:
@@ -68,7 +68,7 @@ class Retries:
         while True:
             try:
                 found = send()
-            except NotNow as failed:
+            except RetryLater as failed:
                 self.reached = self.reached or not failed.refused
                 pause = wait * random.uniform(0.5, 1.0)  # no secret  # noqa: S311  # nosec B311
                 if failed.retry_after is not None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from simstore.errors import SchemeMismatch
-from simstore.fingerprint.given import GivenScheme
+from simstore.fingerprint.external import ExternalScheme
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.web import WebScheme
 
 _BY_LABEL = {
-    "given/1": GivenScheme.from_record,
+    "given/1": ExternalScheme.from_record,
     "simtool/1": SimtoolScheme.from_record,
     "web/1": WebScheme.from_record,
 }

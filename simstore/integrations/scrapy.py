@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from simstore.errors import MissingExtra, printable
 from simstore.integrations.scrapy_settings import DedupSettings, read_settings
 from simstore.model import Document, Duplicate, IngestSummary, Outcome
-from simstore.services.arriving.ingest import Observer
+from simstore.services.ingest.ingest import Observer
 from simstore.sources.fields import RecordFields, of_table, too_long
 from simstore.sources.source import MAX_DOCUMENT_BYTES
 from simstore.store import Store
-from simstore.store.arriving import outcome_of
+from simstore.store.ingest import outcome_of
 from simstore.text.decoding import well_formed
 
 try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
-from simstore.services.arriving.ingest import IngestOptions
+from simstore.services.ingest.ingest import IngestOptions
 from simstore.sources.fields import HistoryFields
 
 PREFIX = "SIMSTORE_"

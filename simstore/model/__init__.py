@@ -8,31 +8,6 @@ Times are seconds since 1970-01-01 UTC.
 from __future__ import annotations
 
 from simstore.model.access import SCOPES, Scope, Token
-from simstore.model.arriving import (
-    KEPT_OR_REMOVED,
-    Decoding,
-    Document,
-    Duplicate,
-    DuplicateState,
-    ExpireSummary,
-    IngestProgress,
-    IngestSummary,
-    OnDuplicate,
-    Outcome,
-    PassedOver,
-    Policy,
-    RefreshSummary,
-    Rejection,
-    SourceState,
-    StoredRejection,
-)
-from simstore.model.asking import (
-    Match,
-    QueryOptions,
-    QueryRun,
-    SampleExplanation,
-    SampleResult,
-)
 from simstore.model.check import (
     CheckedPaper,
     CheckedPassage,
@@ -41,22 +16,22 @@ from simstore.model.check import (
     SourceShare,
     Totals,
 )
-from simstore.model.comparing import (
-    ComparedText,
-    Comparison,
-    Measurement,
-)
-from simstore.model.grouping import (
+from simstore.model.clusters import (
     Cluster,
     Clustering,
     ClusterMember,
     ClusterMerge,
     ClusterPlace,
-    KeptCluster,
-    KeptSummary,
+    ClustersStatus,
     LeastShares,
+    StoredCluster,
 )
-from simstore.model.looking import (
+from simstore.model.compare import (
+    ComparedText,
+    Comparison,
+    Measurement,
+)
+from simstore.model.documents import (
     Relative,
     Seen,
     SeenState,
@@ -64,7 +39,25 @@ from simstore.model.looking import (
     Story,
     Version,
 )
-from simstore.model.upkeep import (
+from simstore.model.ingest import (
+    KEPT_OR_REMOVED,
+    Decoding,
+    Document,
+    Duplicate,
+    DuplicateState,
+    ExpireSummary,
+    Ignored,
+    IngestProgress,
+    IngestSummary,
+    OnDuplicate,
+    Outcome,
+    Policy,
+    RefreshSummary,
+    Rejection,
+    SourceState,
+    StoredRejection,
+)
+from simstore.model.maintenance import (
     CopySummary,
     Finding,
     PassageStatus,
@@ -73,7 +66,14 @@ from simstore.model.upkeep import (
     VocabularyStatus,
     VocabularyTerm,
 )
-from simstore.model.writing import (
+from simstore.model.query import (
+    Match,
+    QueryOptions,
+    QueryRun,
+    SampleExplanation,
+    SampleResult,
+)
+from simstore.model.writer import (
     DocumentOutcome,
     Idempotency,
     RemoveRequest,
@@ -92,6 +92,7 @@ __all__ = [
     "ClusterMerge",
     "ClusterPlace",
     "Clustering",
+    "ClustersStatus",
     "ComparedText",
     "Comparison",
     "Copy",
@@ -104,17 +105,15 @@ __all__ = [
     "ExpireSummary",
     "Finding",
     "Idempotency",
+    "Ignored",
     "IngestProgress",
     "IngestSummary",
-    "KeptCluster",
-    "KeptSummary",
     "LeastShares",
     "Match",
     "Measurement",
     "OnDuplicate",
     "Outcome",
     "PassageStatus",
-    "PassedOver",
     "Policy",
     "QueryOptions",
     "QueryRun",
@@ -131,6 +130,7 @@ __all__ = [
     "SourceState",
     "StoreStatistics",
     "StoreVitals",
+    "StoredCluster",
     "StoredDocument",
     "StoredRejection",
     "Story",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from simstore.model.arriving import Decoding
+from simstore.model.ingest import Decoding
 
 Evidence = Literal["text", "anchors", "simhash"]
 PassageKind = Literal["high", "moderate", "none"]

@@ -14,7 +14,7 @@ from simstore.reports.lines import key_bytes, key_text, rounded, to_json
 from simstore.text.patterns import Expression
 
 if TYPE_CHECKING:
-    from simstore.model import Cluster, ClusterMember, ClusterMerge, KeptCluster, LeastShares
+    from simstore.model import Cluster, ClusterMember, ClusterMerge, LeastShares, StoredCluster
 
 COLUMNS = ("cluster_id", "key", "role", "distance", "resemblance", "reason")
 MERGE_COLUMNS = ("cluster_id", "merged_into", "when")
@@ -63,15 +63,15 @@ def _expression(expression: str) -> Expression:
 
 def numbered(
     clusters: Iterable[Cluster],
-) -> Iterator[KeptCluster]:
+) -> Iterator[StoredCluster]:
     """Yield clusters of the moment, which have no names, with their place in the list, from 1."""
-    from simstore.model import KeptCluster
+    from simstore.model import StoredCluster
 
     for place, cluster in enumerate(clusters, 1):
-        yield KeptCluster(place, cluster.key, cluster.members)
+        yield StoredCluster(place, cluster.key, cluster.members)
 
 
-def table_rows(clusters: Iterable[KeptCluster], rule: Rule) -> Iterator[tuple[Any, ...]]:
+def table_rows(clusters: Iterable[StoredCluster], rule: Rule) -> Iterator[tuple[Any, ...]]:
     """Yield a row a document; the cluster stands in the first of its rows.
 
     Estimates of resemblance are marked with a tilde.
@@ -88,7 +88,7 @@ def table_rows(clusters: Iterable[KeptCluster], rule: Rule) -> Iterator[tuple[An
             )
 
 
-def render_jsonl(clusters: Iterable[KeptCluster], rule: Rule) -> Iterator[bytes]:
+def render_jsonl(clusters: Iterable[StoredCluster], rule: Rule) -> Iterator[bytes]:
     """Yield one JSON object a document; a key that is not UTF-8 has its bytes in base64 too."""
     for cluster in clusters:
         for place, member in enumerate(cluster.members):
@@ -104,7 +104,7 @@ def render_jsonl(clusters: Iterable[KeptCluster], rule: Rule) -> Iterator[bytes]
             yield to_json(record).encode() + b"\n"
 
 
-def render_csv(clusters: Iterable[KeptCluster], rule: Rule) -> Iterator[bytes]:
+def render_csv(clusters: Iterable[StoredCluster], rule: Rule) -> Iterator[bytes]:
     """Yield a header and one row a document."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")

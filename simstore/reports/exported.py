@@ -16,7 +16,7 @@ EXPORT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Dropping:
+class ExclusionReason:
     """Why a document is not in the unique part.
 
     Attributes:
@@ -60,7 +60,7 @@ class ExportedDocument:
     first_seen_basis: str
     last_seen: int
     links: tuple[str, ...] = ()
-    dropped: Dropping | None = None
+    dropped: ExclusionReason | None = None
 
 
 def json_line(document: ExportedDocument) -> bytes:
@@ -111,7 +111,7 @@ def _text_fields(text: str) -> dict[str, Any]:
     return {"text": text}
 
 
-def dropping_record(dropped: Dropping) -> dict[str, Any]:
+def dropping_record(dropped: ExclusionReason) -> dict[str, Any]:
     """Return why a document was dropped, as a JSON object."""
     return {
         "cluster_id": dropped.cluster_id,

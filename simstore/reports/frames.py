@@ -14,11 +14,11 @@ from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model import (
     Cluster,
     Clustering,
-    KeptCluster,
     Match,
     QueryRun,
     Rejection,
     SampleResult,
+    StoredCluster,
     StoredRejection,
 )
 from simstore.reports.clusters import numbered
@@ -112,7 +112,7 @@ def _shape(kind: type) -> tuple[Columns, Callable[[Iterable[Any]], Iterator[_Row
         return _MATCH_COLUMNS, _match_rows
     if kind is Cluster:
         return _CLUSTER_COLUMNS, lambda clusters: _member_rows(numbered(clusters))
-    if kind is KeptCluster:
+    if kind is StoredCluster:
         return _CLUSTER_COLUMNS, _member_rows
     if kind is StoredRejection:
         own = {name: dtype for name, dtype in _fields_of(kind).items() if name != "rejection"}
@@ -151,7 +151,7 @@ def _of_match(match: Match) -> _Row:
     )  # fmt: skip
 
 
-def _member_rows(clusters: Iterable[KeptCluster]) -> Iterator[_Row]:
+def _member_rows(clusters: Iterable[StoredCluster]) -> Iterator[_Row]:
     for cluster in clusters:
         for place, member in enumerate(cluster.members):
             yield (

@@ -172,7 +172,7 @@ def contents(
         title: Its title.
         generated_at: When it is made, in seconds since 1970-01-01 UTC.
     """
-    from simstore import __version__
+    from simstore.version import __version__
 
     words = words_of(lang, form)
     return {

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from simstore.compiled import pays
 from simstore.search import table_kernels
-from simstore.search.found import Found, FoundPairs, verified_pairs
+from simstore.search.batch_results import BatchResults, FoundPairs, verified_pairs
 from simstore.search.hamming import verify, verify_values
 from simstore.search.plan import Plan, Rates
 from simstore.search.rotation import integers_of, restored, rotated, turned_value, words_of
@@ -110,7 +110,7 @@ class SortedTables:
 
     def near_many(
         self, words: NDArray[np.uint64], radius: int, *, plan: Plan | None = None
-    ) -> Found:
+    ) -> BatchResults:
         """Return the fingerprints within a radius of each of many.
 
         Args:
@@ -131,7 +131,7 @@ class SortedTables:
             parts.append(self._matches(own, words, np.array([row]), radius))
         rows, found, far = (np.concatenate(each) for each in zip(*parts, strict=True))
         order = np.lexsort((*found.T[::-1], far, rows))
-        return Found(rows[order], found[order], far[order])
+        return BatchResults(rows[order], found[order], far[order])
 
     def candidate_counts(self, words: NDArray[np.uint64], plan: Plan) -> NDArray[np.int64]:
         """Return how many fingerprints a plan compares with each query; int64, shape (m,)."""
@@ -248,12 +248,12 @@ class SortedTables:
         words: NDArray[np.uint64],
         asked: NDArray[np.int64],
         radius: int,
-    ) -> Found:
+    ) -> BatchResults:
         """Return the matches of some of the queries, in no order."""
         if not prepared.ranges:
             everything = self._words_at(0, np.arange(self.count))
             rows, positions, far = scan_many(everything, words[asked], radius)
-            return Found(asked[rows], everything[positions], far)
+            return BatchResults(asked[rows], everything[positions], far)
         results = []
         for number, one in enumerate(prepared.ranges):
             rows, places = self._near_places(one, words, asked, radius)
@@ -261,9 +261,9 @@ class SortedTables:
             kept, far = verify(found, words[rows], radius)
             rows, found = rows[kept], found[kept]
             fresh = ~found_before(prepared.ranges[:number], found ^ words[rows])
-            results.append(Found(rows[fresh], found[fresh], far[fresh]))
+            results.append(BatchResults(rows[fresh], found[fresh], far[fresh]))
         rows, found, far = (np.concatenate(each) for each in zip(*results, strict=True))
-        return Found(rows, found, far)
+        return BatchResults(rows, found, far)
 
     def _near_places(
         self, one: TableRange, words: NDArray[np.uint64], asked: NDArray[np.int64], radius: int

@@ -24,7 +24,7 @@ class LostStar:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedOn:
+class StarNameChanges:
     """What becomes of the names of stars.
 
     Attributes:
@@ -44,7 +44,7 @@ def pass_on(
     promoted: Sequence[int],
     text_of: Mapping[int, int],
     centre_of: Callable[[int], int],
-) -> PassedOn:
+) -> StarNameChanges:
     """Pass the names of lost stars on to texts that have become canonical.
 
     Where the canonical text is still there, its star's name goes where the text went. Where it is
@@ -77,4 +77,4 @@ def pass_on(
         else:
             heirs[star.name] = heir
             del free[heir]
-    return PassedOn(heirs, merged, tuple(free))
+    return StarNameChanges(heirs, merged, tuple(free))

@@ -14,9 +14,9 @@ from fastapi.routing import APIRoute
 
 from simstore.errors import Forbidden, InvalidParameter, RateLimited, Unauthorized
 from simstore.model import Scope, Token
-from simstore.server.lanes import Lane
+from simstore.server.bounded_executor import BoundedExecutor
+from simstore.server.csrf import foreign, is_forwarded, is_loopback, names_loopback
 from simstore.server.limits import RateLimit, network_of
-from simstore.server.origins import foreign, is_forwarded, is_loopback, names_loopback
 from simstore.server.parameters import check_parameters
 from simstore.server.sessions import SESSION_SECONDS, Sessions
 
@@ -78,10 +78,10 @@ class Gate:
         self._sessions = Sessions()
         self._reading = asyncio.Lock()
         # Whoever waits may give up, which a thread of the framework would not let them.
-        self._lane = Lane("tokens", 1, 1)
+        self._lane = BoundedExecutor("tokens", 1, 1)
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for the tokens to be read; as :meth:`.lanes.Lane.close`."""
+        """Wait for the tokens to be read; as :meth:`.lanes.BoundedExecutor.close`."""
         return self._lane.close(timeout)
 
     async def check(self, request: Request, scope: Scope) -> Principal:

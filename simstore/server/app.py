@@ -10,25 +10,25 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from simstore import __version__
 from simstore.errors import SimstoreError
 from simstore.server.access import Gate, GuardedRoute
-from simstore.server.direct import Direct
 from simstore.server.errors import reply_to
-from simstore.server.exchange import Surroundings
-from simstore.server.guard import SecurityHeaders
+from simstore.server.fast_path import FastPath
 from simstore.server.openapi import publish
 from simstore.server.page import routes as page
 from simstore.server.reader_process import ReaderProcess
+from simstore.server.request_context import RequestContextMiddleware
 from simstore.server.routes import backup, check, clusters, documents, health, query, stats
+from simstore.server.security_headers import SecurityHeaders
 from simstore.server.service import Service
-from simstore.server.settings import Settings
+from simstore.server.settings import ServerSettings
 from simstore.server.writer_process import WriterProcess
+from simstore.version import __version__
 
 
 def create_app(
     place: str | os.PathLike[str],
-    settings: Settings | None = None,
+    settings: ServerSettings | None = None,
     writer: WriterProcess | None = None,
     readers: Sequence[ReaderProcess] = (),
 ) -> FastAPI:
@@ -42,7 +42,7 @@ def create_app(
         writer: A process that writes to it, which ends with the application; None: this one does.
         readers: Processes that answer queries, which end with it; none: this one does.
     """
-    service = Service(place, settings or Settings(), writer, readers)
+    service = Service(place, settings or ServerSettings(), writer, readers)
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
@@ -77,8 +77,8 @@ def create_app(
     for kind in (SimstoreError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, reply_to)
     direct = [route for route in query.router.routes if isinstance(route, GuardedRoute)]
-    app.add_middleware(Direct, routes=direct)
-    app.add_middleware(Surroundings, service=service)
+    app.add_middleware(FastPath, routes=direct)
+    app.add_middleware(RequestContextMiddleware, service=service)
     app.add_middleware(SecurityHeaders)
     publish(app)
     return app

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from simstore.errors import InvalidParameter, MalformedRequest, UnsupportedMedia
 from simstore.reports.wire import decoded, encoded, from_wire
-from simstore.server.lanes import Lane
+from simstore.server.bounded_executor import BoundedExecutor
 
 T = TypeVar("T")
 JSON = "application/json"
@@ -69,7 +69,7 @@ def taken(kind: type[T], value: Any, place: str = "body") -> T:
         raise MalformedRequest(place, str(error)) from None
 
 
-async def read_body(request: Request, kind: type[T], lane: Lane) -> T:
+async def read_body(request: Request, kind: type[T], lane: BoundedExecutor) -> T:
     """Return the JSON body of a request as a value of a type.
 
     Args:
@@ -85,7 +85,7 @@ async def read_body(request: Request, kind: type[T], lane: Lane) -> T:
     return await value_of(await checked_json(request), kind, lane)
 
 
-async def value_of(data: bytes, kind: type[T], lane: Lane) -> T:
+async def value_of(data: bytes, kind: type[T], lane: BoundedExecutor) -> T:
     """Return the value of a type that a JSON body stands for; as :func:`read_body`."""
     if len(data) > LARGE_BYTES:
         return await lane.run(lambda: taken(kind, parsed(data)))

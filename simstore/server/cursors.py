@@ -6,13 +6,13 @@ import base64
 import binascii
 
 from simstore.errors import MalformedRequest
-from simstore.model import ClusterMerge, Duplicate, KeptCluster
+from simstore.model import ClusterMerge, Duplicate, StoredCluster
 from simstore.text.decoding import encode
 
 _PLACE = "query.after"
 
 
-def cursor_of(listed: KeptCluster | ClusterMerge | Duplicate) -> str:
+def cursor_of(listed: StoredCluster | ClusterMerge | Duplicate) -> str:
     """Return what stands for the place behind an item of a list."""
     if isinstance(listed, Duplicate):
         return _cursor("k", encode(listed.key))

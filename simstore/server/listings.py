@@ -12,8 +12,8 @@ from starlette.responses import Response, StreamingResponse
 
 from simstore.reports.wire import encoded, to_wire
 from simstore.server.bodies import NDJSON, accepts, reply
-from simstore.server.exchange import exchange_of
-from simstore.server.lanes import Lane, Step, while_wanted
+from simstore.server.bounded_executor import BoundedExecutor, Step, while_wanted
+from simstore.server.request_context import exchange_of
 
 # What is read at a time.
 _PART_ITEMS, _PART_BYTES = 400, 1 << 20
@@ -22,7 +22,7 @@ _END = object()
 
 async def listing(
     request: Request,
-    lane: Lane,
+    lane: BoundedExecutor,
     name: str,
     listed: Callable[[int | None], Iterator[Any]],
     *,
@@ -61,7 +61,9 @@ async def listing(
         return await lane.run(read, step)
 
 
-async def _lines(request: Request, lane: Lane, listed: Callable[[Step], Iterator[Any]]) -> Response:
+async def _lines(
+    request: Request, lane: BoundedExecutor, listed: Callable[[Step], Iterator[Any]]
+) -> Response:
     exchange_of(request.scope).begin_stream()
     items: list[Iterator[Any]] = []
     begun = ExitStack()

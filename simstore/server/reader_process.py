@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from simstore.errors import Unavailable
 from simstore.model import Document, QueryOptions, QueryRun
 from simstore.server.store_process import Place, StoreProcess
-from simstore.server.supervised import Worker
+from simstore.server.supervisor import SupervisedWorker
 from simstore.store import Store
 
 _LINES = ("query", "run", "warm")
@@ -19,7 +19,7 @@ _LINES = ("query", "run", "warm")
 _LOOK_SECONDS = 0.5
 
 
-class Reader(Protocol):
+class ReaderProtocol(Protocol):
     """What answers queries: a :class:`Store`, or processes that have opened it."""
 
     def query_run(
@@ -60,7 +60,7 @@ class AwayReader:
         processes: At least one, each of which has opened the store.
     """
 
-    def __init__(self, processes: Sequence[Worker]) -> None:
+    def __init__(self, processes: Sequence[SupervisedWorker]) -> None:
         self._processes = processes
         self._free = {line: list(processes) for line in ("query", "run")}
         self._changed = threading.Condition()
@@ -112,7 +112,7 @@ class AwayReader:
                 self._free[line].append(process)
                 self._changed.notify_all()
 
-    def _taken(self, line: str) -> Worker:
+    def _taken(self, line: str) -> SupervisedWorker:
         """Take a process that is free and can be asked; wait for one, while there is any."""
         free = self._free[line]
         with self._changed:

@@ -19,16 +19,16 @@ from simstore.model import (
     WriteReply,
     WriteRequest,
 )
-from simstore.server.aged import Aged
-from simstore.server.filters import Filters
-from simstore.server.lanes import Lane
+from simstore.server.bounded_executor import BoundedExecutor
+from simstore.server.cached_value import CachedValue
+from simstore.server.gauges import figures_of
+from simstore.server.known_filter import Filters
 from simstore.server.metrics import Metrics
 from simstore.server.read_batches import QueryBatcher
-from simstore.server.reader_process import AwayReader, Reader, ReaderProcess
+from simstore.server.reader_process import AwayReader, ReaderProcess, ReaderProtocol
 from simstore.server.sent_copies import drop_left
-from simstore.server.settings import Settings
-from simstore.server.supervised import Supervised
-from simstore.server.vital_figures import figures_of
+from simstore.server.settings import ServerSettings
+from simstore.server.supervisor import Supervised
 from simstore.server.write_queue import WriteQueue
 from simstore.server.writer_process import WriterProcess
 from simstore.store import Store
@@ -62,17 +62,17 @@ class Service:
     """
 
     store: Store
-    reader: Reader
+    reader: ReaderProtocol
     writes: WriteQueue
     queries: QueryBatcher
-    readers: Lane
-    heavy: Lane
-    copies: Lane
+    readers: BoundedExecutor
+    heavy: BoundedExecutor
+    copies: BoundedExecutor
 
     def __init__(
         self,
         place: str | os.PathLike[str],
-        settings: Settings,
+        settings: ServerSettings,
         writer: WriterProcess | None = None,
         readers: Sequence[ReaderProcess] = (),
     ) -> None:
@@ -141,12 +141,14 @@ class Service:
         self.queries = QueryBatcher(
             ask, threads=max(len(self._reading), 1), most_waiting=settings.waiting_queries
         )
-        self.readers = Lane("reader", _READERS, _WAITING_READERS)
-        self.heavy = Lane("heavy", settings.heavy_requests, _WAITING_HEAVY)
-        self.copies = Lane("copies", 1, 0)
-        self.filters = Filters(self.store, Lane("filter", 1, _WAITING_READERS))
-        self.statistics = Aged(self.store.statistics, self.heavy)
-        self.figures = Aged(partial(figures_of, self.store), self.readers, settings.figures_seconds)
+        self.readers = BoundedExecutor("reader", _READERS, _WAITING_READERS)
+        self.heavy = BoundedExecutor("heavy", settings.heavy_requests, _WAITING_HEAVY)
+        self.copies = BoundedExecutor("copies", 1, 0)
+        self.filters = Filters(self.store, BoundedExecutor("filter", 1, _WAITING_READERS))
+        self.statistics = CachedValue(self.store.statistics, self.heavy)
+        self.figures = CachedValue(
+            partial(figures_of, self.store), self.readers, settings.figures_seconds
+        )
 
     def stop(self) -> None:
         """Begin to stop: nothing new is written from now on."""

@@ -22,7 +22,7 @@ from simstore.server.app import create_app
 from simstore.server.protocol import patient_protocol
 from simstore.server.reader_process import ReaderProcess
 from simstore.server.service import Service
-from simstore.server.settings import Settings
+from simstore.server.settings import ServerSettings
 from simstore.server.store_process import StoreProcess
 from simstore.server.writer_process import WriterProcess
 
@@ -36,7 +36,7 @@ _CUT_SECONDS = 10.0
 log = logging.getLogger("simstore")
 
 
-def serve(place: str | os.PathLike[str], settings: Settings) -> None:
+def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     """Serve a store until a signal says to stop.
 
     The first SIGTERM or SIGINT: nothing new is taken, what was taken is written and answered, the

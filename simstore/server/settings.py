@@ -10,7 +10,7 @@ DEFAULT_PORT = 8765
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServerSettings:
     """How to serve a store.
 
     Attributes:

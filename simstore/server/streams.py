@@ -24,7 +24,7 @@ from simstore.reports.wire import encoded, to_wire
 from simstore.server.bodies import LARGE_BYTES, NDJSON, parsed
 from simstore.server.documents import document_of
 from simstore.server.errors import ours, problem
-from simstore.server.exchange import Exchange, exchange_of
+from simstore.server.request_context import RequestContext, exchange_of
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -85,7 +85,7 @@ class DocumentStream(Response):
         self._on_duplicate = on_duplicate
         self._least = least
         self._radius = radius
-        self._exchange: Exchange = exchange_of(request.scope)
+        self._exchange: RequestContext = exchange_of(request.scope)
         self._counts: Counter[str] = Counter()
         self._orphans: set[str] = set()
         self._unflagged: set[str] = set()

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simstore.errors import InvalidParameter, MissingExtra, SimstoreError
-from simstore.model import PassedOver, Rejection
+from simstore.model import Ignored, Rejection
 from simstore.reports.wire import decoded, encoded, to_wire
 from simstore.sources import bounded
 from simstore.sources.files import FileSource
@@ -62,7 +62,7 @@ def _told(asked: Mapping[str, Any]) -> dict[str, Any]:
     rejections: list[dict[str, Any]] = []
     room = asked["text_bytes"]
     for record in FileSource(asked["name"], options).records():
-        if isinstance(record, PassedOver):
+        if isinstance(record, Ignored):
             if record.is_source:
                 continue
             record = Rejection(

@@ -23,10 +23,10 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.model import WriteReply, WriteRequest
-from simstore.server.supervised import Worker
-from simstore.server.waiting import QueueCounters, Request, Waiting, died
+from simstore.server.queue_statistics import QueueCounters, QueuedRequest, Request, died
+from simstore.server.supervisor import SupervisedWorker
 from simstore.server.writer_process import AwayWriter, GroupWriter
-from simstore.services.arriving.write_groups import Reply
+from simstore.services.ingest.write_groups import Reply
 from simstore.store import Store
 
 # What a request weighs besides its documents.
@@ -67,7 +67,7 @@ class WriteQueue:
     def __init__(
         self,
         store: Store,
-        process: Worker | None = None,
+        process: SupervisedWorker | None = None,
         warm: Callable[[], None] | None = None,
         *,
         most_documents: int = 20_000,
@@ -84,7 +84,7 @@ class WriteQueue:
         self._stack = ExitStack()
         # None: a store of fingerprints alone, which takes no documents and says so each time.
         self._writer: GroupWriter | None = None
-        self._process: Worker | None = None
+        self._process: SupervisedWorker | None = None
         try:
             near = self._stack.enter_context(store.writer())
         except InvalidParameter as error:
@@ -103,8 +103,8 @@ class WriteQueue:
                 self._writer = AwayWriter(near, process)
                 self._process = process
         self._changed = threading.Condition()
-        self._waiting: deque[Waiting] = deque()
-        self._pending: dict[int, Waiting] = {}
+        self._waiting: deque[QueuedRequest] = deque()
+        self._pending: dict[int, QueuedRequest] = {}
         self._documents = 0
         self._size = 0
         self._is_draining = False
@@ -154,7 +154,7 @@ class WriteQueue:
         if isinstance(checked, WriteRequest):
             documents = max(len(checked.documents), 1)
             size += sum(len(one.text) for one in checked.documents)
-        waiting = Waiting(checked, Future(), documents, size)
+        waiting = QueuedRequest(checked, Future(), documents, size)
         with self._changed:
             self._check_takes()
             is_full = (
@@ -259,7 +259,7 @@ class WriteQueue:
             self.counters.seconds += time.perf_counter() - began
             self._settle(members, replies)
 
-    def _taken(self) -> list[Waiting]:
+    def _taken(self) -> list[QueuedRequest]:
         """Take requests that are committed together; the condition's lock is held."""
         members = [self._waiting.popleft()]
         documents = members[0].documents
@@ -268,7 +268,7 @@ class WriteQueue:
             documents += members[-1].documents
         return members
 
-    def _all_waiting(self) -> list[Waiting]:
+    def _all_waiting(self) -> list[QueuedRequest]:
         """Take all requests that wait."""
         with self._changed:
             left = list(self._waiting)
@@ -305,7 +305,7 @@ class WriteQueue:
     def _is_ending(self) -> bool:
         return self._is_over or self._is_dead
 
-    def _settle(self, members: Sequence[Waiting], replies: Sequence[Reply]) -> None:
+    def _settle(self, members: Sequence[QueuedRequest], replies: Sequence[Reply]) -> None:
         """Tell the senders, and count their requests as done."""
         told = []
         with self._changed:

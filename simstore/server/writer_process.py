@@ -13,9 +13,9 @@ from contextlib import ExitStack
 from typing import Any, Protocol
 
 from simstore.server.store_process import Place, StoreProcess
-from simstore.server.supervised import Worker
-from simstore.services.arriving.write_groups import Reply, Request
-from simstore.services.arriving.writer import Writer
+from simstore.server.supervisor import SupervisedWorker
+from simstore.services.ingest.write_groups import Reply, Request
+from simstore.services.ingest.writer import Writer
 from simstore.store import Store
 
 # Where there are fewer processors than work, somebody who waits for a query comes first.
@@ -57,7 +57,7 @@ class AwayWriter:
         process: The process, which has opened the store.
     """
 
-    def __init__(self, near: Writer, process: Worker) -> None:
+    def __init__(self, near: Writer, process: SupervisedWorker) -> None:
         self._near = near
         self._process = process
 

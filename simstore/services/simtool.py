@@ -20,7 +20,7 @@ from simstore.fingerprint.vocabulary import check_features, rank_array, rank_fea
 from simstore.model import Match, Rejection, SampleResult
 from simstore.search.hamming import verify
 from simstore.search.plan import default_radius
-from simstore.services.processors import processor_count
+from simstore.services.workers.processors import processor_count
 from simstore.sources.articles import read_articles
 from simstore.sources.course import read_hash_table, read_stopwords
 from simstore.sources.course_pages import part_ends, read_bytes, take_pages

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import IO, cast
 
 from simstore.errors import UnreadableSource
-from simstore.model import PassedOver, Rejection, SourceState
-from simstore.sources.looking import look_ahead, read_with, reader_label
+from simstore.model import Ignored, Rejection, SourceState
 from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.registry import TYPE_UNKNOWN, archive_kind, is_known
 from simstore.sources.source import Member, PlainSource, Record
+from simstore.sources.stream_detection import look_ahead, read_with, reader_label
 from simstore.sources.streams import SEPARATOR, skip, sought
 from simstore.sources.unpacking import DAMAGE, DamagedStream, Expansion, decompressed, guarded
 
@@ -169,7 +169,7 @@ def tar_members(
                     member = _member(archive, info.name, info.size, offset, opener, None)
                 else:
                     name = f"{archive.name}{SEPARATOR}{info.name}"
-                    member = PassedOver(name, 0, 0, 0, "it is a link or a device, not a file")
+                    member = Ignored(name, 0, 0, 0, "it is a link or a device, not a file")
                 yield Member(number, offset, end, member)
             number += 1
         # The checksum of what is compressed stands behind all of it.
@@ -225,7 +225,7 @@ def _member(
     byte_offset: int,
     opener: _Opener,
     refusal: str | None,
-) -> MemberSource | Rejection | PassedOver:
+) -> MemberSource | Rejection | Ignored:
     """Return the source of a member, or why it is none."""
     name = f"{archive.name}{SEPARATOR}{path}"
     parts = path.replace("\\", "/").split("/")
@@ -234,7 +234,7 @@ def _member(
     elif ".." in parts or not parts[0] or parts[0].endswith(":"):
         refusal = "its name leads out of the archive"
     elif archive.options.format == "auto" and not is_known(path):
-        return PassedOver(name, 0, 0, 0, TYPE_UNKNOWN)
+        return Ignored(name, 0, 0, 0, TYPE_UNKNOWN)
     if refusal is not None:
         return Rejection(name, 0, 0, 0, refusal)
     return MemberSource(archive, path, size, byte_offset, opener)

@@ -11,11 +11,11 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
-from simstore.model import PassedOver, Rejection, SourceState
-from simstore.sources.looking import HEAD, look_ahead, read_with, reader_label
-from simstore.sources.reader import Reader, ReadOptions, ReadRequest
+from simstore.model import Ignored, Rejection, SourceState
+from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
 from simstore.sources.registry import archive_kind, choose_reader, is_known, reader_named
 from simstore.sources.source import Member, Record, Source
+from simstore.sources.stream_detection import HEAD, look_ahead, read_with, reader_label
 from simstore.sources.streams import (
     STANDARD_INPUT,
     ByteStream,
@@ -47,9 +47,9 @@ class FileSource:
         self._options = options
         self._stream = ByteStream(self.name, options.max_expansion, path)
         # Archive or not; and the reader, where it is none.
-        self._kind: tuple[str | None, Reader | None] | None = None
+        self._kind: tuple[str | None, SourceReader | None] | None = None
         # Standard input, once its beginning was looked at.
-        self._looked: tuple[ExitStack, Reader, ReadRequest, io.BufferedReader] | None = None
+        self._looked: tuple[ExitStack, SourceReader, ReadRequest, io.BufferedReader] | None = None
 
     @property
     def total_bytes(self) -> int | None:
@@ -171,10 +171,10 @@ class FileSource:
             count += 1
             yield member
         if not count:
-            nothing = PassedOver(self.name, 0, 0, 0, "no file in it", is_source=True)
+            nothing = Ignored(self.name, 0, 0, 0, "no file in it", is_source=True)
             yield Member(0, 0, 0, nothing)
 
-    def _look(self, first: bytes | None = None) -> tuple[str | None, Reader | None]:
+    def _look(self, first: bytes | None = None) -> tuple[str | None, SourceReader | None]:
         """Return what kind of archive the file is, or its reader."""
         if self._kind is None:
             if first is None:

@@ -94,7 +94,7 @@ def sees_bytes(scheme: str) -> bool:
     return scheme.partition("/")[0] == "simtool"
 
 
-class Reader(Protocol):
+class SourceReader(Protocol):
     """Reads one format. It holds nothing of a source: one object reads any number of them.
 
     Packages add readers by an entry point of the group ``simstore.readers``: a class that is called

@@ -13,7 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from typing import Any
 
-from simstore.model import Document, PassedOver, Rejection
+from simstore.model import Document, Ignored, Rejection
 from simstore.sources.source import Record
 
 HEADER = struct.Struct(">IQ")
@@ -56,7 +56,7 @@ def unpacked(
         if kind == "rejection":
             records.append(Rejection(*(*row[1:-1], b64decode(row[-1]))))
         elif kind == "passed over":
-            records.append(PassedOver(*row[1:]))
+            records.append(Ignored(*row[1:]))
         else:
             _, key, size, *fields, links, since = row
             text = str(view[place : place + size], errors=_ERRORS)

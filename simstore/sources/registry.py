@@ -15,7 +15,7 @@ from simstore.sources.lines import LinesReader
 from simstore.sources.office import DocxReader, MarkdownReader
 from simstore.sources.pdf import PdfReader
 from simstore.sources.plain import PlainReader
-from simstore.sources.reader import Reader, ReadOptions
+from simstore.sources.reader import ReadOptions, SourceReader
 from simstore.sources.streams import STANDARD_INPUT, base_name
 from simstore.sources.warc import WarcReader
 from simstore.sources.web import HtmlReader
@@ -26,7 +26,7 @@ TYPE_UNKNOWN = "its type is not known"
 _ARTICLES = ArticleReader()
 _TEXT = PlainReader()
 # Those that read files before those that read streams; an earlier one is asked first.
-BUILT_IN: tuple[Reader, ...] = (
+BUILT_IN: tuple[SourceReader, ...] = (
     ParquetReader(),
     ArrowReader(),
     DocxReader(),
@@ -48,7 +48,7 @@ _TAR_BLOCK = 512
 _ARTICLE_NAMES = ("article*.txt", "sample*.txt")
 
 
-def reader_named(name: str) -> Reader:
+def reader_named(name: str) -> SourceReader:
     """Return the reader that ``--as`` names.
 
     Raises:
@@ -66,7 +66,7 @@ def reader_named(name: str) -> Reader:
 
 def choose_reader(
     name: str, head: bytes, options: ReadOptions, holds_form_feed: Callable[[], bool]
-) -> Reader:
+) -> SourceReader:
     """Return the reader of a source.
 
     By ``options.format``; else a reader of files that recognises the first bytes; else by the
@@ -167,7 +167,7 @@ def is_known(path: str) -> bool:
 
 
 @cache
-def added_readers() -> tuple[Reader, ...]:
+def added_readers() -> tuple[SourceReader, ...]:
     """Return the readers that other packages add, in the order of their names.
 
     Raises:
@@ -175,7 +175,7 @@ def added_readers() -> tuple[Reader, ...]:
     """
     from importlib.metadata import entry_points
 
-    found: list[Reader] = []
+    found: list[SourceReader] = []
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         try:
             loaded = point.load()
@@ -188,6 +188,6 @@ def added_readers() -> tuple[Reader, ...]:
     return tuple(found)
 
 
-def _by_suffix(base: str, readers: tuple[Reader, ...]) -> Reader | None:
+def _by_suffix(base: str, readers: tuple[SourceReader, ...]) -> SourceReader | None:
     lower = base.lower()
     return next((reader for reader in readers if lower.endswith(reader.suffixes)), None)

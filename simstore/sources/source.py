@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from simstore.errors import SourceNotFound
-from simstore.model import Document, PassedOver, Rejection, SourceState
+from simstore.model import Document, Ignored, Rejection, SourceState
 
 MAX_DOCUMENT_BYTES = 8 << 20
 # Decompressed bytes a compressed one, on the whole; never fewer than so many in all.
@@ -16,7 +16,7 @@ MAX_EXPANSION = 200
 LEAST_EXPANDED_BYTES = 100_000_000
 HEAD_BYTES = 200
 
-Record = Document | Rejection | PassedOver
+Record = Document | Rejection | Ignored
 
 
 class Source(Protocol):
@@ -87,7 +87,7 @@ class Member:
     number: int
     byte_offset: int
     end_offset: int
-    source: Source | Rejection | PassedOver
+    source: Source | Rejection | Ignored
 
 
 def read_so_far(sources: Sequence[Source]) -> tuple[int, int | None]:
@@ -107,7 +107,7 @@ def known_bytes(sources: Sequence[Source]) -> int:
 
 
 def samples_of(
-    sources: Sequence[Source], on_pass_over: Callable[[PassedOver], None] | None = None
+    sources: Sequence[Source], on_pass_over: Callable[[Ignored], None] | None = None
 ) -> Iterator[Document | Rejection]:
     """Yield the documents of sources, and what was rejected.
 
@@ -117,7 +117,7 @@ def samples_of(
     """
     for source in sources:
         for record in source.records():
-            if not isinstance(record, PassedOver):
+            if not isinstance(record, Ignored):
                 yield record
             elif on_pass_over is not None:
                 on_pass_over(record)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from simstore.model import Document, PassedOver, Rejection
+from simstore.model import Document, Ignored, Rejection
 from simstore.sources.dates import seconds
 from simstore.sources.http_bodies import (
     UnreadableBody,
@@ -236,8 +236,8 @@ def _record_of(found: Framed, request: ReadRequest) -> Iterator[Record]:
     def refused(reason: str) -> Rejection:
         return Rejection(name, *place, reason, found.content[:HEAD_BYTES])
 
-    def passed_over(reason: str) -> PassedOver:
-        return PassedOver(f"{name}: {key}" if key else name, *place, reason)
+    def passed_over(reason: str) -> Ignored:
+        return Ignored(f"{name}: {key}" if key else name, *place, reason)
 
     key = headers.get("warc-target-uri", "").strip().removeprefix("<").removesuffix(">")
     if not key:

@@ -10,10 +10,10 @@ from dataclasses import replace
 from simstore.model import Document, Rejection
 from simstore.sources.encoding_detection import decoded
 from simstore.sources.encodings import Decoded, declared_encoding, decoded_as
-from simstore.sources.pages import read_page
 from simstore.sources.plain import read_whole
 from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
+from simstore.sources.web_pages import read_page
 
 _PAGE_TYPES = ("text/html", "application/xhtml+xml")
 _BEGINNING = re.compile(

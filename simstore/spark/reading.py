@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from simstore.errors import InvalidParameter, printable
 from simstore.fingerprint.signatures import signatures
 from simstore.fingerprint.simhash import to_hex, to_integers
-from simstore.model import Document, PassedOver, Rejection
+from simstore.model import Document, Ignored, Rejection
 from simstore.reports.exported import ExportedDocument, exported_record
 from simstore.reports.lines import to_json
-from simstore.sources.claims import claim
 from simstore.sources.fields import RecordFields, of_table, too_long
 from simstore.sources.files import FileSource
 from simstore.sources.frames import present
 from simstore.sources.reader import ReadOptions
+from simstore.sources.seen_since import claim
 from simstore.spark.recipe import Recipe
 from simstore.text.decoding import encode
 from simstore.text.digests import text_digest
@@ -148,7 +148,7 @@ class Reading:
                         "head": one.head,
                     }
                 )
-            elif isinstance(one, PassedOver):
+            elif isinstance(one, Ignored):
                 rows.append({"place": place, "source": printable(one.source)})
         return pa.RecordBatch.from_pylist(rows, arrow_schema(READ_COLUMNS))
 

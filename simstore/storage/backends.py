@@ -35,7 +35,7 @@ class SharedSnapshot:
 class Backend(Protocol):
     """Connections to one database, and what only it knows of itself.
 
-    How statements differ from database to database: :mod:`simstore.storage.forms`.
+    How statements differ from database to database: :mod:`simstore.storage.dialects.connection`.
 
     Attributes:
         lets_write_beside: Whether writers may work beside each other; else they take turns.

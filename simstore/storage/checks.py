@@ -10,8 +10,8 @@ from sqlalchemy import Connection, LargeBinary, Table, func, select
 
 from simstore.search.pages import among, distinct
 from simstore.storage import generations, segment_pages
+from simstore.storage.dialects.connection import forms_of
 from simstore.storage.documents import chunks
-from simstore.storage.forms import forms_of
 from simstore.storage.generations import GenerationRow
 from simstore.storage.schema import (
     FingerprintTables,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Column, Connection, Float, Integer, LargeBinary
 
-from simstore.storage.forms import forms_of
+from simstore.storage.dialects.connection import forms_of
 from simstore.storage.rows import fetch
 from simstore.storage.schema import metadata
 from simstore.storage.sqlite_values import LISTS

@@ -17,9 +17,9 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from simstore.storage import codecs
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import integers
-from simstore.storage.named_sums import NamedSums
 from simstore.storage.rows import execute, fetch, insert_rows
 from simstore.storage.schema import feature, vocabulary_delta
+from simstore.storage.term_sums import TermSums
 
 # So many changes are looked at together. Long ones are merged into the table of terms; small ones
 # would rewrite the same rows of it again and again: they are made one change, until much of that
@@ -93,7 +93,7 @@ def _unmerged(connection: Connection, scheme_id: int) -> Pending:
     numbered = np.empty((3, 0), np.int64)
     pending: list[NDArray[np.int64]] = []
     held = 0
-    named = NamedSums()
+    named = TermSums()
     for packed in rows:
         if codecs.names_terms(packed):
             named.add_packed(codecs.unpack_named_counts(packed))
@@ -179,7 +179,7 @@ def _make_one(connection: Connection, scheme_id: int, after: int) -> None:
     named = [(number, packed) for number, packed in rows if codecs.names_terms(packed)]
     if len(named) < 2:
         return
-    sums = NamedSums()
+    sums = TermSums()
     for _, packed in named:
         sums.add_packed(codecs.unpack_named_counts(packed))
     *others, last = (number for number, _ in named)

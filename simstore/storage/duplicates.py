@@ -49,7 +49,7 @@ class DuplicateRow:
         return None if self.basis == BY_DISTANCE else self.resemblance
 
 
-class LetGo(NamedTuple):
+class ReleasedDuplicates(NamedTuple):
     """What duplicated documents that leave, or get other content.
 
     Attributes:
@@ -143,12 +143,12 @@ def touch_many(connection: Connection, times: Sequence[tuple[bytes, int, int]]) 
         )  # fmt: skip
 
 
-def orphan(connection: Connection, document_ids: Sequence[int]) -> LetGo:
+def orphan(connection: Connection, document_ids: Sequence[int]) -> ReleasedDuplicates:
     """Let go of what duplicates these documents: they leave, or get other content.
 
     What is flagged because of them is so no more; what was skipped becomes an orphan.
     """
-    let_go = LetGo([], {})
+    let_go = ReleasedDuplicates([], {})
     leaving = set(document_ids)
     c = duplicate.c
     for part in chunks(document_ids):

@@ -19,7 +19,6 @@ from simstore.storage.backends import (
     SharedSnapshot,
     Synchronous,
 )
-from simstore.storage.postgres_server import PostgresServer
 from simstore.storage.sqlite_file import SqliteFile, has_open
 from simstore.storage.translate import gone, translated
 
@@ -69,6 +68,8 @@ class Database:
         if self.given is None:
             self.path = None
             self.label = shown_place(text)
+            from simstore.storage.postgres_server import PostgresServer
+
             self._backend = PostgresServer(
                 self.url, self.label, synchronous=synchronous, busy_seconds=busy_seconds
             )

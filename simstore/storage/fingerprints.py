@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, select
 
 from simstore.fingerprint.simhash import to_words
-from simstore.storage import generations, kept_columns, segment_pages, tail
+from simstore.storage import generations, packed_columns, segment_pages, tail
 from simstore.storage.damage import check_deleted
 from simstore.storage.documents import chunks, integers
 from simstore.storage.generations import GenerationRow
@@ -93,7 +93,7 @@ def remove(connection: Connection, bits: int, generation_id: int, words: NDArray
     packed = 0
     if unpacked < len(words) and generations.packed_count(connection, generation_id):
         packed = segment_pages.remove(connection, bits, generation_id, words)
-        kept_columns.remove(connection, bits, generation_id, words)
+        packed_columns.remove(connection, bits, generation_id, words)
     generations.note_fingerprints(
         connection, generation_id, added=-unpacked - packed, packed=-packed
     )
@@ -115,7 +115,7 @@ def add_packed(
     moved = sum(map(len, waiting))
     words = np.concatenate((words, *waiting))
     grown = segment_pages.add(connection, bits, row.generation_id, words)
-    kept_columns.add(connection, bits, row.generation_id, words)
+    packed_columns.add(connection, bits, row.generation_id, words)
     if moved:
         tail.clear(connection, bits, row.generation_id)
     generations.note_fingerprints(connection, row.generation_id, added=grown - moved, packed=grown)
@@ -136,7 +136,7 @@ def pack_some(connection: Connection, bits: int, row: GenerationRow, limit: int)
         return 0
     words = np.concatenate(parts)
     added = segment_pages.add(connection, bits, row.generation_id, words)
-    kept_columns.add(connection, bits, row.generation_id, words)
+    packed_columns.add(connection, bits, row.generation_id, words)
     if len(words) == row.fingerprint_count - row.packed_count:
         tail.clear(connection, bits, row.generation_id)
     else:
@@ -170,10 +170,10 @@ def unpack_some(connection: Connection, bits: int, row: GenerationRow, limit: in
     added = tail.add(connection, bits, row.generation_id, words)
     if len(words) == row.packed_count:
         segment_pages.drop(connection, row.generation_id)
-        kept_columns.clear(connection, bits, row.generation_id)
+        packed_columns.clear(connection, bits, row.generation_id)
     else:
         segment_pages.remove(connection, bits, row.generation_id, words)
-        kept_columns.remove(connection, bits, row.generation_id, words)
+        packed_columns.remove(connection, bits, row.generation_id, words)
     generations.note_fingerprints(
         connection, row.generation_id, added=added - len(words), packed=-len(words)
     )

@@ -11,15 +11,15 @@ from sqlalchemy import Connection, delete, insert, select, update
 from simstore.errors import ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import OnDuplicate, Policy
-from simstore.storage import additions
+from simstore.storage import counter_deltas
 from simstore.storage.damage import corrupt
-from simstore.storage.forms import forms_of
+from simstore.storage.dialects.connection import forms_of
 from simstore.storage.rows import execute, fetch
 from simstore.storage.schema import fingerprint_tables, generation, scheme, store
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StoreSettings:
     """What was chosen when the store was made, and its count of changes.
 
     Attributes:
@@ -87,9 +87,9 @@ _OF_STATUS = (
 def _counted(statement: str) -> str:
     """Return a statement that counts what writers beside each other have appended."""
     return (
-        statement.replace(" changes,", f" {additions.CHANGES},")
-        .replace(" fingerprint_count,", f" {additions.FINGERPRINT_COUNT},")
-        .replace(" edition", f" {additions.EDITION}")
+        statement.replace(" changes,", f" {counter_deltas.CHANGES},")
+        .replace(" fingerprint_count,", f" {counter_deltas.FINGERPRINT_COUNT},")
+        .replace(" edition", f" {counter_deltas.EDITION}")
     )
 
 
@@ -100,7 +100,7 @@ _OF_STATUS_OF = {False: _OF_STATUS, True: _counted(_OF_STATUS)}
 
 
 def create_settings(
-    connection: Connection, settings: Settings, created_at: int, created_by: str
+    connection: Connection, settings: StoreSettings, created_at: int, created_by: str
 ) -> None:
     """Write the one row of settings of a new store."""
     connection.execute(
@@ -121,7 +121,7 @@ def create_settings(
     )
 
 
-def settings(connection: Connection) -> Settings:
+def settings(connection: Connection) -> StoreSettings:
     """Return the settings of the store.
 
     Raises:
@@ -131,7 +131,7 @@ def settings(connection: Connection) -> Settings:
     return _settings(_one(connection, rows))
 
 
-def standing(connection: Connection) -> tuple[Settings, int | None, GenerationRow | None]:
+def standing(connection: Connection) -> tuple[StoreSettings, int | None, GenerationRow | None]:
     """Return the settings, the number of the standing scheme, and the standing generation.
 
     Raises:
@@ -149,9 +149,9 @@ def _one(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> tuple[Any, 
     return rows[0]
 
 
-def _settings(row: tuple[Any, ...]) -> Settings:
+def _settings(row: tuple[Any, ...]) -> StoreSettings:
     complete = row[5] == "standing"
-    return Settings(
+    return StoreSettings(
         cast(Policy, row[0]),
         bool(row[1]),
         bool(row[2]),
@@ -173,7 +173,7 @@ def set_policy(connection: Connection, policy: Policy) -> None:
 def note_change(connection: Connection) -> None:
     """Count a change of the stored documents."""
     if forms_of(connection).appends_counts:
-        additions.note_change(connection)
+        counter_deltas.note_change(connection)
     else:
         execute(connection, "UPDATE store SET changes = changes + 1")
 
@@ -329,7 +329,7 @@ def note_fingerprints(
     if not added and not packed:
         return
     if not packed and forms_of(connection).appends_counts:
-        additions.note_fingerprints(connection, generation_id, added)
+        counter_deltas.note_fingerprints(connection, generation_id, added)
         return
     execute(
         connection,

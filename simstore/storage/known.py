@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
-from simstore.storage import additions
+from simstore.storage import counter_deltas
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import fetch, select_in
 
@@ -26,7 +26,7 @@ def mark(connection: Connection) -> str:
     Raises:
         CorruptStore: The settings are gone.
     """
-    changes = additions.changes_of(connection)
+    changes = counter_deltas.changes_of(connection)
     made = f"SELECT created_at, {changes}, (SELECT max(document_id) FROM document) FROM store"  # noqa: S608 - ours
     skipped = "SELECT count(*), max(duplicate_id) FROM duplicate WHERE state = 'skipped'"
     rows = fetch(connection, made)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from simstore.search.segments import probe_values, segment_columns, segment_widths
-from simstore.storage.forms import forms_of
+from simstore.storage.dialects.connection import forms_of
 from simstore.storage.schema import fingerprint_tables
 from simstore.storage.tail import words_of
 

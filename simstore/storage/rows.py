@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Table
 
-from simstore.storage.forms import forms_of, sqlite_driver
+from simstore.storage.dialects.connection import forms_of, sqlite_driver
 
 # Parameters a statement: SQLite takes 32,766, PostgreSQL 65,535; more than this gains nothing.
 _PARAMETERS = 4_096

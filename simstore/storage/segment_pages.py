@@ -20,8 +20,8 @@ from simstore.search import pages
 from simstore.search.segments import SEGMENT_BITS
 from simstore.storage import generations
 from simstore.storage.damage import corrupt
+from simstore.storage.dialects.connection import forms_of, sqlite_driver
 from simstore.storage.documents import chunks
-from simstore.storage.forms import forms_of, sqlite_driver
 from simstore.storage.rows import fetch, insert_rows
 from simstore.storage.schema import fingerprint_page
 

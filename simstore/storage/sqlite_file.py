@@ -22,7 +22,7 @@ from simstore.storage.backends import (
     SharedSnapshot,
     Synchronous,
 )
-from simstore.storage.kept import KeptConnections, LogPages, UnloggedConnection
+from simstore.storage.connection_pool import ConnectionPool, LogPages, UnloggedConnection
 from simstore.storage.sqlite_values import TypedRows, json_reader
 
 MINIMUM_SQLITE = (3, 35, 0)
@@ -85,8 +85,8 @@ class SqliteFile:
         self._log = LogPages(_LOG.small, _LOG.small) if short_log else _LOG
         self._writer: Engine | None = None
         self._reader: Engine | None = None
-        self._kept_writers: KeptConnections | None = None
-        self._kept_readers: KeptConnections | None = None
+        self._kept_writers: ConnectionPool | None = None
+        self._kept_readers: ConnectionPool | None = None
 
     def check_exists(self) -> None:
         """Raise unless there is an SQLite database of ours.
@@ -114,7 +114,7 @@ class SqliteFile:
     def reading(self, snapshot: str | None = None) -> AbstractContextManager[Connection]:  # noqa: ARG002
         """Return the context of the latest snapshot: SQLite has no names for others."""
         if self._kept_readers is None:
-            self._kept_readers = KeptConnections(self._reading_engine(), "BEGIN")
+            self._kept_readers = ConnectionPool(self._reading_engine(), "BEGIN")
         return self._kept_readers.transaction()
 
     @contextmanager
@@ -136,7 +136,7 @@ class SqliteFile:
     def writing(self, claims: Sequence[int] | None = None) -> AbstractContextManager[Connection]:  # noqa: ARG002
         """Return the context of the one writer's transaction."""
         if self._kept_writers is None:
-            self._kept_writers = KeptConnections(self._write_engine(), "BEGIN IMMEDIATE", self._log)
+            self._kept_writers = ConnectionPool(self._write_engine(), "BEGIN IMMEDIATE", self._log)
         return self._kept_writers.transaction()
 
     def outside(self) -> AbstractContextManager[Connection]:

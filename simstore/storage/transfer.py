@@ -16,8 +16,8 @@ from sqlalchemy import Column, Connection, LargeBinary
 from sqlalchemy import Table as Table
 
 from simstore.errors import Conflict
-from simstore.storage import additions
-from simstore.storage.forms import forms_of
+from simstore.storage import counter_deltas
+from simstore.storage.dialects.connection import forms_of
 from simstore.storage.migrate import HEAD
 from simstore.storage.rows import execute, fetch, insert_rows
 from simstore.storage.schema import metadata
@@ -183,7 +183,7 @@ def finish(source: Connection, target: Connection) -> None:
         if column is not None:
             last = forms_of(source).last_number(source, table.name, column.name)
             forms_of(target).go_on_after(target, table.name, column.name, last)
-    additions.settle_all(target)
+    counter_deltas.settle_all(target)
     target.exec_driver_sql(f"DROP TABLE {_UNDER_WAY}")
 
 

@@ -10,39 +10,39 @@ from typing import TYPE_CHECKING, Self
 
 from simstore.errors import InvalidParameter, StoreExists, StoreNotFound
 from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
-from simstore.fingerprint.given import GivenScheme
+from simstore.fingerprint.external import ExternalScheme
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import CopySummary, OnDuplicate, Policy
 from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
-from simstore.store.access import Access
-from simstore.store.arriving import Arriving
-from simstore.store.asking import Asking
-from simstore.store.checking import Checking
-from simstore.store.grouping import Grouping
-from simstore.store.leaving import Leaving
-from simstore.store.looking import Looking
+from simstore.store.check import CheckMixin
+from simstore.store.clusters import ClustersMixin
+from simstore.store.documents import DocumentsMixin
+from simstore.store.fingerprints import FingerprintsMixin
+from simstore.store.ingest import IngestMixin
+from simstore.store.maintenance import MaintenanceMixin
 from simstore.store.passages import Passages
-from simstore.store.upkeep import Upkeep
-from simstore.store.values import ByValue
-from simstore.store.writing import Writing
+from simstore.store.query import QueryMixin
+from simstore.store.removal import RemovalMixin
+from simstore.store.tokens import Access
+from simstore.store.writer import WriterMixin
 
 if TYPE_CHECKING:
-    from simstore.services.upkeep.choose import SchemeChoice
-    from simstore.sources.deduped import DedupedOutput
+    from simstore.services.maintenance.scheme_choice import SchemeChoice
+    from simstore.sources.spark_results import DedupedOutput
 
 
 class Store(
-    Arriving,
-    Writing,
-    Leaving,
-    ByValue,
-    Asking,
-    Checking,
-    Grouping,
-    Looking,
+    IngestMixin,
+    WriterMixin,
+    RemovalMixin,
+    FingerprintsMixin,
+    QueryMixin,
+    CheckMixin,
+    ClustersMixin,
+    DocumentsMixin,
     Passages,
-    Upkeep,
+    MaintenanceMixin,
     Access,
 ):
     """A near-duplicate store.
@@ -141,14 +141,14 @@ class Store(
             StoreExists: There is something at this place.
             InvalidParameter: The options do not go together.
         """
-        from simstore.services.near_duplicates.screen import CheckOptions
-        from simstore.services.upkeep.choose import SchemeChoice, make_scheme
-        from simstore.services.upkeep.maintain import create_store
+        from simstore.services.ingest.duplicate_checker import DuplicateRule
+        from simstore.services.maintenance.maintain import create_store
+        from simstore.services.maintenance.scheme_choice import SchemeChoice, make_scheme
 
         if fingerprints_only:
             if scheme is not None:
                 raise InvalidParameter("a store of fingerprints alone has no scheme; leave it out")
-            made: Scheme = GivenScheme(64 if bits is None else bits)
+            made: Scheme = ExternalScheme(64 if bits is None else bits)
             simhash, minhash = True, False
             text = vocabulary = False
         else:
@@ -169,7 +169,7 @@ class Store(
                 policy=policy,
                 text_kept=text,
                 vocabulary_recorded=vocabulary,
-                check=CheckOptions(on_duplicate, min_resemblance, radius),
+                check=DuplicateRule(on_duplicate, min_resemblance, radius),
                 keep_columns=keep_columns,
             )
         except StoreExists:
@@ -204,7 +204,7 @@ def upgrade(place: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
     Returns:
         The revision before and after, and the backup; None where nothing was to be done.
     """
-    from simstore.services.upkeep import maintain
+    from simstore.services.maintenance import maintain
 
     database = Database(place)
     try:
@@ -237,7 +237,7 @@ def copy_store(
         Conflict: A copy of another store, or of another state, was begun at the target.
         CorruptStore: What was written is not what was read.
     """
-    from simstore.services.upkeep import copy
+    from simstore.services.maintenance import copy
 
     one, other = Database(source, read_only=True), Database(target)
     try:
@@ -249,7 +249,7 @@ def copy_store(
 
 def create_for_output(place: str | os.PathLike[str], output: DedupedOutput) -> Store:
     """Make a store for the output of ``simstore spark dedup``: of its scheme and channels."""
-    from simstore.services.upkeep.maintain import create_store
+    from simstore.services.maintenance.maintain import create_store
 
     database = Database(place)
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from simstore.fingerprint.given import GivenScheme, no_recipe
-from simstore.services.opened import OpenStore
+from simstore.fingerprint.external import ExternalScheme, no_recipe
+from simstore.services.open_store.open_store import OpenStore
 from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.storage import generations
 from simstore.storage.engine import Database
@@ -29,7 +29,7 @@ class Opened:
         if self._takes_documents is None:
             with self._opened.database.read() as connection:
                 found = generations.scheme_with_status(connection, "standing")
-            self._takes_documents = found is None or found[1].name != GivenScheme.name
+            self._takes_documents = found is None or found[1].name != ExternalScheme.name
         if not self._takes_documents:
             raise no_recipe()
 

@@ -9,7 +9,7 @@ from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
     from simstore.fingerprint.passage_recipe import Cut
-    from simstore.services.upkeep.refresh import Progress
+    from simstore.services.generations.refresh import Progress
 
 
 class Passages(Opened):
@@ -42,7 +42,7 @@ class Passages(Opened):
             ReindexInProgress: The store is between two schemes.
         """
         self._check_takes_documents()
-        from simstore.services.passages import passage_index
+        from simstore.services.check import passage_index
 
         passage_index.begin(
             self._opened,
@@ -61,7 +61,7 @@ class Passages(Opened):
 
     def drop_passages(self) -> bool:
         """Delete the passage index; return whether there was one."""
-        from simstore.services.passages import passage_index
+        from simstore.services.check import passage_index
 
         return passage_index.drop(self._opened)
 
@@ -71,6 +71,6 @@ class Passages(Opened):
         Args:
             sizes: Count its bytes, too: all of it is read.
         """
-        from simstore.services.passages import passage_index
+        from simstore.services.check import passage_index
 
         return passage_index.status(self._opened, sizes=sizes)

@@ -14,8 +14,8 @@ from conftest import Course
 
 import simstore
 from simstore.reports.simtool import render
-from simstore.services.arriving.ingest import IngestOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest.ingest import IngestOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 PARTS = 7

@@ -19,7 +19,7 @@ from simstore import Store
 from simstore.client import Client
 from simstore.reports.simtool import render
 from simstore.services import simtool
-from simstore.services.upkeep.choose import SchemeChoice, choice_for_folder
+from simstore.services.maintenance.scheme_choice import SchemeChoice, choice_for_folder
 
 from .course import run_simtool, write
 

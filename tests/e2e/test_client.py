@@ -23,8 +23,8 @@ from simstore.errors import (
     SourceNotFound,
 )
 from simstore.model import CheckOptions, Document, IngestProgress, QueryOptions
-from simstore.services.arriving.ingest import IngestOptions, Observer
-from simstore.services.comparing.compared import CompareOptions
+from simstore.services.compare.compared import CompareOptions
+from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.sources.reader import ReadOptions
 
 pytestmark = pytest.mark.sqlite

@@ -14,8 +14,8 @@ from forked import Child, Finished, Nursery
 
 from simstore import Store
 from simstore.errors import DatabaseBusy
-from simstore.services.arriving.ingest import IngestOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest.ingest import IngestOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage.engine import Database
 
 from . import corpora, golden

@@ -15,7 +15,7 @@ import pytest
 from forked import Nursery
 
 from simstore import Store
-from simstore.services.arriving.ingest import IngestOptions
+from simstore.services.ingest.ingest import IngestOptions
 
 from . import corpora
 from .processes import until

@@ -15,7 +15,7 @@ from forked import Child, Nursery
 
 from simstore import Store
 from simstore.errors import SchemaOutOfDate
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 from . import golden
 from .processes import until

@@ -17,7 +17,7 @@ from forked import Child, Nursery
 from jobs import take_step
 
 from simstore import Store
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 from . import corpora
 from .states import assert_sound, state_of

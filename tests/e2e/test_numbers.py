@@ -50,7 +50,10 @@ CODES = (0, 1, 2, 3, 4, 5, 6)
 
 
 def commands(group: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:
-    for word, command in group.commands.items():
+    context = click.Context(group)
+    for word in group.list_commands(context):
+        command = group.get_command(context, word)
+        assert command is not None
         full = f"{name} {word}".strip()
         if isinstance(command, click.Group):
             yield from commands(command, full)

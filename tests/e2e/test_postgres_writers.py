@@ -23,7 +23,7 @@ pytestmark = pytest.mark.postgres
 WRITER = """
 import json, sys
 from simstore import Store
-from simstore.services.arriving.ingest import Observer
+from simstore.services.ingest.ingest import Observer
 
 url, mode, batch = sys.argv[1], sys.argv[2], int(sys.argv[3])
 fields = ("key", "text", "published_at")

@@ -13,8 +13,8 @@ import pytest
 from forked import Nursery
 
 from simstore import Store
-from simstore.services.arriving.ingest import IngestOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest.ingest import IngestOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 from . import corpora, golden
 from .processes import small_disk

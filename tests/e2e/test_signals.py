@@ -20,8 +20,8 @@ from forked import Child, Nursery
 
 from simstore import Store
 from simstore.cli.interrupts import INTERRUPTED, interruptible, uninterruptible
-from simstore.services.arriving.ingest import IngestOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest.ingest import IngestOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 from . import corpora
 from .processes import until

@@ -15,7 +15,7 @@ import pytest
 from forked import Child
 
 from simstore import Store
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 from . import corpora
 from .states import State, assert_sound, state_of

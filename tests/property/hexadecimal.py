@@ -23,7 +23,7 @@ from simstore.fingerprint import schemes
 from simstore.fingerprint.features import FeatureCounts, count_features
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.simhash import to_words
-from simstore.services.upkeep.maintain import create_store
+from simstore.services.maintenance.maintain import create_store
 from simstore.storage.engine import Database
 from simstore.store import Store
 

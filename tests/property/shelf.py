@@ -3,7 +3,7 @@
 import numpy as np
 
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, anchors
-from simstore.services.passages.check_index import Postings
+from simstore.services.check.check_index import AnchorPostings
 from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT
 
@@ -38,7 +38,7 @@ class Shelf:
             if most is None or len(self.rows[value]) <= most
         ]
         columns = list(zip(*found, strict=True)) or [(), (), (), ()]
-        return Postings(
+        return AnchorPostings(
             np.array(columns[0], np.uint64),
             *(np.array(column, np.int64) for column in columns[1:]),
         )

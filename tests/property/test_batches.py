@@ -16,8 +16,8 @@ from postgres_places import is_on_server
 
 from simstore.model import IngestSummary
 from simstore.reports.simtool import render
-from simstore.services.arriving.ingest import IngestOptions, Observer
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest.ingest import IngestOptions, Observer
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 from .state import PROBES, State, assert_sound, state_of

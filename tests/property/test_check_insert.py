@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.web import WebScheme
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 from .state import assert_sound, state_of
@@ -214,7 +214,7 @@ class Plain:
 def _one_moment() -> Iterator[None]:
     """Let no second pass: what has no date has the same one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simstore.services.arriving.ingest_run.now", lambda: NOW)
+        patch.setattr("simstore.services.ingest.run.now", lambda: NOW)
         yield
 
 

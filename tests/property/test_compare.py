@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore.model import Comparison
-from simstore.services.comparing.compare import compare_texts
-from simstore.services.comparing.compared import CompareOptions
+from simstore.services.compare.compare import compare_texts
+from simstore.services.compare.compared import CompareOptions
 from simstore.text.normalization import DEFAULT, normalize
 from simstore.text.shingles import tokens
 

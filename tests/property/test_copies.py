@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, Winnowing
-from simstore.services.passages import anchor_hits, copies
-from simstore.services.passages.checked_text import paper_units
-from simstore.services.passages.copies import CopyFinder, FindOptions
+from simstore.services.check import anchor_hits, copies
+from simstore.services.check.copies import CopyFinder, FindOptions
+from simstore.services.check.paper_units import paper_units
 from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT
 

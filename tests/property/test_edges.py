@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Document, LeastShares
-from simstore.services.arriving.prepare import prepare
-from simstore.services.clusters.contents import read_contents
+from simstore.services.clusters.distinct_texts import read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder
-from simstore.services.near_duplicates.edges import EdgeSearch, Probed
-from simstore.services.upkeep.pack import pack
+from simstore.services.duplicates.edges import CandidateText, EdgeSearch
+from simstore.services.features.prepare import prepare
+from simstore.services.generations.pack_sketches import pack
 from simstore.store import Store
 
 from .test_clusters import TEXTS, is_edge
@@ -44,10 +44,10 @@ def asked(
         search = EdgeSearch(opened, connection, state, min_resemblance=least, radius=radius)
         keys = {one.document_id: one.key for one in store}
         if texts is None:
-            probed = Probed.of_documents(opened, connection, state, list(keys))
+            probed = CandidateText.of_documents(opened, connection, state, list(keys))
         else:
             batch = prepare([Document(str(place), text) for place, text in enumerate(texts)], state)
-            probed = Probed.of_batch(batch, batch.words)
+            probed = CandidateText.of_batch(batch, batch.words)
         chosen = None if among is None else lambda ids: np.isin(ids, sorted(among))
         edges = search.edges_of(probed, chosen)
         one_by_one = [search.edges_of([one], chosen)[0] for one in probed]

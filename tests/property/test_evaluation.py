@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstore.services.comparing.truth import Labels
+from simstore.services.evaluate.labels import Labels
 from simstore.store import Store
 
 from .strategies import WORDS

@@ -21,8 +21,8 @@ from hypothesis.stateful import (
 from simstore.fingerprint.feature_hash import generated_rows
 from simstore.model import QueryOptions
 from simstore.reports.simtool import render
-from simstore.services.arriving.ingest import IngestOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest.ingest import IngestOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 from .state import PROBES

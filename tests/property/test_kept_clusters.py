@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstore.model import ClusterMember, Document
-from simstore.services.clusters import kept_clusters
+from simstore.services.clusters import stored_clusters
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 from .test_clusters import TEXTS
@@ -96,7 +96,7 @@ def test_kept_clusters_are_those_made_from_the_first(
     policy: str,
     together: int,
 ) -> None:
-    with made(**kind) as store, mock.patch.object(kept_clusters, "BATCH_TEXTS", together):
+    with made(**kind) as store, mock.patch.object(stored_clusters, "BATCH_TEXTS", together):
         store.keep_clusters(min_resemblance=least, policy=policy)
         for batch in changes:
             change(store, batch)

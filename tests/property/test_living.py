@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from simstore.model import Document
-from simstore.services.arriving import remove
-from simstore.services.clusters import kept_clusters
+from simstore.services.clusters import stored_clusters
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.removal import remove
 from simstore.store import Store
 
 from .state import State, state_of
@@ -161,7 +161,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(together=st.integers(1, 4))
     def cluster(self, together: int) -> None:
-        with mock.patch.object(kept_clusters, "BATCH_TEXTS", together):
+        with mock.patch.object(stored_clusters, "BATCH_TEXTS", together):
             self.store.keep_clusters(min_resemblance=MIN_RESEMBLANCE)
 
     @precondition(lambda self: self.held)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from simstore.search import growing_tables
 from simstore.search.growing_tables import GrowingTables
-from simstore.services.finding import near_tail
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.open_store import tail_cache
 from simstore.storage import fingerprints, tail
 from simstore.store import Store
 
@@ -78,7 +78,7 @@ def test_kept_tail_holds_all_that_the_tail_holds(steps: list[tuple[str, list[str
         Store.open(place / "s.db", synchronous="normal") as other,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(near_tail, "_TAIL_EACH", 1 << 20)
+        patch.setattr(tail_cache, "_TAIL_EACH", 1 << 20)
         keys: list[str] = []
         for step, texts in steps:
             new = [f"page {len(keys) + number}" for number in range(len(texts))]
@@ -109,7 +109,7 @@ def break_off(store: Store, texts: list[str]) -> None:
         assert state.generation is not None
         words = words_of([len(text) + 1 for text in texts], 64)
         fingerprints.add(connection, 64, state.generation.generation_id, np.unique(words, axis=0))
-        near_tail.note_added(opened, connection, state, words)
+        opened.note_added(connection, state, words)
         raise ZeroDivisionError
 
 
@@ -118,7 +118,7 @@ def check_kept(store: Store) -> None:
     with opened.database.read() as connection:
         row = opened.state(connection).generation
         assert row is not None
-        tables = near_tail.tail_tables(opened, connection, 64, row, 1)
+        tables = opened.tail_tables(connection, 64, row, 1)
         assert tables is not None
         parts = tail.scan(connection, 64, row.generation_id)
         held = np.concatenate([words_of([], 64), *parts])

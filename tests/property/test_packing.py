@@ -20,9 +20,9 @@ from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.simhash import to_words
 from simstore.model import QueryOptions
 from simstore.search import pages
-from simstore.services.arriving import ingest
-from simstore.services.finding import lookup
-from simstore.services.upkeep import pack_fingerprints
+from simstore.services.generations import pack_fingerprints
+from simstore.services.ingest import ingest
+from simstore.services.query import lookup
 from simstore.storage import fingerprints, segment_pages
 from simstore.store import Store
 

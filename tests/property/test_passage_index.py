@@ -30,8 +30,8 @@ from simstore.search.anchor_pages import (
     unpack_spans,
     unpack_words,
 )
-from simstore.services.passages import passage_index
-from simstore.services.passages.passage_lookup import near_passages
+from simstore.services.check import passage_index
+from simstore.services.check.passage_lookup import near_passages
 from simstore.storage import anchor_segments, passages
 from simstore.store import Store
 from simstore.text.located import located_units

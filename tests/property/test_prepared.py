@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from simstore import compiled
 from simstore.model import Document
-from simstore.services.arriving.prepare import PreparedBatch, prepare
-from simstore.services.opened import State
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.features.prepare import PreparedBatch, prepare
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.open_store.state import State
 from simstore.store import Store
 
 # Words of ASCII and of Latin letters beyond, none, and scripts without blanks between words.

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from simstore import Store
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
-from simstore.services.arriving import given as given_service
-from simstore.services.finding import reader as reader_service
-from simstore.services.finding.reader import Reader
-from simstore.services.upkeep import pack_fingerprints
+from simstore.services.fingerprints import fingerprint_store as given_service
+from simstore.services.fingerprints import reader as reader_service
+from simstore.services.fingerprints.reader import Reader
+from simstore.services.generations import pack_fingerprints
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
 from .strategies import bits_and_radius

@@ -27,11 +27,11 @@ from simstore.sources.files import FileSource
 from simstore.sources.jsonl import JsonlReader
 from simstore.sources.lines import LinesReader
 from simstore.sources.plain import PlainReader
-from simstore.sources.reader import Reader, ReadOptions, ReadRequest
+from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
 from simstore.sources.source import Record
 from simstore.sources.unpacking import zstd
 
-READERS: list[Reader] = [
+READERS: list[SourceReader] = [
     ArticleReader(),
     DelimitedReader(),
     JsonlReader(),
@@ -53,14 +53,16 @@ tables = any_bytes.map(lambda data: b"id,text\n" + data)
 limits = st.sampled_from([None, 1, 20, 100])
 
 
-def read(reader: Reader, data: bytes, limit: int | None, place: tuple[int, int]) -> list[Record]:
+def read(
+    reader: SourceReader, data: bytes, limit: int | None, place: tuple[int, int]
+) -> list[Record]:
     stream = io.BufferedReader(io.BytesIO(data))
     stream.seek(place[1])
     options = ReadOptions(max_document_bytes=limit)
     return list(reader.read(stream, ReadRequest("name", *place, options, data[:65_536])))
 
 
-def check(reader: Reader, data: bytes, limit: int | None) -> None:
+def check(reader: SourceReader, data: bytes, limit: int | None) -> None:
     whole = read(reader, data, limit, (0, 0))
     position = end = 0
     for count, record in enumerate(whole, start=1):
@@ -196,7 +198,7 @@ def test_damaged_tables_are_read_as_far_as_they_go(data: st.DataObject) -> None:
     ):
         whole[place] = value
     cut = bytes(whole[: data.draw(st.integers(0, len(whole)))])
-    reader: Reader = ParquetReader() if kind == "parquet" else ArrowReader()
+    reader: SourceReader = ParquetReader() if kind == "parquet" else ArrowReader()
     request = ReadRequest("name", options=ReadOptions(), head=cut)
     for record in reader.read(io.BufferedReader(io.BytesIO(cut)), request):
         assert not isinstance(record, Rejection) or "\n" not in record.reason

@@ -16,9 +16,9 @@ from postgres_places import place_of
 
 from simstore.model import Document, QueryOptions, WriteRequest
 from simstore.search import growing_tables
-from simstore.services.finding import resident
-from simstore.services.opened import OpenStore
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.open_store import resident_index
+from simstore.services.open_store.open_store import OpenStore
 from simstore.storage.engine import Connection
 from simstore.store import Store
 
@@ -87,8 +87,8 @@ def test_resident_answers_are_those_of_the_file_after_every_write(
     with pytest.MonkeyPatch.context() as patch, new_store(scheme) as (place, plain):
         for module, name in (
             (growing_tables, "_BUFFERED"),
-            (resident, "_FEW_GROWN"),
-            (resident, "_FEW_GONE"),
+            (resident_index, "_FEW_GROWN"),
+            (resident_index, "_FEW_GONE"),
         ):
             patch.setattr(module, name, few_of_all)
         with (
@@ -142,8 +142,10 @@ def test_a_snapshot_of_before_is_answered_as_it_is(tmp_path: Path) -> None:
 def test_only_what_is_new_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.db"
     reads: list[int] = []
-    whole = resident.sorted_tables
-    monkeypatch.setattr(resident, "sorted_tables", lambda *given: reads.append(1) or whole(*given))
+    whole = resident_index.sorted_tables
+    monkeypatch.setattr(
+        resident_index, "sorted_tables", lambda *given: reads.append(1) or whole(*given)
+    )
     with Store.open(path, create=True, resident=True) as store, Store.open(path) as other:
         other.add_many((f"page {n}", f"river stone {n} lamp {n * n}") for n in range(50))
         for number in range(5):

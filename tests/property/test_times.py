@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from postgres_places import raw_store
 
 from simstore.model import Document
-from simstore.services.arriving import ingest_run
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest import run
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage.history import MOST_SNAPSHOTS
 from simstore.store import Store
 
@@ -47,7 +47,7 @@ def history(records: list[Document], batch_documents: int) -> list[list[Any]]:
         place = Path(folder) / "s.db"
         with (
             Store.create(place, synchronous="normal") as store,
-            mock.patch.object(ingest_run, "now", return_value=NOW),
+            mock.patch.object(run, "now", return_value=NOW),
         ):
             store.add_many(records, batch_documents=batch_documents, threads=1)
             assert store.fsck() == []
@@ -134,7 +134,7 @@ def test_first_sight_is_the_earliest_whatever_was_skipped_between(
         Store.create(
             Path(folder) / "s.db", scheme=SchemeChoice("web", bits=3), synchronous="normal"
         ) as store,
-        mock.patch.object(ingest_run, "now", return_value=NOW),
+        mock.patch.object(run, "now", return_value=NOW),
     ):
         for mode, records in runs:
             store.add_many(records, batch_documents=batch_documents, threads=1, on_duplicate=mode)

@@ -13,13 +13,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
-from simstore.model import Document, PassedOver, Rejection
+from simstore.model import Document, Ignored, Rejection
 from simstore.sources.encoding_detection import decoded, not_certain
 from simstore.sources.encodings import codec_named, declared_encoding
 from simstore.sources.http_bodies import Response, UnreadableBody, parse_response, plain_body
 from simstore.sources.office import DocxReader, MarkdownReader
 from simstore.sources.pdf import PdfReader
-from simstore.sources.reader import Reader, ReadOptions, ReadRequest
+from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
 from simstore.sources.source import Record
 from simstore.sources.warc import WarcReader
 from simstore.sources.web import HtmlReader
@@ -27,7 +27,7 @@ from simstore.text.decoding import encode
 
 # What once broke a reader, or came near it; a file's name says which reader it was for.
 FOUND = sorted((Path(__file__).parent.parent / "data" / "fuzz").iterdir())
-READERS: dict[str, Reader] = {
+READERS: dict[str, SourceReader] = {
     "html": HtmlReader(),
     "warc": WarcReader(),
     "docx": DocxReader(),
@@ -139,7 +139,7 @@ archives = st.lists(
 
 
 def read(
-    reader: Reader, data: bytes, place: tuple[int, int] = (0, 0), encoding: str = "auto"
+    reader: SourceReader, data: bytes, place: tuple[int, int] = (0, 0), encoding: str = "auto"
 ) -> list[Record]:
     stream = io.BufferedReader(io.BytesIO(data))
     stream.seek(0 if reader.needs_file else place[1])
@@ -162,7 +162,7 @@ def check(records: list[Record], size: int) -> None:
             assert "\n" not in record.reason
             assert len(record.head) <= 200
         else:
-            assert isinstance(record, PassedOver)
+            assert isinstance(record, Ignored)
 
 
 def damaged(data: st.DataObject, whole: bytes) -> bytes:
@@ -259,7 +259,7 @@ def whole_pdf() -> bytes:
     ("reader", "whole"), [(DocxReader(), whole_docx()), (PdfReader(), whole_pdf())]
 )
 def test_any_damaged_document_is_read_or_rejected(
-    reader: Reader, whole: bytes, data: st.DataObject
+    reader: SourceReader, whole: bytes, data: st.DataObject
 ) -> None:
     made = damaged(data, whole)
     found = read(reader, made)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from simstore.errors import DocumentNotFound, IdempotencyConflict
 from simstore.model import Document, Idempotency, RemoveRequest, WriteReply, WriteRequest
-from simstore.services.arriving.write_groups import Reply, Request
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest.write_groups import Reply, Request
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 from .state import state_of

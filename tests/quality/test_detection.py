@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from simstore.search.evaluation import CurvePoint, Evaluation
-from simstore.services.comparing.evaluate import EvaluateOptions
-from simstore.services.comparing.truth import Labels
+from simstore.services.evaluate.evaluate import EvaluateOptions
+from simstore.services.evaluate.labels import Labels
 from simstore.store import Store
 
 pytestmark = pytest.mark.quality

@@ -210,7 +210,7 @@ def test_output_becomes_a_store_that_compares_nothing_again(
     whole: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from simstore.services.clusters import verified_edges
-    from simstore.sources.deduped import DedupedOutput
+    from simstore.sources.spark_results import DedupedOutput
     from simstore.store import create_for_output
 
     output = DedupedOutput(str(whole))
@@ -245,9 +245,9 @@ def test_copies_of_one_page_are_compared_once(spark: SparkSession, tmp_path: Pat
 
 def test_pairs_are_those_that_the_channels_of_the_store_find(whole: Path, store: Store) -> None:
     from simstore.model import LeastShares
-    from simstore.services.clusters.contents import read_contents
+    from simstore.services.clusters.distinct_texts import read_contents
     from simstore.services.clusters.verified_edges import EdgeFinder
-    from simstore.sources.deduped import DedupedOutput
+    from simstore.sources.spark_results import DedupedOutput
 
     opened = store._opened
     with opened.database.read() as connection:

@@ -11,7 +11,7 @@ from typing import Any
 from simstore import Store
 from simstore.errors import SimstoreError
 from simstore.model import QueryOptions
-from simstore.services.telling.export import ExportOptions
+from simstore.services.export.export import ExportOptions
 
 from .damage_templates import SAMPLES
 

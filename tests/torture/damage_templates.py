@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simstore import Document, Store
 from simstore.errors import SimstoreError
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 from .scenarios import _WORDS
 

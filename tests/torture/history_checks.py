@@ -8,7 +8,7 @@ from typing import Any
 from simstore import Store
 from simstore.errors import DocumentNotFound
 from simstore.model import Match, QueryOptions, SampleResult
-from simstore.model.asking import PlanName
+from simstore.model.query import PlanName
 from simstore.services.clusters.cluster import ClusterOptions
 
 from .history_model import Model, digest_of

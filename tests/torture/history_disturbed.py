@@ -14,7 +14,7 @@ from served import serve
 
 from simstore.client import Client
 from simstore.model import QueryOptions
-from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 

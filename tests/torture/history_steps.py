@@ -9,9 +9,9 @@ from typing import Any
 from simstore import Store
 from simstore.errors import DocumentNotFound, ReindexInProgress
 from simstore.model import Document, Idempotency, Policy, RemoveRequest, WriteRequest
-from simstore.services.arriving.ingest import IngestOptions
-from simstore.services.telling.export import ExportOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.export.export import ExportOptions
+from simstore.services.ingest.ingest import IngestOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 from simstore.store import copy_store, upgrade

@@ -20,9 +20,9 @@ from forked import Nursery
 from simstore import Store
 from simstore.cli import main
 from simstore.model import Document, IngestSummary, Policy, QueryOptions
-from simstore.services import opened
-from simstore.services.arriving.ingest import IngestOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest.ingest import IngestOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.open_store import open_store
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 
@@ -52,8 +52,8 @@ class Clock:
 @contextmanager
 def clock_of(history_clock: Clock) -> Iterator[None]:
     """Let the store go by a clock."""
-    assert isinstance(opened.time, ModuleType)
-    with mock.patch.object(opened, "time", history_clock):
+    assert isinstance(open_store.time, ModuleType)
+    with mock.patch.object(open_store, "time", history_clock):
         yield
 
 

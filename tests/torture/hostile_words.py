@@ -96,7 +96,10 @@ def commands(group: click.Command = main, name: str = "") -> Iterator[tuple[str,
     """Yield the name and the command of each command that ends by itself."""
     if not isinstance(group, click.Group):
         return
-    for word, command in group.commands.items():
+    context = click.Context(group)
+    for word in group.list_commands(context):
+        command = group.get_command(context, word)
+        assert command is not None
         full = f"{name} {word}".strip()
         if isinstance(command, click.Group):
             yield from commands(command, full)
@@ -140,7 +143,8 @@ def command_line(chance: Random, *, is_sealed: bool) -> list[str]:
 
 def serving_line(chance: Random) -> list[str]:
     """Return the words of ``simstore serve`` with hostile values."""
-    command = main.commands["serve"]
+    command = main.get_command(click.Context(main), "serve")
+    assert command is not None
     options = [one for one in command.params if isinstance(one, click.Option)]
     given = [
         word

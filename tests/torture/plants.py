@@ -14,8 +14,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import simstore.services.upkeep.fsck as fsck
-import simstore.services.upkeep.pack as pack
+import simstore.services.fsck.fsck as fsck
+import simstore.services.generations.pack_sketches as pack
 from simstore import outputs
 from simstore.search import pages
 from simstore.storage import sqlite_file

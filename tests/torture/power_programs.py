@@ -14,7 +14,7 @@ from typing import Any
 from e2e import corpora
 
 from simstore import Document, Store
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 from .power_steps import STORE, Job, Step, Texts, command
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from simstore.services.upkeep.choose import SchemeChoice, make_scheme
+from simstore.services.maintenance.scheme_choice import SchemeChoice, make_scheme
 
 from .load_ledger import Found, Held, Ledger, judge
 from .load_sender import text_of

@@ -19,7 +19,7 @@ LOST_COMMIT = """
 import sys, threading
 sys.path[:0] = [{root!r}]
 from contextlib import contextmanager
-from simstore.services.arriving.writer import Writer
+from simstore.services.ingest.writer import Writer
 from simstore.storage.engine import Database
 
 write, commit, of_server, commits = Database.write, Writer._commit, threading.local(), []
@@ -56,7 +56,7 @@ writer.record_replies = lambda *_: None
 OLD_TABLES = """
 import sys
 sys.path[:0] = [{root!r}]
-from simstore.services.finding.resident import ResidentTables
+from simstore.services.open_store.resident_index import ResidentTables
 ResidentTables.serves = lambda self, row: self.generation_id == row.generation_id
 """
 BLIND_CHECK = """

@@ -19,9 +19,9 @@ from simstore import Document, Store
 from simstore.errors import Conflict, StoreExists, StoreNotFound
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.search import anchor_pages, pages
-from simstore.services.passages.passage_lookup import near_passages
-from simstore.services.telling.export import ExportOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.check.passage_lookup import near_passages
+from simstore.services.export.export import ExportOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import anchor_segments, idempotency, migrate, passages
 from simstore.storage.engine import Connection, Database
 from simstore.storage.rows import execute, fetch

@@ -14,7 +14,7 @@ from simstore.errors import (
     DocumentNotFound,
     InvalidParameter,
 )
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import migrate
 
 SIMTOOL = SchemeChoice("simtool", bits=32, features=5)

@@ -21,7 +21,7 @@ from simstore import compiled
 from simstore.model import OnDuplicate, QueryOptions, SampleResult
 from simstore.search import table_lookup
 from simstore.search.sorted_tables import SortedTables
-from simstore.services.near_duplicates import edges
+from simstore.services.duplicates import edges
 from simstore.storage.sqlite_file import SqliteFile
 from simstore.store import Store
 

@@ -25,7 +25,7 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.reports.lines import key_text
-from simstore.server.page.asked import language_of
+from simstore.server.page.browser_request import language_of
 from simstore.server.page.rendering import answer, size_text
 from simstore.server.page.words import page_words
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _FOR_PROGRAMS = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/static/")
 
 
-class Trouble(InvalidParameter):
+class FormError(InvalidParameter):
     """Something is wrong with what a form says; the page tells it in its reader's language.
 
     Attributes:
@@ -102,7 +102,7 @@ def keep_form(request: Request, template: str, told: Mapping[str, Any]) -> None:
 def problem_words(error: SimstoreError, words: Any) -> dict[str, Any]:
     """Return what the page says of an error: title, help, detail, remedy."""
     told = {"title": "", "help": "", "detail": "", "remedy": "", "translated": False}
-    if isinstance(error, Trouble):
+    if isinstance(error, FormError):
         values = (words.get(value, value) for value in error.values)
         said = words[f"problem_{error.name}"].format(*values)
         title = f"problem_{error.name}_title"

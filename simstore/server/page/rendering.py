@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from simstore import __version__
 from simstore.errors import MissingExtra
 from simstore.reports.html_page import LANGUAGE_TAGS, percent, shown
 from simstore.reports.lines import key_text
 from simstore.reports.times import time_text
-from simstore.server.page.asked import (
+from simstore.server.page.browser_request import (
     LANGUAGE_COOKIE,
     chosen_now,
     in_address,
@@ -25,6 +24,7 @@ from simstore.server.page.asked import (
 )
 from simstore.server.page.files import address_of
 from simstore.server.page.words import page_words
+from simstore.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment

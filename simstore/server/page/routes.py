@@ -9,18 +9,18 @@ from fastapi.responses import RedirectResponse
 
 from simstore.errors import RouteNotFound, SimstoreError, Unauthorized, printable
 from simstore.server.access import GuardedRoute, gate_of, requires
-from simstore.server.page import checking, finding
-from simstore.server.page.asked import asked_values, language_of, local_place
+from simstore.server.page import check, search
+from simstore.server.page.browser_request import asked_values, language_of, local_place
 from simstore.server.page.files import static_file
 from simstore.server.page.plots import run_plot, store_plots
 from simstore.server.page.rendering import answer
-from simstore.server.page.standing import standing_of
+from simstore.server.page.state import standing_of
 from simstore.server.page.words import page_words
 from simstore.server.service import service_of
 
 router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
-router.include_router(checking.router)
-router.include_router(finding.router)
+router.include_router(check.router)
+router.include_router(search.router)
 
 _RUNS = 50
 _REJECTS = 50

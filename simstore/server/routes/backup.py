@@ -16,8 +16,8 @@ from starlette.responses import StreamingResponse
 
 from simstore.errors import InvalidParameter, Stopping
 from simstore.server.access import GuardedRoute, requires
-from simstore.server.exchange import exchange_of
 from simstore.server.openapi import problems
+from simstore.server.request_context import exchange_of
 from simstore.server.sent_copies import sent_copy
 from simstore.server.service import Service, service_of
 

@@ -27,12 +27,12 @@ from simstore.server.bodies import (
     reply,
     taken,
 )
+from simstore.server.bounded_executor import while_wanted
 from simstore.server.documents import GivenDocument, document_of_given
-from simstore.server.lanes import while_wanted
 from simstore.server.openapi import answers, json_body
 from simstore.server.service import Service, service_of
 from simstore.server.uploads import UploadLimits, read_paper
-from simstore.services.comparing.compared import CompareOptions
+from simstore.services.compare.compared import CompareOptions
 from simstore.sources.encodings import checked_encoding
 
 router = APIRouter(route_class=GuardedRoute, tags=["search"])

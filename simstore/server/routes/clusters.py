@@ -11,17 +11,17 @@ from simstore.errors import NotFound
 from simstore.model import (
     ClusterMerge,
     ClusterPlace,
+    ClustersStatus,
     Duplicate,
     DuplicateState,
-    KeptCluster,
-    KeptSummary,
+    StoredCluster,
 )
 from simstore.reports.wire import to_wire
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.bodies import reply
 from simstore.server.cursors import cursor_of, key_of, number_of
+from simstore.server.idempotency import query_text
 from simstore.server.listings import listing
-from simstore.server.named import query_text
 from simstore.server.openapi import LARGEST, answers
 from simstore.server.service import service_of
 
@@ -34,7 +34,7 @@ After = Annotated[str | None, Query(description="``next`` of the page before")]
 class ClustersPage:
     """Some of the clusters; ``next``: what to ask for as ``after``, if there are more."""
 
-    clusters: tuple[KeptCluster, ...]
+    clusters: tuple[StoredCluster, ...]
     more: bool
     next: str | None
 
@@ -61,7 +61,7 @@ class DuplicatesPage:
 class SummaryReply:
     """What there is of clusters; null where none are kept."""
 
-    summary: KeptSummary | None
+    summary: ClustersStatus | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class PlaceReply:
     "/v1/clusters",
     dependencies=[requires("read")],
     summary="Kept clusters",
-    responses=answers(ClustersPage, 404, lines=KeptCluster),
+    responses=answers(ClustersPage, 404, lines=StoredCluster),
 )
 async def clusters(
     request: Request,
@@ -151,7 +151,7 @@ async def cluster_merges(request: Request, limit: Limit = None, after: After = N
     "/v1/clusters/{cluster_id}",
     dependencies=[requires("read")],
     summary="A cluster",
-    responses=answers(KeptCluster, 404),
+    responses=answers(StoredCluster, 404),
 )
 async def cluster(request: Request, cluster_id: int) -> Response:
     """Return a cluster by its number."""

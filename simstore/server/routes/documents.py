@@ -33,12 +33,12 @@ from simstore.server.bodies import (
     reply,
     value_of,
 )
+from simstore.server.bounded_executor import while_wanted
 from simstore.server.documents import GivenDocument, documents_of
-from simstore.server.exchange import is_ndjson
-from simstore.server.lanes import while_wanted
+from simstore.server.idempotency import idempotency_of, key_in_path
 from simstore.server.listings import listing
-from simstore.server.named import idempotency_of, key_in_path
 from simstore.server.openapi import LARGEST, answers, json_body
+from simstore.server.request_context import is_ndjson
 from simstore.server.service import Service, service_of
 from simstore.server.streams import OUTCOMES, DocumentStream
 

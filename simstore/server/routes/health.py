@@ -12,9 +12,10 @@ from simstore.errors import Unavailable
 from simstore.server import metrics
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.bodies import reply
+from simstore.server.gauges import store_lines
 from simstore.server.openapi import answers, problems
+from simstore.server.queue_gauges import queue_lines
 from simstore.server.service import service_of
-from simstore.server.vital_figures import queue_lines, store_lines
 
 # Who scrapes waits so long for figures of the store; then older ones will do.
 _PATIENCE_SECONDS = 1.0

@@ -11,9 +11,9 @@ from fastapi import APIRouter, Query, Request, Response
 from simstore.model import StoredRejection, StoreStatistics
 from simstore.reports.wire import to_wire
 from simstore.server.access import GuardedRoute, requires
-from simstore.server.aged import Aged
 from simstore.server.bodies import reply
-from simstore.server.filters import FilterAsked
+from simstore.server.cached_value import CachedValue
+from simstore.server.known_filter import FilterAsked
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers, problems
 from simstore.server.service import service_of
@@ -160,12 +160,12 @@ async def known_filter(
     return Response(found.data, headers=headers, media_type=_BINARY)
 
 
-def _sizes_of(request: Request) -> Aged[StoreStatistics]:
+def _sizes_of(request: Request) -> CachedValue[StoreStatistics]:
     """Return what counts the store with its sizes, once for all who ask at a time."""
     service = service_of(request)
     held = getattr(request.app.state, "sizes", None)
     if held is None or held[0] is not service:
-        counted = Aged(partial(service.store.statistics, sizes=True), service.heavy)
+        counted = CachedValue(partial(service.store.statistics, sizes=True), service.heavy)
         held = request.app.state.sizes = (service, counted)
-    found: Aged[StoreStatistics] = held[1]
+    found: CachedValue[StoreStatistics] = held[1]
     return found

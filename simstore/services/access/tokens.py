@@ -15,7 +15,7 @@ from threading import Lock
 
 from simstore.errors import Conflict, CorruptStore, InvalidParameter, NotFound, printable
 from simstore.model import SCOPES, Scope, Token
-from simstore.services.opened import OpenStore, now
+from simstore.services.open_store.open_store import OpenStore, now
 from simstore.storage import tokens
 from simstore.storage.tokens import TokenRow
 

@@ -18,10 +18,11 @@ from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.stars import star_clusters
-from simstore.services.clusters.contents import Contents, Progress, read_contents
+from simstore.services.clusters.distinct_texts import Contents, Progress, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges
-from simstore.services.finding.query import stale_reason
-from simstore.services.opened import OpenStore, State
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.services.query.query import stale_reason
 
 # Least resemblance where it alone decides.
 RESEMBLANCE_ALONE = 0.5

@@ -18,9 +18,10 @@ from simstore.search.edge_rule import EdgeRule, size_ratios
 from simstore.search.likeness import TermVectors, likenesses
 from simstore.search.likeness_join import alike_pairs
 from simstore.search.near_pairs import near_pairs
-from simstore.services.clusters.contents import Contents, Progress, read_shingles
-from simstore.services.comparing.term_rows import read_vectors
-from simstore.services.opened import OpenStore, State
+from simstore.services.clusters.distinct_texts import Contents, Progress, read_shingles
+from simstore.services.clusters.term_rows import read_vectors
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
 

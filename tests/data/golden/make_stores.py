@@ -20,7 +20,7 @@ from pathlib import Path
 
 from simstore import Store
 from simstore.model import QueryOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import migrate
 
 HERE = Path(__file__).resolve().parent

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from simstore.cli import ingesting, main
-from simstore.cli.ingesting import ProgressLines
+from simstore.cli import ingest_output, main
+from simstore.cli.ingest_output import ProgressLines
 from simstore.model import IngestProgress
 
 
@@ -42,7 +42,7 @@ def test_line_of_a_stream_tells_no_time_left() -> None:
 def test_without_a_terminal_progress_comes_as_log_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingesting, "_SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(ingest_output, "_SECONDS_BETWEEN_LINES", 0.0)
     source = tmp_path / "pages.jsonl"
     source.write_text('{"key": "a", "text": "one"}\nbroken\n', "utf-8")
     done = CliRunner().invoke(main, ["--db", str(tmp_path / "s.db"), "ingest", str(source)])

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from simstore.model import Cluster, ClusterMember, ClusterMerge, KeptCluster, LeastShares
+from simstore.model import Cluster, ClusterMember, ClusterMerge, LeastShares, StoredCluster
 from simstore.reports.clusters import (
     Rule,
     merges_jsonl,
@@ -18,7 +18,7 @@ from simstore.reports.clusters import (
 
 ODD = "caf\udce9"
 CLUSTERS = [
-    KeptCluster(
+    StoredCluster(
         7,
         "one",
         (
@@ -27,7 +27,7 @@ CLUSTERS = [
             ClusterMember("far", 5, 0.5, None, "sketch"),
         ),
     ),
-    KeptCluster(9, ODD, (ClusterMember(ODD, 7, 1.0, 0, "same"),)),
+    StoredCluster(9, ODD, (ClusterMember(ODD, 7, 1.0, 0, "same"),)),
 ]
 RULE = Rule("first", LeastShares(0.5))
 

@@ -10,7 +10,7 @@ import pytest
 
 from simstore import Store, to_frame
 from simstore.errors import InvalidParameter, MissingExtra
-from simstore.model import Duplicate, KeptCluster, Match, QueryOptions, QueryRun, SampleResult
+from simstore.model import Duplicate, Match, QueryOptions, QueryRun, SampleResult, StoredCluster
 from simstore.services.clusters.cluster import ClusterOptions
 
 FERRY = (
@@ -87,7 +87,7 @@ def test_clusters_have_a_row_a_document(path: Path, pandas: Any) -> None:
         clustering = store.clusters(ClusterOptions())
         store.keep_clusters(min_resemblance=0.5)
         kept = to_frame(store.kept_clusters())
-        assert to_frame(store.kept_clusters(min_size=99), of=KeptCluster).empty
+        assert to_frame(store.kept_clusters(min_size=99), of=StoredCluster).empty
     frame = to_frame(clustering)
     assert list(frame["key"]) == ["ferry", "print", "bridge", "\udcff"]
     assert list(frame["role"]) == ["canonical", "member"] * 2

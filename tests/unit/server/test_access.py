@@ -15,7 +15,7 @@ from simstore.errors import InvalidParameter, SimstoreError, Unavailable
 from simstore.model import SCOPES
 from simstore.server import access
 from simstore.server.access import Gate, GuardedRoute, check_listening, gate_of, requires
-from simstore.server.guard import ALWAYS, DEFAULTS, SecurityHeaders
+from simstore.server.security_headers import ALWAYS, DEFAULTS, SecurityHeaders
 from simstore.services.access import tokens
 from simstore.store import Store
 

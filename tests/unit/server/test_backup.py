@@ -13,7 +13,7 @@ import pytest
 from simstore.errors import DiskFull, Stopping
 from simstore.server.routes import backup
 from simstore.server.service import Service
-from simstore.server.settings import Settings
+from simstore.server.settings import ServerSettings
 from simstore.store import Store
 
 
@@ -21,7 +21,7 @@ from simstore.store import Store
 def service(tmp_path: Path) -> Iterator[Service]:
     with Store.create(tmp_path / "s.db", synchronous="normal") as store:
         store.add("a", "The ferry leaves at noon.")
-    made = Service(tmp_path / "s.db", Settings())
+    made = Service(tmp_path / "s.db", ServerSettings())
     made.open()
     yield made
     made.close()
@@ -52,7 +52,7 @@ def test_server_that_starts_deletes_what_a_killed_one_left_of_a_copy(tmp_path: P
     alive = f"..s.db.sent.{os.getppid()}.new"
     for name in (".s.db.sent", draft, f"{draft}-journal", alive):
         (tmp_path / name).write_bytes(b"left by a server that was killed")
-    made = Service(tmp_path / "s.db", Settings())
+    made = Service(tmp_path / "s.db", ServerSettings())
     made.open()
     made.close()
     assert others(tmp_path) == [alive]

@@ -11,7 +11,7 @@ import pytest
 from simstore.errors import MalformedRequest
 from simstore.server import bodies
 from simstore.server.bodies import LARGE_BYTES, value_of
-from simstore.server.lanes import Lane
+from simstore.server.bounded_executor import BoundedExecutor
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def test_a_large_body_is_read_in_a_thread(size: int, monkeypatch: pytest.MonkeyP
         return parsed(data, place)
 
     monkeypatch.setattr(bodies, "parsed", seen)
-    lane = Lane("test", 1, 1)
+    lane = BoundedExecutor("test", 1, 1)
 
     async def read(data: bytes) -> Keys:
         return await value_of(data, Keys, lane)

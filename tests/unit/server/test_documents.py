@@ -11,8 +11,8 @@ from simstore.errors import InvalidParameter, MalformedRequest, TooLarge
 from simstore.model import Document
 from simstore.server.access import Principal
 from simstore.server.documents import document_of, documents_of
-from simstore.server.named import idempotency_of, key_in_path, query_text
-from simstore.server.settings import Settings
+from simstore.server.idempotency import idempotency_of, key_in_path, query_text
+from simstore.server.settings import ServerSettings
 
 
 def asking(path: str, query: bytes = b"", method: str = "GET", owner: str = "open") -> Request:
@@ -111,4 +111,4 @@ def test_names_are_visible_ascii(name: str) -> None:
 )  # fmt: skip
 def test_settings_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
-        Settings(**options)
+        ServerSettings(**options)

@@ -9,19 +9,19 @@ from collections.abc import Iterator
 import pytest
 
 from simstore.errors import Overloaded
-from simstore.server import aged
-from simstore.server.aged import Aged
-from simstore.server.lanes import Lane
+from simstore.server import cached_value
+from simstore.server.bounded_executor import BoundedExecutor
+from simstore.server.cached_value import CachedValue
 
 
 @pytest.fixture
-def lane() -> Iterator[Lane]:
-    made = Lane("test", 1, 1)
+def lane() -> Iterator[BoundedExecutor]:
+    made = BoundedExecutor("test", 1, 1)
     yield made
     made.close()
 
 
-def test_what_finds_no_place_is_refused_at_once(lane: Lane) -> None:
+def test_what_finds_no_place_is_refused_at_once(lane: BoundedExecutor) -> None:
     free = threading.Event()
 
     async def ask() -> None:
@@ -40,7 +40,7 @@ def test_what_finds_no_place_is_refused_at_once(lane: Lane) -> None:
     asyncio.run(ask())
 
 
-def test_what_nobody_waits_for_has_its_place_until_its_end(lane: Lane) -> None:
+def test_what_nobody_waits_for_has_its_place_until_its_end(lane: BoundedExecutor) -> None:
     free, begun = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -62,7 +62,7 @@ def test_what_nobody_waits_for_has_its_place_until_its_end(lane: Lane) -> None:
 
 
 def test_a_lane_that_is_closed_waits_as_long_as_it_may() -> None:
-    lane = Lane("test", 1, 1)
+    lane = BoundedExecutor("test", 1, 1)
     free = threading.Event()
 
     async def ask() -> None:
@@ -80,13 +80,13 @@ def test_a_lane_that_is_closed_waits_as_long_as_it_may() -> None:
     assert lane.taken == 0
 
 
-def test_errors_come_back(lane: Lane) -> None:
+def test_errors_come_back(lane: BoundedExecutor) -> None:
     with pytest.raises(ZeroDivisionError):
         asyncio.run(lane.run(divmod, 1, 0))
     assert lane.taken == 0
 
 
-def test_all_who_ask_at_a_time_get_one_value(lane: Lane) -> None:
+def test_all_who_ask_at_a_time_get_one_value(lane: BoundedExecutor) -> None:
     made: list[int] = []
 
     def make() -> int:
@@ -94,16 +94,16 @@ def test_all_who_ask_at_a_time_get_one_value(lane: Lane) -> None:
         return made[-1]
 
     async def ask() -> None:
-        value = Aged(make, lane)
+        value = CachedValue(make, lane)
         assert await asyncio.gather(*(value.value() for _ in range(5))) == [0] * 5
         # It was soon made: nobody gets an old one.
         assert await value.value() == 1
-        assert await Aged(make, lane, least_seconds=1_000).value() == 2
+        assert await CachedValue(make, lane, least_seconds=1_000).value() == 2
 
     asyncio.run(ask())
 
 
-def test_a_value_may_be_old_for_a_time(lane: Lane) -> None:
+def test_a_value_may_be_old_for_a_time(lane: BoundedExecutor) -> None:
     made: list[int] = []
 
     def make() -> int:
@@ -111,13 +111,13 @@ def test_a_value_may_be_old_for_a_time(lane: Lane) -> None:
         return made[-1]
 
     async def ask() -> None:
-        value = Aged(make, lane, least_seconds=1_000)
+        value = CachedValue(make, lane, least_seconds=1_000)
         assert [await value.value() for _ in range(3)] == [0, 0, 0]
 
     asyncio.run(ask())
 
 
-def test_who_has_no_patience_gets_the_older_value(lane: Lane) -> None:
+def test_who_has_no_patience_gets_the_older_value(lane: BoundedExecutor) -> None:
     free = threading.Event()
     free.set()
     made: list[int] = []
@@ -128,7 +128,7 @@ def test_who_has_no_patience_gets_the_older_value(lane: Lane) -> None:
         return made[-1]
 
     async def ask() -> None:
-        value = Aged(make, lane)
+        value = CachedValue(make, lane)
         # There is none yet: whoever asks waits.
         assert await value.value(patience=0) == 0
         free.clear()
@@ -139,7 +139,7 @@ def test_who_has_no_patience_gets_the_older_value(lane: Lane) -> None:
     asyncio.run(ask())
 
 
-def test_a_value_that_cannot_be_made_is_tried_again(lane: Lane) -> None:
+def test_a_value_that_cannot_be_made_is_tried_again(lane: BoundedExecutor) -> None:
     given = iter([ZeroDivisionError(), 1])
 
     def make() -> int:
@@ -149,7 +149,7 @@ def test_a_value_that_cannot_be_made_is_tried_again(lane: Lane) -> None:
         return one
 
     async def ask() -> None:
-        value = Aged(make, lane)
+        value = CachedValue(make, lane)
         with pytest.raises(ZeroDivisionError):
             await value.value()
         assert await value.value() == 1
@@ -158,5 +158,5 @@ def test_a_value_that_cannot_be_made_is_tried_again(lane: Lane) -> None:
 
 
 def test_only_what_takes_time_may_be_old() -> None:
-    assert aged.may_be_old(0.1) == 0
-    assert aged.may_be_old(3) == 30
+    assert cached_value.may_be_old(0.1) == 0
+    assert cached_value.may_be_old(3) == 30

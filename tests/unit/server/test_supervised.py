@@ -13,10 +13,10 @@ import pytest
 
 from simstore.errors import StorageError, StoreNotFound, Unavailable
 from simstore.model import Document, WriteRequest
-from simstore.server import supervised
+from simstore.server import supervisor
 from simstore.server.reader_process import ReaderProcess
 from simstore.server.store_process import StoreProcess
-from simstore.server.supervised import Supervised, pause_after
+from simstore.server.supervisor import Supervised, pause_after
 from simstore.server.write_queue import WriteQueue
 from simstore.server.writer_process import WriterProcess
 from simstore.store import Store
@@ -47,7 +47,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervised, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(supervisor, "_FIRST_PAUSE", 0.01)
 
 
 @pytest.fixture

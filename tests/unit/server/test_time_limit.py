@@ -14,12 +14,12 @@ from fastapi import FastAPI
 from texts import BREAD, LIGHTHOUSE
 
 from simstore.server.app import create_app
-from simstore.server.lanes import Lane, NobodyWaits, while_wanted
+from simstore.server.bounded_executor import BoundedExecutor, RequestAbandoned, while_wanted
 from simstore.server.service import Service
-from simstore.server.settings import Settings
-from simstore.services.clusters import kept_reading
-from simstore.services.comparing import measures
-from simstore.services.passages import copies
+from simstore.server.settings import ServerSettings
+from simstore.services.check import copies
+from simstore.services.clusters import read
+from simstore.services.compare import measures
 from simstore.store import Store
 
 HERE = "http://127.0.0.1:8765"
@@ -52,7 +52,7 @@ def app(tmp_path: Path) -> FastAPI:
         store.add_many((f"{n}", f"{LIGHTHOUSE} {n}") for n in range(_SOURCES))
         store.add_many((f"{n} {word}", f"{word} " * 30) for n in (1, 2) for word in "abcde")
         store.keep_clusters()
-    return create_app(tmp_path / "s.db", Settings(request_seconds=0.5, heavy_requests=1))
+    return create_app(tmp_path / "s.db", ServerSettings(request_seconds=0.5, heavy_requests=1))
 
 
 CHECK = {"text": LIGHTHOUSE}
@@ -63,7 +63,7 @@ LONG: dict[str, tuple[str, str, Any, Any, tuple[str, ...], int]] = {
     "check": ("POST", "/v1/check", CHECK, copies, ("exact_runs",), _SOURCES),
     "compare": ("POST", "/v1/compare", COMPARE, measures, ("blake2b", "euclid"), 4),
     "clusters": (
-        "GET", "/v1/clusters?min_size=99", None, kept_reading, ("_distance",), _SOURCES + 10,
+        "GET", "/v1/clusters?min_size=99", None, read, ("_distance",), _SOURCES + 10,
     ),
 }  # fmt: skip
 
@@ -128,7 +128,7 @@ def test_a_form_that_timed_out_is_shown_again_with_what_was_typed(
 
 
 def test_who_asks_hears_when_nobody_waits_any_more() -> None:
-    lane = Lane("test", 1, 1)
+    lane = BoundedExecutor("test", 1, 1)
     begun, gave_up = threading.Event(), threading.Event()
 
     def work(step: Any) -> None:
@@ -136,7 +136,7 @@ def test_who_asks_hears_when_nobody_waits_any_more() -> None:
         try:
             while True:
                 step()
-        except NobodyWaits:
+        except RequestAbandoned:
             gave_up.set()
             raise
 

@@ -17,7 +17,7 @@ from reportlab.pdfgen.canvas import Canvas
 from simstore.errors import InvalidParameter, SimstoreError, TooLarge, UnreadableSource
 from simstore.server import uploads
 from simstore.server.uploads import Upload, UploadLimits, read_paper, read_upload, safe_name
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 TEXT = "The ferry leaves at noon, 船在正午离港。"

@@ -22,9 +22,9 @@ from simstore.errors import (
 from simstore.model import Document, RemoveRequest, WriteRequest
 from simstore.server import write_queue
 from simstore.server.write_queue import WriteQueue
-from simstore.services.arriving import writer
-from simstore.services.upkeep import pack_fingerprints
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.generations import pack_fingerprints
+from simstore.services.ingest import writer
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 

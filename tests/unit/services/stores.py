@@ -12,8 +12,8 @@ from typing import Any
 
 from postgres_places import is_on_server, raw_store
 
-from simstore.services.arriving.ingest import IngestOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest.ingest import IngestOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.reader import ReadOptions
 from simstore.store import Store
 

@@ -10,7 +10,7 @@ import pytest
 from simstore.errors import InvalidParameter, ReindexInProgress, SchemeMismatch
 from simstore.fingerprint.channels import Channels, Sketching, parse_channels
 from simstore.model import QueryOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 from .stores import SIMTOOL, TEXTS, create, filled, raw, rows

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from simstore.errors import InvalidParameter, MissingExtra, SourceNotFound
-from simstore.fingerprint.given import GivenScheme
+from simstore.fingerprint.external import ExternalScheme
 from simstore.fingerprint.schemes import open_scheme
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.web import WebScheme
-from simstore.services.upkeep.choose import (
+from simstore.services.maintenance.scheme_choice import (
     FolderChoice,
     SchemeChoice,
     choice_for_folder,
@@ -264,6 +264,6 @@ def test_files_of_a_store_that_stands_are_compared_by_what_they_hold(tmp_path: P
     chosen = SchemeChoice("simtool", hash_table=str(other))
     assert differences(chosen, standing) == ["--hash-table is another"]
     assert differences(SchemeChoice("web"), standing) == ["--scheme is simtool"]
-    assert differences(SchemeChoice("web"), GivenScheme(64)) == ["it holds fingerprints alone"]
+    assert differences(SchemeChoice("web"), ExternalScheme(64)) == ["it holds fingerprints alone"]
     with pytest.raises(InvalidParameter, match="scheme web"):
         differences(SchemeChoice("simtool", shingle=2), standing)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simstore.model import Document
-from simstore.services.clusters import kept_clusters
+from simstore.services.clusters import stored_clusters
 from simstore.sources.jsonl import HistoryFields
 from simstore.sources.registry import ReadOptions
 from simstore.storage import cluster_names
@@ -94,7 +94,7 @@ def test_file_whose_undated_documents_were_all_replaced_is_little_larger_than_a_
 ) -> None:
     monkeypatch.setattr(cluster_names, "LEAST_ENDED", 20)
     # So few at a time that names end: what comes in their place is looked at later.
-    monkeypatch.setattr(kept_clusters, "BATCH_TEXTS", 100)
+    monkeypatch.setattr(stored_clusters, "BATCH_TEXTS", 100)
     made = texts(random.Random(7))
     with create(tmp_path) as store:
         for _ in range(20):

@@ -15,8 +15,8 @@ from simstore.model import Clustering, Document, LeastShares
 from simstore.search.near_pairs import near_pairs
 from simstore.services.clusters import verified_edges
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.services.upkeep.choose import SchemeChoice
-from simstore.services.upkeep.pack import pack
+from simstore.services.generations.pack_sketches import pack
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 from simstore.text.normalization import normalize
 from simstore.text.shingles import tokens

@@ -14,9 +14,9 @@ import xxhash
 
 from simstore.errors import BadInput, DocumentNotFound, InvalidParameter, MalformedRecord, NotFound
 from simstore.model import Comparison, Document
-from simstore.services.comparing.compare import compare_texts, read_document
-from simstore.services.comparing.compared import CompareOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.compare.compare import compare_texts, read_document
+from simstore.services.compare.compared import CompareOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.reader import ReadOptions
 from simstore.text.words import terms
 

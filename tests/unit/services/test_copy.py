@@ -15,8 +15,8 @@ from postgres_servers import PostgresServer
 from simstore import Document, Store
 from simstore.errors import Conflict, CorruptStore, StoreExists, StoreNotFound
 from simstore.model import Idempotency, WriteRequest
-from simstore.services.upkeep.choose import SchemeChoice
-from simstore.services.upkeep.copy import draft_of
+from simstore.services.maintenance.copy import draft_of
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import migrate, transfer
 from simstore.storage.engine import Database
 from simstore.store import copy_store

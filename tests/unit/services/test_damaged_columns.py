@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, Table
 
 from simstore.errors import CorruptStore, SimstoreError, StorageError
-from simstore.services.telling.export import ExportOptions
+from simstore.services.export.export import ExportOptions
 from simstore.sources.reader import ReadOptions
 from simstore.storage.schema import metadata
 from simstore.store import Store

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from simstore.model import CheckedPaper, Decoding, Document
-from simstore.services.arriving.ingest import Observer
-from simstore.sources.looking import reader_label
+from simstore.services.ingest.ingest import Observer
 from simstore.sources.reader import ReadOptions
+from simstore.sources.stream_detection import reader_label
 from simstore.store import Store
 
 from .stores import SIMTOOL, create

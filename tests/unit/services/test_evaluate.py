@@ -14,10 +14,10 @@ from simstore.fingerprint.imatch import agreements, in_lexicon, signatures, sign
 from simstore.fingerprint.web import WebScheme
 from simstore.model import Document
 from simstore.search.evaluation import Evaluation
-from simstore.services.comparing.evaluate import EvaluateOptions
-from simstore.services.comparing.older_methods import Signatures, filter_overlaps
-from simstore.services.comparing.truth import Labels, is_odd
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.evaluate.evaluate import EvaluateOptions
+from simstore.services.evaluate.labels import Labels, is_odd
+from simstore.services.evaluate.older_methods import MethodSignatures, filter_overlaps
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.labels import GroupLabel, LabelledPair
 from simstore.store import Store
 
@@ -227,7 +227,7 @@ def test_signatures_of_a_store_are_those_of_each_text(counts: FeatureCounts) -> 
         terms = [counts.terms[column] for column in columns[lexicon[columns]].tolist()]
         each.append(signatures(terms, 10))
     assert list(signatures_of_rows(counts, lexicon, 10)) == each
-    made = Signatures(counts)
+    made = MethodSignatures(counts)
     pairs = np.array(list(combinations(range(len(counts)), 2)))
     agreeing = made.agreements(pairs[:, 0], pairs[:, 1])
     expected = [agreements(each[one], each[other]) for one, other in pairs.tolist()]

@@ -8,7 +8,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document
-from simstore.services.telling import expire as services_expire
+from simstore.services.removal import expire as services_expire
 from simstore.store import Store
 
 from .stores import SIMTOOL, create, rows

@@ -13,8 +13,8 @@ import texts
 from simstore import Document, KnownFilter, Store
 from simstore.errors import InvalidParameter, NotFound, OutputExists, StorageError
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.services.telling import export as export_module
-from simstore.services.telling.export import ExportOptions
+from simstore.services.export import export as export_module
+from simstore.services.export.export import ExportOptions
 from simstore.sources.streams import ByteStream
 
 from .stores import create, rows

@@ -18,10 +18,10 @@ import pytest
 
 from simstore import Store
 from simstore.model import CheckedPaper, SampleResult
-from simstore.services import forks, workers
-from simstore.services.finding import query
-from simstore.services.passages import check
-from simstore.services.workers import EarlyStart, Worker, WorkerPool, in_order
+from simstore.services.check import check
+from simstore.services.query import query
+from simstore.services.workers import forks, worker_pool
+from simstore.services.workers.worker_pool import EarlyStart, Worker, WorkerPool, in_order
 from simstore.storage.sqlite_file import has_open
 
 from .worker_tasks import squaring
@@ -47,7 +47,7 @@ def allowed() -> Iterator[None]:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Tell how each worker was started."""
     kinds: list[str] = []
-    for kind, made in (("forked", workers._ForkedWorker), ("program", Worker)):
+    for kind, made in (("forked", worker_pool._ForkedWorker), ("program", Worker)):
 
         def noted(
             worker: Worker, *arguments: Any, kind: str = kind, begin: Any = made._started
@@ -84,7 +84,7 @@ def source(tmp_path: Path) -> str:
 def answered(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Have small work be shared out, and this process wait until a worker has answered."""
     event = threading.Event()
-    ask, shared = Worker.ask, workers.in_order
+    ask, shared = Worker.ask, worker_pool.in_order
 
     def answer(worker: Worker, item: Any) -> tuple[bool, Any]:
         found = ask(worker, item)
@@ -146,8 +146,8 @@ def test_a_process_with_another_thread_does_not_fork() -> None:
 
 @pytest.mark.usefixtures("allowed")
 def test_forked_workers_end_when_the_process_that_forked_them_has_gone() -> None:
-    elder = workers._ForkedWorker([])
-    younger = workers._ForkedWorker([elder])
+    elder = worker_pool._ForkedWorker([])
+    younger = worker_pool._ForkedWorker([elder])
     try:
         elder.begin(squaring, (3,))
         assert elder.wait_until_ready()
@@ -164,7 +164,7 @@ def test_forked_workers_end_when_the_process_that_forked_them_has_gone() -> None
 
 @pytest.mark.usefixtures("allowed")
 def test_what_a_killed_fork_had_to_do_is_done_here(caplog: pytest.LogCaptureFixture) -> None:
-    worker = workers._ForkedWorker([])
+    worker = worker_pool._ForkedWorker([])
     killed = threading.Event()
     ended = Worker.ended
 

@@ -11,8 +11,8 @@ import pytest
 
 from simstore.errors import CorruptStore
 from simstore.model import Finding
-from simstore.services.comparing.truth import Labels
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.evaluate.labels import Labels
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.labels import LabelledPair
 from simstore.storage import codecs
 from simstore.store import Store

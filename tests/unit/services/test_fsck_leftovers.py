@@ -10,7 +10,7 @@ import pytest
 
 from simstore import Document
 from simstore.errors import CorruptStore
-from simstore.services.upkeep import refresh
+from simstore.services.generations import refresh
 from simstore.storage import clusters as cluster_storage
 from simstore.store import Store
 

@@ -10,7 +10,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document
-from simstore.services.arriving import ingest_run
+from simstore.services.ingest import run
 from simstore.sources.fields import HistoryFields
 from simstore.sources.reader import ReadOptions
 from simstore.storage.history import MOST_SNAPSHOTS
@@ -27,7 +27,7 @@ SNAPSHOTS = "SELECT revision, first_seen, last_seen, visits FROM snapshot ORDER 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     def set_to(time: int) -> None:
-        monkeypatch.setattr(ingest_run, "now", lambda: time)
+        monkeypatch.setattr(run, "now", lambda: time)
 
     return set_to
 

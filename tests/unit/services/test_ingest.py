@@ -15,9 +15,9 @@ import pytest
 import simstore
 from simstore import compiled
 from simstore.errors import InvalidParameter, MalformedRecord, SourceNotFound
-from simstore.model import IngestProgress, PassedOver, QueryOptions, Rejection
-from simstore.services.arriving import ingest_run
-from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.model import Ignored, IngestProgress, QueryOptions, Rejection
+from simstore.services.ingest import run
+from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.sources.reader import ReadOptions
 from simstore.sources.unpacking import zstd
 from simstore.store import Store
@@ -267,7 +267,7 @@ def test_numbers_that_json_does_not_know_are_rejected_or_unchanged_the_second_ti
 @pytest.mark.parametrize("name", ["article.txt", "a.jsonl", "a.txt", "a.csv", "a.html", "a.md"])
 def test_empty_file_is_told_and_is_no_document(tmp_path: Path, name: str) -> None:
     with create(tmp_path) as store:
-        told: list[PassedOver] = []
+        told: list[Ignored] = []
         (tmp_path / name).write_bytes(b"")
         found = store.ingest([str(tmp_path / name)], observer=Observer(on_pass_over=told.append))
         assert counts(found) == (0, 0, 0, 0, 0)
@@ -289,7 +289,7 @@ def test_source_without_a_document_is_told_and_read_from_its_start_when_it_grows
     tmp_path: Path, name: str, first: bytes, more: bytes
 ) -> None:
     with create(tmp_path) as store:
-        told: list[PassedOver] = []
+        told: list[Ignored] = []
         path = tmp_path / name
         path.write_bytes(first)
         store.ingest([str(path)], observer=Observer(on_pass_over=told.append))
@@ -430,7 +430,7 @@ def test_times_of_sight_are_the_first_and_the_last(
             (500, "river", (1_000, 2_000)),
             (3_000, "stone", (1_000, 3_000)),
         ):
-            monkeypatch.setattr(ingest_run, "now", lambda time=time: time)
+            monkeypatch.setattr(run, "now", lambda time=time: time)
             store.add("k", text)
             assert seen() == expected
         for since, found in ((1_000, ["k"]), (1_001, [])):

@@ -11,9 +11,9 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import IngestProgress
-from simstore.services.arriving import ingest, source_batches
-from simstore.services.arriving.ingest import IngestOptions, Observer
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.ingest import ingest, source_batches
+from simstore.services.ingest.ingest import IngestOptions, Observer
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 from .heard import Heard, changed_tables, changes, heard, readers, writers

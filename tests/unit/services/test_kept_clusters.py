@@ -11,9 +11,9 @@ import pytest
 from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, ReadOnlyStore
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import Document
-from simstore.services.clusters import cluster_build, cluster_repair, kept_clusters
-from simstore.services.near_duplicates.edges import EdgeSearch
-from simstore.services.upkeep.pack import pack
+from simstore.services.clusters import build, repair, stored_clusters
+from simstore.services.duplicates.edges import EdgeSearch
+from simstore.services.generations.pack_sketches import pack
 from simstore.store import Store
 
 from .stores import SIMTOOL, create, raw, rows
@@ -299,7 +299,7 @@ def test_clusters_that_were_begun_and_not_finished_are_made_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(kept_clusters, "write_from_scratch", interrupted)
+        patch.setattr(stored_clusters, "write_from_scratch", interrupted)
         with pytest.raises(KeyboardInterrupt):
             store.keep_clusters(rebuild=True, min_resemblance=0.7)
     assert named(store) == before
@@ -315,7 +315,7 @@ def test_who_began_last_to_make_clusters_finishes(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(store, dated("a", A, 1), dated("b", B, 2))
-    made = cluster_build.write_from_scratch
+    made = build.write_from_scratch
     others: list[int] = []
 
     def overtaken(*arguments: Any) -> Any:
@@ -329,7 +329,7 @@ def test_who_began_last_to_make_clusters_finishes(
                 other.keep_clusters()
         return finish
 
-    monkeypatch.setattr(kept_clusters, "write_from_scratch", overtaken)
+    monkeypatch.setattr(stored_clusters, "write_from_scratch", overtaken)
     summary = store.keep_clusters(rebuild=True, min_resemblance=0.7)
     assert summary.min_resemblance == 0.5
     assert sorted(key for keys in named(store).values() for key in keys) == ["a", "b", "c"]
@@ -340,7 +340,7 @@ def test_documents_that_come_while_clusters_are_made_are_not_lost(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(store, dated("a", A, 1), dated("c", C, 3))
-    made = cluster_build.write_from_scratch
+    made = build.write_from_scratch
 
     def meanwhile(*arguments: Any) -> Any:
         finish = made(*arguments)
@@ -349,7 +349,7 @@ def test_documents_that_come_while_clusters_are_made_are_not_lost(
             other.remove("a")
         return finish
 
-    monkeypatch.setattr(kept_clusters, "write_from_scratch", meanwhile)
+    monkeypatch.setattr(stored_clusters, "write_from_scratch", meanwhile)
     store.keep_clusters(rebuild=True)
     assert [sorted(keys) for keys in named(store).values()] == [["b", "c"]]
     assert store.fsck() == []
@@ -361,7 +361,7 @@ def test_what_is_removed_together_may_be_dealt_with_apart(
     add(store, *(dated(f"{n}", A + f" {n}", n) for n in range(12)))
     add(store, dated("b", B, 20), dated("c", C, 21))
     kept(store)
-    monkeypatch.setattr(kept_clusters, "BATCH_TEXTS", 1)
+    monkeypatch.setattr(stored_clusters, "BATCH_TEXTS", 1)
     store.remove(*(f"{n}" for n in range(10)))
     kept(store)
     # Each is looked at with the others' documents gone already.
@@ -382,7 +382,7 @@ def test_copies_of_what_is_kept_are_compared_with_canonical_texts_only(
         looked.append((len(texts), sum(map(len, found))))
         return found
 
-    monkeypatch.setattr(cluster_repair.EdgeSearch, "edges_of", counted)
+    monkeypatch.setattr(repair.EdgeSearch, "edges_of", counted)
     add(store, *(dated(f"late {n}", f"{A} late {n}", 100 + n) for n in range(20)))
     kept(store)
     # One look for all, an edge each: not one to every text of the cluster.

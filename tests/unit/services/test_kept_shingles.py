@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simstore.services.finding.kept_shingles import KeptShingles
+from simstore.services.open_store.shingle_cache import ShingleCache
 
 
 def a_set(number: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
@@ -16,7 +16,7 @@ def key(number: int) -> bytes:
 
 
 def test_what_is_asked_for_again_stays_and_the_rest_makes_room() -> None:
-    kept = KeptShingles(1, most=400)
+    kept = ShingleCache(1, most=400)
     for number in range(200):
         kept.put({key(number): a_set(number)})
         # The first is an original that comes again.
@@ -29,7 +29,7 @@ def test_what_is_asked_for_again_stays_and_the_rest_makes_room() -> None:
 
 
 def test_what_is_kept_does_not_change_with_what_it_was_made_of() -> None:
-    kept = KeptShingles(1, most=400)
+    kept = ShingleCache(1, most=400)
     rows = np.arange(20, dtype=np.uint64)
     kept.put({key(1): rows[:10]})
     rows[:] = 7

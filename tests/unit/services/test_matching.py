@@ -11,8 +11,8 @@ import texts
 
 from simstore.errors import InvalidParameter
 from simstore.model import Match, QueryOptions, SampleResult
-from simstore.services import counting
-from simstore.services.upkeep.pack import pack
+from simstore.services.features import feature_counts
+from simstore.services.generations.pack_sketches import pack
 from simstore.storage import vocabularies
 from simstore.store import Store
 from simstore.text.normalization import normalize
@@ -275,7 +275,7 @@ def test_copies_of_one_text_are_verified_by_one_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    plain = counting.stored_texts
+    plain = feature_counts.stored_texts
 
     def counted(opened: Any, connection: Any, document_ids: Any) -> dict[int, str]:
         read.extend(document_ids)
@@ -285,7 +285,7 @@ def test_copies_of_one_text_are_verified_by_one_of_them(
     with create(tmp_path) as store:
         store.add_many((f"copy {number}", pair.a) for number in range(50))
         store.add("other", pair.b)
-        monkeypatch.setattr(counting, "stored_texts", counted)
+        monkeypatch.setattr(feature_counts, "stored_texts", counted)
         results = store.query_many([("1", pair.b), ("2", pair.a)], QueryOptions())
     assert [len(result.matches) for result in results] == [51, 51]
     shares = [{match.resemblance for match in result.matches} for result in results]

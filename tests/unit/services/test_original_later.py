@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from simstore.model import Document, Duplicate, IngestSummary, WriteRequest
-from simstore.services.arriving.ingest import Observer
-from simstore.services.arriving.named_requests import packed, unpacked
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.services.near_duplicates import settling
+from simstore.services.ingest import later_originals
+from simstore.services.ingest.idempotency import packed, unpacked
+from simstore.services.ingest.ingest import Observer
 from simstore.store import Store
 
 from .stores import create
@@ -206,7 +206,7 @@ def test_what_fails_under_way_leaves_the_reprint_where_it_was(
 
     with monkeypatch.context() as patch:
         # All is removed by then, and the reprint is to be noted.
-        patch.setattr(settling, "as_duplicate", fail)
+        patch.setattr(later_originals, "as_duplicate", fail)
         with pytest.raises(RuntimeError):
             add_dated(store, dated("original", B, seen_at=100), mode="skip")
     assert (keys(store), told(store)) == (["reprint"], {})

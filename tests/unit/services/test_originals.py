@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from simstore.errors import InvalidParameter
-from simstore.services.telling.originals import Claimant, parse_rule
+from simstore.services.history.originals import OriginalCandidate, parse_rule
 
 DAY = 86_400
 
@@ -20,13 +20,13 @@ def claimant(
     revisit: float | None = None,
     links: str = "",
     order: int = 0,
-) -> Claimant:
+) -> OriginalCandidate:
     """Return a claimant whose times are in days."""
     seconds = None if revisit is None else revisit * DAY
-    return Claimant(key, order, int(first_seen * DAY), basis, seconds, frozenset(links))
+    return OriginalCandidate(key, order, int(first_seen * DAY), basis, seconds, frozenset(links))
 
 
-def chosen(rule: str, *claimants: Claimant) -> tuple[str, str]:
+def chosen(rule: str, *claimants: OriginalCandidate) -> tuple[str, str]:
     """Return the key that is chosen, whatever the order, and the reason."""
     answers = {
         (found.key, reason)

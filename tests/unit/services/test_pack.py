@@ -15,9 +15,10 @@ from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.model import QueryOptions
-from simstore.services.finding import kept_bands, sketch_search
-from simstore.services.upkeep import pack, pack_fingerprints
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.generations import pack_fingerprints, pack_sketches
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.open_store import band_cache
+from simstore.services.query import minhash_channel
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
 from simstore.store import Store
@@ -119,7 +120,7 @@ def test_a_resident_store_that_is_warm_reads_no_page_of_the_file(
 def test_pages_beyond_the_limit_are_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_bands, "_MOST_PAGE_BYTES", 100)
+    monkeypatch.setattr(band_cache, "_MOST_PAGE_BYTES", 100)
     with create(tmp_path) as store, Store.open(tmp_path / "s.db", resident=True) as held:
         store.add_many(DOCUMENTS)
         store.compact()
@@ -196,7 +197,7 @@ def test_tail_too_long_for_memory_is_read_in_parts(
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS)
         whole = answers(store)
-    monkeypatch.setattr(sketch_search, "_KEPT_SKETCHES", 30)
+    monkeypatch.setattr(minhash_channel, "_KEPT_SKETCHES", 30)
     monkeypatch.setattr(sketches, "_READ_ROWS", 25)
     with Store.open(tmp_path / "s.db") as store:
         assert answers(store) == whole
@@ -212,10 +213,10 @@ def test_pack_in_groups_and_parts_of_bands_makes_the_same_pages(
         store.add_many(DOCUMENTS)
         store.compact()
     at_once = rows(tmp_path, "SELECT page, postings FROM band_page ORDER BY page")
-    monkeypatch.setattr(pack, "_HELD_HASHES", held)
+    monkeypatch.setattr(pack_sketches, "_HELD_HASHES", held)
     told: list[tuple[int, int]] = []
     with Store.open(tmp_path / "s.db") as store:
-        assert pack.pack(store._opened, on_progress=lambda *done: told.append(done))
+        assert pack_sketches.pack(store._opened, on_progress=lambda *done: told.append(done))
     assert [done for done, _ in told] == [*range(1, told[0][1] + 1)]
     assert rows(tmp_path, "SELECT page, postings FROM band_page ORDER BY page") == at_once
     assert len(rows(tmp_path, "SELECT * FROM band_layout")) == 1
@@ -247,9 +248,9 @@ def test_pack_gives_way_to_another(tmp_path: Path) -> None:
 
         def intrude(done: int, _total: int) -> None:
             if done == 3:
-                assert pack.pack(other._opened)
+                assert pack_sketches.pack(other._opened)
 
-        assert not pack.pack(store._opened, on_progress=intrude)
+        assert not pack_sketches.pack(store._opened, on_progress=intrude)
         assert store.statistics().unpacked_sketches == 0
         assert store.fsck() == []
 
@@ -356,7 +357,7 @@ def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Pat
 
         def intrude(done: int, _total: int) -> None:
             if done == 1:
-                assert pack.pack(other._opened)
+                assert pack_sketches.pack(other._opened)
 
         with pytest.raises(Conflict, match="try again"):
             store.compact((20, 5), on_progress=intrude)
@@ -372,16 +373,16 @@ def test_packing_holds_no_more_of_a_larger_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of either store a band has more hashes than may be held, so each is packed in parts.
-    monkeypatch.setattr(pack, "_HELD_HASHES", 1_000)
+    monkeypatch.setattr(pack_sketches, "_HELD_HASHES", 1_000)
     monkeypatch.setattr(sketches, "_READ_ROWS", 500)
     peaks = []
     with create(tmp_path) as store:
         for first, end in ((0, 1_100), (1_100, 3_300)):
             store.add_many((f"d{number}", text_of(4 * number)) for number in range(first, end))
-            pack.pack(store._opened)
+            pack_sketches.pack(store._opened)
             tracemalloc.start()
             try:
-                pack.pack(store._opened)
+                pack_sketches.pack(store._opened)
                 peaks.append(tracemalloc.get_traced_memory()[1])
             finally:
                 tracemalloc.stop()

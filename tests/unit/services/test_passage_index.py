@@ -11,8 +11,8 @@ import pytest
 from simstore.errors import Conflict, CorruptStore, InvalidParameter
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.model import Document
-from simstore.services.passages import passage_index
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.check import passage_index
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import anchor_segments, passages
 from simstore.store import Store
 

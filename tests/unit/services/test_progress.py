@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simstore import Store
 from simstore.model import IngestProgress
-from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.services.ingest.ingest import IngestOptions, Observer
 
 
 def test_bytes_are_those_of_the_documents_that_are_committed(tmp_path: Path) -> None:

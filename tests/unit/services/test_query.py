@@ -6,7 +6,7 @@ import pytest
 
 from simstore.errors import InvalidParameter, RunNotFound
 from simstore.model import Document, QueryOptions
-from simstore.services.finding import query
+from simstore.services.query import query
 from simstore.storage import queries
 from simstore.store import Store
 

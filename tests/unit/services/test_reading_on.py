@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import MalformedRecord
-from simstore.model import IngestSummary, PassedOver, Rejection
-from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.model import Ignored, IngestSummary, Rejection
+from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.store import Store
 
 from .stores import create, rows
@@ -78,7 +78,7 @@ def content(store: Store) -> list[tuple[str, str]]:
 def test_archive_is_ingested_whole_and_again_without_change(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(PACKERS[name](MEMBERS))
-    passed_over: list[PassedOver] = []
+    passed_over: list[Ignored] = []
     with create(tmp_path) as store:
         observer = Observer(on_pass_over=passed_over.append)
         done = store.ingest([str(path)], observer=observer)

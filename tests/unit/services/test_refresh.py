@@ -11,7 +11,7 @@ import pytest
 from simstore.errors import InvalidParameter, StaleGeneration
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.model import QueryOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 from simstore.text.words import letter_words, terms
 

@@ -6,7 +6,7 @@ import pytest
 
 from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
 from simstore.model import QueryOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 from .stores import SIMTOOL, TEXTS, WEB, create, filled, rows

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import DocumentNotFound
-from simstore.services.arriving import remove
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.removal import remove
 
 from .stores import SIMTOOL, TEXTS, WEB, filled, rows
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import MalformedRecord, NotFound
-from simstore.model import PassedOver
-from simstore.services.arriving.ingest import IngestOptions, Observer
+from simstore.model import Ignored
+from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.sources import unpacking
 from simstore.sources.reader import ReadOptions
 from simstore.store import Store
@@ -89,7 +89,7 @@ def test_source_that_has_changed_is_left_alone(tmp_path: Path, change: str) -> N
         path.unlink()
     else:
         path.write_text(LINES.replace("one", "eins") if change == "other" else LINES[:100])
-    passed_over: list[PassedOver] = []
+    passed_over: list[Ignored] = []
     with store:
         before = store.rejections()
         done = store.retry_rejections(observer=Observer(on_pass_over=passed_over.append))

@@ -11,7 +11,7 @@ import pytest
 
 from simstore.errors import InvalidParameter, MissingExtra, SchemeMismatch
 from simstore.model import Document
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 from simstore.text import folding, segmentation, stemming
 

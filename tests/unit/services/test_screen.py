@@ -10,13 +10,13 @@ import pytest
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Document, Duplicate, IngestSummary
-from simstore.services.arriving.ingest import IngestOptions, Observer
-from simstore.services.arriving.prepare import prepare
-from simstore.services.finding import kept_shingles
-from simstore.services.near_duplicates.check_insert import check_and_store
-from simstore.services.near_duplicates.screen import CheckOptions
-from simstore.services.upkeep import pack_fingerprints
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.features.prepare import prepare
+from simstore.services.generations import pack_fingerprints
+from simstore.services.ingest.check_insert import check_and_store
+from simstore.services.ingest.duplicate_checker import DuplicateRule
+from simstore.services.ingest.ingest import IngestOptions, Observer
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.open_store import shingle_cache
 from simstore.storage import runs
 from simstore.store import Store
 
@@ -201,7 +201,7 @@ def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: St
             batch = prepare([Document("lost", UNLIKE)], state)
             run_id = runs.begin_run(connection, [], 0, "test")
             check_and_store(
-                opened, connection, state, batch, CheckOptions("skip"),
+                opened, connection, state, batch, DuplicateRule("skip"),
                 run_id=run_id, seen_at=0, source_ids={},
             )  # fmt: skip
             raise ValueError("stop")
@@ -230,10 +230,10 @@ def test_a_long_run_that_looks_documents_up_packs_its_tail_under_way(
 def test_shingles_that_are_kept_are_forgotten_before_they_take_too_much(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_shingles, "_KEPT_SHINGLES", 100)
+    monkeypatch.setattr(shingle_cache, "_KEPT_SHINGLES", 100)
     for number in range(12):
         add(store, (f"a {number}", A + f" {number}"), mode="skip")
-        kept = store._opened.kept_shingles
+        kept = store._opened._shingles
         assert kept is not None
         assert sum(map(len, [*kept._young.values(), *kept._old.values()])) <= 300
     assert told(store) == {f"a {number}": ("skipped", "a 0") for number in range(1, 12)}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simstore.model import Document, Seen
-from simstore.services.telling.seen import digest_of
+from simstore.services.history.seen import digest_of
 
 from .stores import create
 

@@ -9,7 +9,7 @@ import pytest
 
 from simstore.errors import Conflict, InvalidParameter
 from simstore.model import CheckOptions, Document, QueryOptions
-from simstore.services.passages import sentence_lookup
+from simstore.services.check import sentence_lookup
 from simstore.store import Store
 
 CALLED = "你妈妈喊你回家吃饭哦,回家罗回家罗"

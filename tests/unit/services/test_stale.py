@@ -11,7 +11,7 @@ import pytest
 
 from simstore import Store
 from simstore.model import QueryOptions
-from simstore.services.upkeep.choose import SchemeChoice
+from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 WORDS = [f"q{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(300)]
 

@@ -9,8 +9,8 @@ import pytest
 
 from simstore.errors import DocumentNotFound
 from simstore.model import Document, Version
-from simstore.services.telling.revisits import site_of
-from simstore.services.telling.seen import digest_of
+from simstore.services.history.seen import digest_of
+from simstore.services.history.visits import site_of
 from simstore.store import Store
 
 from .stores import create

@@ -14,8 +14,8 @@ import pytest
 from simstore import Store, compiled
 from simstore.compiled import Kernel
 from simstore.search.sorted_tables import SortedTables
-from simstore.services.finding.matching import Matcher
-from simstore.services.turns import LongTurns
+from simstore.services.open_store.fair_lock import LongTurns
+from simstore.services.query.matching import Matcher
 
 needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
 

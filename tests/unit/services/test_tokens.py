@@ -249,7 +249,7 @@ def test_reply_is_kept_for_its_owner_until_it_is_dropped(tmp_path: Path) -> None
 def test_compact_drops_the_replies_of_more_than_a_day_ago(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from simstore.services.upkeep import maintain
+    from simstore.services.maintenance import maintain
 
     monkeypatch.setattr(maintain, "now", lambda: START + idempotency.KEPT_SECONDS)
     with filled(tmp_path) as store:

@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from simstore.services.turns import LongTurns, Turns
+from simstore.services.open_store.fair_lock import FairLock, LongTurns
 
 
 def test_who_came_first_is_first_though_another_asks_again_at_once() -> None:
-    turns = Turns()
+    turns = FairLock()
     order: list[int] = []
     threads = []
 
@@ -33,7 +33,7 @@ def test_who_came_first_is_first_though_another_asks_again_at_once() -> None:
 
 
 def test_a_turn_is_passed_on_where_what_was_done_fails() -> None:
-    turns = Turns()
+    turns = FairLock()
     with pytest.raises(KeyError), turns:
         raise KeyError
     with turns:

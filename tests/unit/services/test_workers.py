@@ -14,11 +14,11 @@ import pytest
 from simstore import Store
 from simstore.errors import InvalidParameter
 from simstore.model import CheckedPaper, SampleResult
-from simstore.services import workers
-from simstore.services.finding import query
-from simstore.services.passages import check
-from simstore.services.processors import processor_count
-from simstore.services.workers import Worker, WorkerPool, in_order
+from simstore.services.check import check
+from simstore.services.query import query
+from simstore.services.workers import worker_pool
+from simstore.services.workers.processors import processor_count
+from simstore.services.workers.worker_pool import Worker, WorkerPool, in_order
 
 from .worker_tasks import failing, squaring
 
@@ -208,7 +208,7 @@ def test_where_no_process_can_be_started_all_is_done_here(
     def refuse(*_arguments: Any, **_options: Any) -> Any:
         raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(workers.bounded, "start", refuse)
+    monkeypatch.setattr(worker_pool.bounded, "start", refuse)
     assert list(in_order(range(9), lambda number: number, pool())) == list(range(9))
     assert "no worker process can be started (Resource temporarily unavailable)" in caplog.text
 
@@ -234,8 +234,8 @@ def test_a_worker_ends_by_itself_when_the_process_that_started_it_has_gone() -> 
 
 def test_a_number_of_threads_below_one_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="0 threads: there must be at least 1"):
-        workers.worker_count(0)
-    assert workers.worker_count(None) == processor_count() >= 1
+        worker_pool.worker_count(0)
+    assert worker_pool.worker_count(None) == processor_count() >= 1
 
 
 # In a store
@@ -266,7 +266,7 @@ def without_times(found: list[SampleResult]) -> list[SampleResult]:
 
 def waiting(monkeypatch: pytest.MonkeyPatch, wait: Callable[[], object]) -> None:
     """Have this process wait in its second piece of work and later ones."""
-    shared = workers.in_order
+    shared = worker_pool.in_order
 
     def in_order(items: Any, work: Any, pool: WorkerPool) -> Any:
         done = 0
@@ -317,7 +317,7 @@ def test_workers_read_the_same_snapshot_or_nothing(
     begun = []
     was_checked = threading.Event()
     ready = Worker.wait_until_ready
-    serve = workers._Shared._serve
+    serve = worker_pool._Shared._serve
 
     def write_first(worker: Worker) -> bool:
         if not begun:
@@ -329,7 +329,7 @@ def test_workers_read_the_same_snapshot_or_nothing(
         was_checked.set()
 
     monkeypatch.setattr(Worker, "wait_until_ready", write_first)
-    monkeypatch.setattr(workers._Shared, "_serve", served)
+    monkeypatch.setattr(worker_pool._Shared, "_serve", served)
     begin = Worker.__init__
 
     def after_a_commit(worker: Worker, *modules: Any) -> None:

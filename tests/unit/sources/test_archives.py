@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import UnreadableSource
-from simstore.model import Document, PassedOver, Rejection
+from simstore.model import Document, Ignored, Rejection
+from simstore.sources.by_name import source_named
 from simstore.sources.files import FileSource, open_sources
-from simstore.sources.named import source_named
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import Record, Source
 from simstore.sources.unpacking import zstd
@@ -168,7 +168,7 @@ def test_what_is_no_document_is_passed_over_and_told(tmp_path: Path, name: str) 
     path = pack(tmp_path, name, files)
     records = read_file(path)
     assert len(documents(records)) == 1
-    assert [one.source for one in records if isinstance(one, PassedOver)] == [f"{path}!/b.png"]
+    assert [one.source for one in records if isinstance(one, Ignored)] == [f"{path}!/b.png"]
     # Who says that all are texts has a picture rejected, or kept as it is.
     assert rejections(read_file(path, format="text")) == [(0, 0)]
     assert len(documents(read_file(path, format="text", encoding="keep"))) == 2
@@ -182,7 +182,7 @@ def test_links_in_a_tar_archive_are_passed_over(tmp_path: Path) -> None:
             info.type, info.linkname = kind, "/etc/passwd"
             archive.addfile(info)
     records = read_file(path)
-    assert [type(one) for one in records] == [PassedOver] * 3
+    assert [type(one) for one in records] == [Ignored] * 3
 
 
 @pytest.mark.parametrize("inner", ["a.zip", "a.tar.gz"])
@@ -359,5 +359,5 @@ def test_members_before_the_damage_of_a_packed_tar_archive_are_read(tmp_path: Pa
 @pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.tar.xz"])
 def test_tar_archive_of_nothing_holds_no_file(tmp_path: Path, name: str) -> None:
     (told,) = read_file(pack(tmp_path, name, {}))
-    assert isinstance(told, PassedOver)
+    assert isinstance(told, Ignored)
     assert told.reason == "no file in it"

@@ -16,7 +16,7 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from simstore.errors import UnreadableSource
-from simstore.model import Document, PassedOver, Rejection
+from simstore.model import Document, Ignored, Rejection
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
 from simstore.sources.unpacking import zstd
@@ -115,7 +115,7 @@ def told(path: Path) -> list[object]:
         for member in members
         for record in (
             [member.source]
-            if isinstance(member.source, Document | Rejection | PassedOver)
+            if isinstance(member.source, Document | Rejection | Ignored)
             else member.source.records()
         )
     ]

@@ -14,7 +14,7 @@ import pytest
 
 from simstore import Store
 from simstore.errors import MissingExtra
-from simstore.model import Document, PassedOver, Rejection
+from simstore.model import Document, Ignored, Rejection
 from simstore.sources import isolated, registry
 from simstore.sources.reader import ReadRequest
 from simstore.sources.record_frames import HEADER, packed, unpacked
@@ -161,7 +161,7 @@ def test_frame_holds_records_as_they_are() -> None:
         Document("k\udcff", "text \ud800 第", "t", "c", {"a": [1, None, "\udcfe"]}, 1, 2, 3, 4, 5,
                  ("x", "y"), 6),
         Rejection("s\udcff", 1, 2, 3, "why", b"\x00\xff"),
-        PassedOver("s", 1, 2, 3, "why", "k", 7, is_source=True),
+        Ignored("s", 1, 2, 3, "why", "k", 7, is_source=True),
         Document("k", ""),
     ]  # fmt: skip
     data = packed("records", records, bytes_read=5)

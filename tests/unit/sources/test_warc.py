@@ -13,7 +13,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from simstore import Store
-from simstore.model import Document, PassedOver, Rejection
+from simstore.model import Document, Ignored, Rejection
 from simstore.sources.unpacking import zstd
 from simstore.sources.warc import WarcReader
 
@@ -195,7 +195,7 @@ def test_what_is_no_text_is_passed_over(given: Any, reason: str) -> None:
     if archive is None:
         archive = Archive().add(payload=b"\x00\x01", content_type=" ")
     (found,) = read(archive.data)
-    assert isinstance(found, PassedOver)
+    assert isinstance(found, Ignored)
     assert found.reason == reason
 
 
@@ -304,7 +304,7 @@ def test_record_that_is_whole_is_read_though_damage_comes_right_behind_it(tmp_pa
 
 def test_revisit_says_that_a_document_was_seen_again() -> None:
     (found,) = read(Archive().add("revisit", b"", url="https://e.example/a").data)
-    assert isinstance(found, PassedOver)
+    assert isinstance(found, Ignored)
     assert (found.seen_key, found.seen_at) == ("https://e.example/a", NOON)
 
 

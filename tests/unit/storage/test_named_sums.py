@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore import compiled
-from simstore.storage import named_sums
-from simstore.storage.named_sums import NamedSums
+from simstore.storage import term_sums
+from simstore.storage.term_sums import TermSums
 
 forms = pytest.mark.parametrize(
     "form",
@@ -31,7 +31,7 @@ changes = st.lists(
 )  # fmt: skip
 
 
-def added(sums: NamedSums, part: list[tuple[bytes, int, int]]) -> None:
+def added(sums: TermSums, part: list[tuple[bytes, int, int]]) -> None:
     terms = [term for term, _, _ in part]
     counts = np.array([row[1:] for row in part], np.int64).reshape(-1, 2)
     sums.add(terms, counts[:, 0], counts[:, 1])
@@ -45,9 +45,9 @@ def test_sums_are_those_of_a_counter(
     documents: Counter[bytes] = Counter()
     totals: Counter[bytes] = Counter()
     compiled.enable(0) if form == "compiled" else compiled.disable()
-    held, named_sums._HELD = named_sums._HELD, most
+    held, term_sums._HELD = term_sums._HELD, most
     try:
-        sums = NamedSums()
+        sums = TermSums()
         for part in parts:
             added(sums, part)
             for term, of_documents, total in part:
@@ -66,5 +66,5 @@ def test_sums_are_those_of_a_counter(
             assert dict(zip(terms, of_documents.tolist(), strict=True)) == documents
             assert dict(zip(terms, of_all.tolist(), strict=True)) == totals
     finally:
-        named_sums._HELD = held
+        term_sums._HELD = held
         compiled.enable()

@@ -7,7 +7,7 @@ from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstore.server.page.asked import (
+from simstore.server.page.browser_request import (
     asked_values,
     from_address,
     in_address,

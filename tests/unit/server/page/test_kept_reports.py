@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from checked_papers import checked
 
-from simstore.server.page.kept_reports import KEPT_SECONDS, KeptReport, KeptReports
+from simstore.server.page.report_cache import KEPT_SECONDS, CachedReport, ReportCache
 
 
-def report(letters: int = 10) -> KeptReport:
-    return KeptReport((checked("p", None, "a" * letters, {}, {}),), (), 0)
+def report(letters: int = 10) -> CachedReport:
+    return CachedReport((checked("p", None, "a" * letters, {}, {}),), (), 0)
 
 
 def test_a_report_is_found_by_its_owner_only() -> None:
-    kept = KeptReports()
+    kept = ReportCache()
     made = report()
     name = kept.keep(made, "token:1")
     assert kept.find(name, "token:1") is made
@@ -21,7 +21,7 @@ def test_a_report_is_found_by_its_owner_only() -> None:
 
 
 def test_names_cannot_be_guessed() -> None:
-    kept = KeptReports()
+    kept = ReportCache()
     names = {kept.keep(report(), "open") for _ in range(100)}
     assert len(names) == 100
     assert all(len(name) >= 24 for name in names)
@@ -29,7 +29,7 @@ def test_names_cannot_be_guessed() -> None:
 
 def test_a_report_ends_after_an_hour() -> None:
     now = [0.0]
-    kept = KeptReports(clock=lambda: now[0])
+    kept = ReportCache(clock=lambda: now[0])
     first = kept.keep(report(), "open")
     now[0] = KEPT_SECONDS - 1
     assert kept.find(first, "open") is not None
@@ -44,7 +44,7 @@ def test_a_report_ends_after_an_hour() -> None:
 
 
 def test_the_oldest_go_where_memory_ends_and_the_latest_stays() -> None:
-    kept = KeptReports(most_bytes=10_000)
+    kept = ReportCache(most_bytes=10_000)
     names = [kept.keep(report(2_000), "open") for _ in range(5)]
     assert [kept.find(name, "open") is not None for name in names] == [False] * 3 + [True] * 2
     large = kept.keep(report(1_000_000), "open")
@@ -53,7 +53,7 @@ def test_the_oldest_go_where_memory_ends_and_the_latest_stays() -> None:
 
 
 def test_only_the_owner_makes_a_report_forgotten() -> None:
-    kept = KeptReports()
+    kept = ReportCache()
     name = kept.keep(report(), "token:1")
     kept.forget(name, "token:2")
     assert kept.find(name, "token:1") is not None

@@ -1,0 +1,86 @@
+"""What commands share that take keys, or take them away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from simstore.cli.messages import log
+from simstore.errors import printable
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def keys_option(command: Command) -> Command:
+    """Add the option ``--keys-from``."""
+    return click.option(
+        "--keys-from",
+        metavar="FILE",
+        help="Take keys from a file, one a line, or from standard input (-).",
+    )(command)
+
+
+def all_keys(given: tuple[str, ...], keys_from: str | None) -> list[str]:
+    """Return the keys of the command line, then those of the file.
+
+    Raises:
+        UsageError: There is no key, and no file either.
+    """
+    from simstore.sources.keys import read_keys
+
+    if not given and keys_from is None:
+        raise click.UsageError("name a KEY, or a file of keys by --keys-from")
+    if keys_from is None:
+        return list(given)
+    read = read_keys(keys_from)
+    if not read:
+        log.warning("%s: no key in it", printable(keys_from))
+    return [*given, *read]
+
+
+def tell_orphans(count: int) -> None:
+    """Say on stderr that keys became orphans."""
+    if count:
+        keys, were = ("key was", "it") if count == 1 else ("keys were", "them")
+        log.warning(
+            "%s %s skipped as duplicates of what has gone; `simstore orphans` lists %s, to be "
+            "ingested again",
+            f"{count:,}",
+            keys,
+            were,
+        )
+
+
+def tell_unflagged(count: int) -> None:
+    """Say on stderr that documents are flagged no more."""
+    if count:
+        documents, they = ("document is", "it") if count == 1 else ("documents are", "they")
+        log.warning(
+            "%s %s flagged no more: what %s duplicated has gone or changed, and copies are not "
+            "compared with each other again",
+            f"{count:,}",
+            documents,
+            they,
+        )
+
+
+def tell_reprints(removed: int, kept: int) -> None:
+    """Say on stderr that stored documents turned out to duplicate what came later."""
+    if removed:
+        documents = "document is a duplicate" if removed == 1 else "documents are duplicates"
+        log.warning(
+            "%s stored %s by now: an earlier original came, and only its text stays; "
+            "`simstore duplicates` tells of which",
+            f"{removed:,}",
+            documents,
+        )
+    if kept:
+        documents = "document is a duplicate" if kept == 1 else "documents are duplicates"
+        log.warning(
+            "%s stored %s by now and stay, flagged: an earlier original came; "
+            "`simstore duplicates` tells of which",
+            f"{kept:,}",
+            documents,
+        )

@@ -1,0 +1,125 @@
+"""A server in place of a store, for commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from simstore.cli.messages import log
+from simstore.errors import NotServed, SourceNotFound, UnreadableSource, printable
+
+if TYPE_CHECKING:
+    from simstore.client import Client
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+SERVER = "simstore.server"
+TOKEN_FILE = "simstore.token_file"  # an option  # noqa: S105  # nosec B105
+TOKEN_VARIABLE = "SIMSTORE_TOKEN"  # a variable  # noqa: S105  # nosec B105
+# A server gives a request half of it.
+_TIMEOUT_SECONDS = 60.0
+_LONGEST_TOKEN = 4_096
+
+
+def server_options(
+    remember: Callable[[str], Callable[[click.Context, click.Parameter, Any], None]],
+) -> tuple[Callable[[Command], Command], ...]:
+    """Return the options ``--server`` and ``--token-file``.
+
+    Args:
+        remember: Gives the callback that remembers an option by its name.
+    """
+    return (
+        click.option(
+            "--server",
+            metavar="URL",
+            envvar="SIMSTORE_SERVER",
+            expose_value=False,
+            callback=remember(SERVER),
+            help="Ask a server, not a store here; a command that cannot says so.  "
+            "[default: $SIMSTORE_SERVER]",
+        ),
+        click.option(
+            "--token-file",
+            metavar="FILE",
+            expose_value=False,
+            callback=remember(TOKEN_FILE),
+            help="Where the server's token stands.  [default: $SIMSTORE_TOKEN is the token]",
+        ),
+    )
+
+
+def given_by_hand(name: str) -> bool:
+    """Return whether an option stands on the command line, of the command or of its group."""
+    context: click.Context | None = click.get_current_context()
+    while context is not None:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            return True
+        context = context.parent
+    return False
+
+
+def server_url() -> str | None:
+    """Return the server that is to be asked; None: a store is used.
+
+    A store that is named on the command line goes before a server that only a variable names.
+
+    Raises:
+        UsageError: Both are named on the command line.
+    """
+    url: str | None = click.get_current_context().meta.get(SERVER)
+    if url is None or not given_by_hand("db"):
+        return url
+    if given_by_hand("server"):
+        raise click.UsageError("--server and --db: name one of them")
+    return None
+
+
+def refuse_served(names: Iterable[str]) -> None:
+    """Refuse options that only a store knows, where a server is asked.
+
+    Raises:
+        NotServed: One of them is given.
+    """
+    if server_url() is None:
+        return
+    context = click.get_current_context()
+    flags = {parameter.name: parameter.opts[-1] for parameter in context.command.params}
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise NotServed(flags[name])
+
+
+@contextmanager
+def open_client(url: str) -> Iterator[Client]:
+    """Connect to a server, with the token that was given."""
+    from simstore.client import Client
+
+    with Client(url, token=_token(), timeout=_TIMEOUT_SECONDS) as client:
+        yield client
+
+
+def _token() -> str | None:
+    path = click.get_current_context().meta.get(TOKEN_FILE)
+    if path is None:
+        return os.environ.get(TOKEN_VARIABLE) or None
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
+                shown = printable(path)
+                log.warning("%s: others can read the token; `chmod 600 %s`", shown, shown)
+            token = file.read(_LONGEST_TOKEN + 1)
+            if len(token) > _LONGEST_TOKEN:
+                raise UnreadableSource(path, "it is too long to be a token")
+            return token.strip()
+    except FileNotFoundError:
+        raise SourceNotFound(path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise UnreadableSource(path, reason) from None

@@ -1,0 +1,234 @@
+"""Questions by a text, over a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from simstore.client.ingest import IngestRequests
+from simstore.client.uploads import halves, parts_of, wire_document
+from simstore.errors import NotServed, TooLarge
+from simstore.model import (
+    CheckedPaper,
+    CheckOptions,
+    Comparison,
+    Document,
+    Ignored,
+    Match,
+    QueryOptions,
+    QueryRun,
+    Rejection,
+    SampleResult,
+)
+from simstore.reports.wire import to_wire, to_wire_fields
+from simstore.services.ingest.accept import Addable, accept
+from simstore.sources.files import open_sources
+from simstore.sources.reader import ReadOptions
+from simstore.sources.source import read_so_far, samples_of
+
+if TYPE_CHECKING:
+    from simstore.services.compare.compared import CompareOptions
+
+# Samples of a request: as many as a store answers at once.
+_MOST_SAMPLES = 256
+
+
+class QueryRequests(IngestRequests):
+    """What is near a text, and which of its passages are in stored documents."""
+
+    def query(
+        self,
+        text: str,
+        *,
+        radius: int | None = None,
+        first: bool = False,
+        limit: int | None = None,
+        collection: str | None = None,
+        min_resemblance: float | None = None,
+        min_containment: float | None = None,
+    ) -> list[Match]:
+        """Return the documents near a text, by distance, then order of ingest.
+
+        As :meth:`simstore.Store.query`.
+        """
+        options = QueryOptions(
+            radius=radius,
+            first=first,
+            limit=limit,
+            collection=collection,
+            min_resemblance=min_resemblance,
+            min_containment=min_containment,
+        )
+        asked = {**to_wire_fields([("text", accept(("", text)).text)]), **to_wire(options)}
+        samples = self._member(self._post("/v1/query", asked), "samples")
+        return list(self._as(list[SampleResult], samples)[0].matches)
+
+    def query_many(
+        self, samples: Iterable[Addable], options: QueryOptions | None = None
+    ) -> list[SampleResult]:
+        """Return the matches of each sample, in the order of the samples."""
+        return list(self._queried(map(accept, samples), options or QueryOptions()).samples)
+
+    def query_sources(
+        self,
+        names: Sequence[str],
+        options: QueryOptions | None = None,
+        *,
+        read: ReadOptions | None = None,
+        record: bool = False,
+        require_fresh: bool = False,
+        on_progress: Callable[[int, int | None], None] | None = None,
+        on_pass_over: Callable[[Ignored], None] | None = None,
+    ) -> QueryRun:
+        """Query with the documents of files, folders, patterns, or standard input as samples.
+
+        Args:
+            names: The sources, which are read here.
+            options: How to look.
+            read: How to read the sources.
+            record: Not over a server: it keeps no runs.
+            require_fresh: Not over a server: it refreshes by itself.
+            on_progress: Called with bytes read, and bytes in all where that is known.
+            on_pass_over: Called for each part of a source that is no document and shall be none.
+
+        Raises:
+            NotServed: ``record`` or ``require_fresh``.
+        """
+        if record or require_fresh:
+            raise NotServed("recording of runs" if record else "a refresh before a query")
+        sources, _ = open_sources(names, self._read_options(read))
+        rejections: list[Rejection] = []
+
+        def samples() -> Iterator[Document]:
+            for sample in samples_of(sources, on_pass_over):
+                if isinstance(sample, Document):
+                    yield sample
+                else:
+                    rejections.append(sample)
+
+        def tell() -> None:
+            if on_progress is not None:
+                on_progress(*read_so_far(sources))
+
+        run = self._queried(samples(), options or QueryOptions(), tell)
+        return replace(run, rejections=tuple(rejections))
+
+    def check_text(
+        self, text: str, options: CheckOptions | None = None, *, key: str = ""
+    ) -> CheckedPaper:
+        """Check a paper passage by passage; as :meth:`simstore.Store.check_text`."""
+        return next(self.check([(key, text)], options))
+
+    def check(
+        self, papers: Iterable[Addable], options: CheckOptions | None = None
+    ) -> Iterator[CheckedPaper]:
+        """Yield what was found in each paper, in their order."""
+        for paper in map(accept, papers):
+            yield self._checked(paper, options or CheckOptions())
+
+    def check_sources(
+        self,
+        names: Sequence[str],
+        options: CheckOptions | None = None,
+        *,
+        read: ReadOptions | None = None,
+        on_progress: Callable[[int, int | None], None] | None = None,
+        on_pass_over: Callable[[Ignored], None] | None = None,
+    ) -> Iterator[CheckedPaper | Rejection]:
+        """Check the documents of files, folders, patterns, or standard input.
+
+        Args:
+            names: The sources, which are read here.
+            options: How to check them.
+            read: How to read the sources.
+            on_progress: Called with bytes read, and bytes in all where that is known.
+            on_pass_over: Called for each part of a source that is no document and shall be none.
+
+        Yields:
+            What was found in each, or why it could not be read, in their order.
+        """
+        sources, _ = open_sources(names, self._read_options(read))
+        for record in samples_of(sources, on_pass_over):
+            if isinstance(record, Document):
+                found: CheckedPaper | Rejection = self._checked(record, options or CheckOptions())
+            else:
+                found = record
+            if on_progress is not None:
+                on_progress(*read_so_far(sources))
+            yield found
+
+    def compare(
+        self,
+        first: str | Document,
+        second: str | Document,
+        options: CompareOptions | None = None,
+        *,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> Comparison:
+        """Compare two texts by every algorithm, side by side; as :meth:`simstore.Store.compare`.
+
+        Args:
+            first: Key of a stored document, or a document whose text is given.
+            second: Another one.
+            options: How to compare.
+            on_progress: Called once, at the end.
+        """
+        asked: dict[str, Any] = {"first": _compared(first), "second": _compared(second)}
+        if options is not None:
+            asked["options"] = to_wire(options)
+        found = self._as(Comparison, self._post("/v1/compare", asked))
+        if on_progress is not None:
+            on_progress(len(found.measurements), len(found.measurements))
+        return found
+
+    def _queried(
+        self,
+        samples: Iterable[Document],
+        options: QueryOptions,
+        tell: Callable[[], None] = lambda: None,
+    ) -> QueryRun:
+        asked = to_wire(options)
+        runs: list[QueryRun] = []
+        for part in parts_of(samples, _MOST_SAMPLES):
+            runs += self._query_part(part, asked)
+            tell()
+        if not runs:
+            # The options are looked at all the same, and the store tells what it is.
+            runs = self._query_part([], asked)
+        results = tuple(result for run in runs for result in run.samples)
+        stale = next((run.stale for run in runs if run.stale is not None), None)
+        return replace(runs[-1], samples=results, stale=stale)
+
+    def _query_part(self, part: Sequence[Document], asked: dict[str, Any]) -> list[QueryRun]:
+        samples = [to_wire_sample(one) for one in part]
+        try:
+            value = self._post("/v1/query", {"samples": samples, **asked})
+        except TooLarge as error:
+            return [run for half in halves(part, error) for run in self._query_part(half, asked)]
+        run = self._as(QueryRun, {"run_id": None, **value})
+        if any(one.decoding is not None for one in part):
+            # What a sample was read from is known here only.
+            results = zip(run.samples, part, strict=True)
+            read = tuple(replace(found, decoding=one.decoding) for found, one in results)
+            run = replace(run, samples=read)
+        return [run]
+
+    def _checked(self, paper: Document, options: CheckOptions) -> CheckedPaper:
+        given = {"papers": [to_wire_sample(paper)], "options": to_wire(options)}
+        papers = self._member(self._post("/v1/check", given), "papers")
+        (found,) = self._as(list[CheckedPaper], papers)
+        return replace(found, decoding=paper.decoding)
+
+
+def to_wire_sample(sample: Document) -> dict[str, Any]:
+    """Return what a question needs of a document."""
+    record = wire_document(sample)
+    wanted = ("key", "text", "title")
+    return {n: v for n, v in record.items() if n.removesuffix("_base64") in wanted}
+
+
+def _compared(given: str | Document) -> dict[str, Any]:
+    if isinstance(given, str):
+        return to_wire_fields([("key", given)])
+    return {"document": to_wire_sample(given)}

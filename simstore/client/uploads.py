@@ -1,0 +1,214 @@
+"""Documents on their way to a server, in requests of a fitting size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from simstore.client.connection import Connection
+from simstore.errors import InvalidParameter, TooLarge
+from simstore.model import (
+    KEPT_OR_REMOVED,
+    Document,
+    DocumentOutcome,
+    IngestProgress,
+    IngestSummary,
+    OnDuplicate,
+    Rejection,
+)
+from simstore.reports.wire import encoded, to_wire_fields
+from simstore.text.decoding import encode
+
+if TYPE_CHECKING:
+    from simstore.services.ingest.ingest import Observer
+    from simstore.services.ingest.source_batches import Batch
+
+T = TypeVar("T")
+# One request; a server takes no more than 1,000 documents and 32 MiB, by default.
+MOST_DOCUMENTS = 500
+MOST_CHARACTERS = 4 << 20
+# Where it was read concerns its source, which the server does not see.
+_LEFT_OUT = frozenset(("position", "byte_offset", "end_offset", "metadata"))
+_FIELDS = tuple(field.name for field in fields(Document) if field.name not in _LEFT_OUT)
+COUNTS = ("added", "updated", "unchanged", "flagged", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What became of the documents of a request, and of others because of them."""
+
+    documents: tuple[DocumentOutcome, ...]
+    orphans: tuple[str, ...] = ()
+    unflagged: tuple[str, ...] = ()
+
+
+def wire_document(document: Document) -> dict[str, Any]:
+    """Return a document as a request has it: the fields that have something.
+
+    Raises:
+        InvalidParameter: Its metadata are no JSON values.
+    """
+    held = ((name, getattr(document, name)) for name in _FIELDS)
+    record = to_wire_fields((name, value) for name, value in held if value not in (None, ()))
+    if document.metadata:
+        record["metadata"] = dict(document.metadata)
+        try:
+            encoded(record["metadata"])
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidParameter(
+                f"the metadata of {document.key!r} are no JSON values ({error})"
+            ) from None
+    return record
+
+
+def parts_of(documents: Iterable[Document], most: int = MOST_DOCUMENTS) -> Iterator[list[Document]]:
+    """Yield documents in parts that a request takes; those before an error too.
+
+    Args:
+        documents: The documents.
+        most: Most documents a part.
+    """
+    part: list[Document] = []
+    size = 0
+    try:
+        for document in documents:
+            part.append(document)
+            size += len(document.text)
+            if len(part) >= most or size >= MOST_CHARACTERS:
+                yield part
+                part, size = [], 0
+    except Exception:
+        if part:
+            yield part
+        raise
+    if part:
+        yield part
+
+
+def halves(part: Sequence[T], error: TooLarge) -> tuple[Sequence[T], Sequence[T]]:
+    """Return the two halves of what was too large for a request.
+
+    Raises:
+        TooLarge: It is one alone.
+    """
+    if len(part) < 2:
+        raise error
+    middle = len(part) // 2
+    return part[:middle], part[middle:]
+
+
+class UploadOutcome:
+    """What was sent, and what became of it."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        on_duplicate: OnDuplicate | None,
+        min_resemblance: float | None,
+        radius: int | None,
+        observer: Observer | None = None,
+    ) -> None:
+        self._connection = connection
+        asked = {"on_duplicate": on_duplicate, "min_resemblance": min_resemblance, "radius": radius}
+        self._asked = {name: value for name, value in asked.items() if value is not None}
+        self._observer = observer
+        self.counts: Counter[str] = Counter()
+        self._detected: Counter[str] = Counter()
+        self._orphans: set[str] = set()
+        self._unflagged: set[str] = set()
+
+    def send(self, documents: Sequence[Document]) -> None:
+        """Send documents in one request; in two, where the server says that they are too many."""
+        if not documents:
+            return
+        for one in documents:
+            self.counts["byte_count"] += len(encode(one.text))
+            self._note_decoding(one)
+        self._send(documents)
+
+    def _note_decoding(self, document: Document) -> None:
+        decoding = document.decoding
+        if decoding is None:
+            return
+        self.counts["undecodable"] += decoding.replaced_bytes > 0
+        if decoding.is_detected:
+            self._detected[decoding.encoding] += 1
+        if self._observer is not None:
+            self._observer.on_decoding(document.key, decoding)
+
+    def _send(self, documents: Sequence[Document]) -> None:
+        connection = self._connection
+        body = {"documents": [wire_document(one) for one in documents]}
+        try:
+            value = connection._write("/v1/documents", body, self._asked)
+        except TooLarge as error:
+            for half in halves(documents, error):
+                self._send(half)
+            return
+        told = connection._as(_Stored, value)
+        for outcome in told.documents:
+            self.counts[outcome.outcome] += 1
+            self._note(outcome)
+        # What comes again is orphaned or unflagged no more.
+        again = {outcome.key for outcome in told.documents}
+        self._orphans = (self._orphans - again).union(told.orphans)
+        self._unflagged = (self._unflagged - again).union(told.unflagged)
+
+    def _note(self, outcome: DocumentOutcome) -> None:
+        if outcome.same_text_as is not None:
+            self.counts["duplicates"] += 1
+            if self._observer is not None:
+                self._observer.on_duplicate(outcome.key, outcome.same_text_as)
+        if outcome.duplicate is not None and self._observer is not None:
+            self._observer.on_found(outcome.duplicate)
+        for one in outcome.displaced:
+            self.counts[KEPT_OR_REMOVED[one.state]] += 1
+            if self._observer is not None:
+                self._observer.on_displaced(one)
+
+    def take(self, batch: Batch, collection: str | None) -> None:
+        """Send the documents of a batch of sources, and tell of its other records."""
+        documents = batch.documents
+        if collection is not None:
+            documents = [
+                one if one.collection else replace(one, collection=collection) for one in documents
+            ]
+        for part in parts_of(documents):
+            self.send(part)
+        self.reject(batch.rejections)
+        self.counts["passed_over"] += len(batch.passed_over)
+        if self._observer is not None:
+            for one in batch.passed_over:
+                self._observer.on_pass_over(one)
+
+    def reject(self, rejections: list[Rejection]) -> None:
+        """Count records that cannot be used, and tell of them."""
+        for one in rejections:
+            self.counts["rejected"] += 1
+            if self._observer is not None:
+                self._observer.on_reject(one)
+
+    def tell(self, source: str, byte_count: int, total_bytes: int | None) -> None:
+        """Tell how far it is."""
+        if self._observer is not None:
+            documents = sum(self.counts[name] for name in COUNTS)
+            self._observer.on_progress(
+                IngestProgress(source, byte_count, total_bytes, documents, self.counts["rejected"])
+            )
+
+    def should_stop(self) -> bool:
+        """Return whether the observer wants no more."""
+        return self._observer is not None and self._observer.should_stop()
+
+    def summary(self) -> IngestSummary:
+        """Return what was done."""
+        known = {field.name for field in fields(IngestSummary)}
+        counts: dict[str, Any] = {name: self.counts[name] for name in self.counts if name in known}
+        return IngestSummary(
+            **counts,
+            detected=dict(self._detected),
+            orphaned=len(self._orphans),
+            unflagged=len(self._unflagged),
+        )

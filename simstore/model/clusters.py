@@ -1,0 +1,161 @@
+"""Clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class LeastShares:
+    """What two documents have to reach to stand together: one of the two thresholds.
+
+    Attributes:
+        resemblance: Least resemblance, inclusive; None: it does not count.
+        likeness: Least likeness, inclusive; None: it does not count.
+        cosine: Least cosine that goes with the likeness, inclusive.
+    """
+
+    resemblance: float | None
+    likeness: float | None = None
+    cosine: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMember:
+    """A document of a cluster, beside the cluster's canonical document.
+
+    Attributes:
+        key: Its key.
+        document_id: Its place in the order of ingest.
+        resemblance: Resemblance to the canonical document, 0 to 1.
+        likeness: Likeness to it, 0 to 1; None where no likeness was asked for.
+        distance: Hamming distance to it, in bits; None where one of the two has no fingerprint.
+        basis: ``same``: it has the very text of the canonical document, or is it; ``text``: the
+            resemblance is exact; ``sketch``: it is an estimate.
+    """
+
+    key: str
+    document_id: int
+    resemblance: float
+    distance: int | None
+    basis: Literal["same", "text", "sketch"]
+    likeness: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A canonical document and those that resemble it.
+
+    Attributes:
+        key: Key of the canonical document.
+        members: All documents of the cluster by the policy's order, the canonical one in front.
+    """
+
+    key: str
+    members: tuple[ClusterMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """The clusters of the documents of a store.
+
+    Attributes:
+        clusters: Those of the least size, by the policy's order of their canonical documents.
+        document_count: Documents that were looked at.
+        too_short_count: Of those, how many are too short to be judged by their likeness.
+        radius: Radius of channel 1, in bits; None where the edges are those of the exact join, or
+            the store has no fingerprints.
+        basis: ``text`` or ``sketch``: by which the edges were verified.
+        stale: Why the standing generation does not cover every document; None where it does.
+        least: What a member has to reach one of.
+    """
+
+    clusters: tuple[Cluster, ...]
+    document_count: int
+    too_short_count: int
+    radius: int | None
+    basis: Literal["text", "sketch"]
+    stale: str | None
+    least: LeastShares
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCluster:
+    """A cluster that is kept up.
+
+    Attributes:
+        cluster_id: Its name, given to no other.
+        key: Key of the canonical document.
+        members: All documents of the cluster by the policy's order, the canonical one in front.
+    """
+
+    cluster_id: int
+    key: str
+    members: tuple[ClusterMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlace:
+    """Where a document stands among the clusters that are kept.
+
+    Attributes:
+        cluster_id: The name of its cluster.
+        canonical_key: Key of the canonical document.
+        member: The document, beside the canonical one.
+    """
+
+    cluster_id: int
+    canonical_key: str
+    member: ClusterMember
+
+    @property
+    def is_canonical(self) -> bool:
+        """Return whether the document is the canonical one."""
+        return self.member.key == self.canonical_key
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMerge:
+    """A cluster that has ended.
+
+    Attributes:
+        cluster_id: Its name.
+        merged_into: The cluster that its documents came to; None where none was left.
+        ended_at: When, in seconds since 1970-01-01 UTC.
+    """
+
+    cluster_id: int
+    merged_into: int | None
+    ended_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClustersStatus:
+    """What there is of the clusters that a store keeps.
+
+    Attributes:
+        min_resemblance: Least resemblance of a member to its canonical document, inclusive.
+        policy: ``first``, ``longest`` or ``prefer:REGEX``.
+        radius: Radius of channel 1, in bits; None: not by fingerprints.
+        basis: ``text`` or ``sketch``: by which edges are verified.
+        text_count: Distinct texts that are in clusters.
+        cluster_count: Clusters, those of one document too.
+        waiting_count: Texts whose documents changed and that are still to be dealt with.
+        is_current: The clusters are made by what stands now; else they are to be made anew.
+        updated_at: When they were last brought up to date, in seconds since 1970-01-01 UTC.
+        largest_count: Documents of the largest cluster; None where it was not asked for.
+        made_anew: They were made from the first now.
+    """
+
+    min_resemblance: float
+    policy: str
+    radius: int | None
+    basis: Literal["text", "sketch"]
+    text_count: int
+    cluster_count: int
+    waiting_count: int
+    is_current: bool
+    updated_at: int
+    largest_count: int | None = None
+    made_anew: bool = False

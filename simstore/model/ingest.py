@@ -1,0 +1,289 @@
+"""Documents, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Outcome = Literal["added", "updated", "unchanged", "flagged", "skipped"]
+OnDuplicate = Literal["keep", "flag", "skip"]
+DuplicateState = Literal["flagged", "skipped", "orphaned"]
+# How an original that turns out to be a duplicate is counted, by its state then.
+KEPT_OR_REMOVED: Mapping[str, str] = {"skipped": "reprints_removed", "flagged": "reprints_kept"}
+Policy = Literal["live", "frozen"]
+
+
+# Of a record, not of what stands in it: two sights of one text differ in them.
+PLACE_FIELDS = frozenset(("warc_record_id", "warc_offset"))
+# Of a text whose bytes were not simply UTF-8: what they were in, whether that was detected or told,
+# and how many could not be read.
+ENCODING, DETECTED, REPLACED = "encoding", "encoding_detected", "replaced_bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """The decoding of a text's bytes, where that may be wrong or has lost some.
+
+    Attributes:
+        encoding: Name of Python's codec.
+        is_detected: Nothing told the encoding: it was recognised by the bytes.
+        replaced_bytes: Bytes that could not be read; each run of them is a U+FFFD.
+    """
+
+    encoding: str
+    is_detected: bool
+    replaced_bytes: int
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        name = self.encoding.upper()
+        lost = f"{self.replaced_bytes:,} bytes could not be read"
+        if not self.is_detected:
+            return f"decoded as {name}, {lost}"
+        return f"decoded as {name} by detection" + (f", {lost}" if self.replaced_bytes else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its key, as it comes from a caller or a source.
+
+    Attributes:
+        key: The caller's id: page id, URL, path. Never empty.
+        text: The text. Bytes that are not UTF-8 are surrogate escapes.
+        title: Title, where the source knows one.
+        collection: Name of the collection it belongs to.
+        metadata: Further fields, JSON values. Those of :data:`PLACE_FIELDS` say where it was read.
+        position: Number of the record in its source, from 0.
+        byte_offset: Where the record begins in its (decompressed) source.
+        end_offset: Where the next record begins.
+        seen_at: When the source saw it, the date of a crawl; None: when it is ingested.
+        published_at: When it was published, as the page says; None: nobody says so.
+        links: Keys of documents that its page links to.
+        seen_since: When the source first saw it, where that was before ``seen_at``.
+    """
+
+    key: str
+    text: str
+    title: str | None = None
+    collection: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    position: int | None = None
+    byte_offset: int | None = None
+    end_offset: int | None = None
+    seen_at: int | None = None
+    published_at: int | None = None
+    links: tuple[str, ...] = ()
+    seen_since: int | None = None
+
+    @property
+    def decoding(self) -> Decoding | None:
+        """The decoding of its bytes, as its metadata tell; None: nothing of it is doubtful."""
+        detected, replaced = self.metadata.get(DETECTED), self.metadata.get(REPLACED)
+        is_detected = detected is True
+        count = replaced if isinstance(replaced, int) and replaced > 0 else 0
+        if not is_detected and not count:
+            return None
+        return Decoding(str(self.metadata.get(ENCODING, "utf-8")), is_detected, count)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A record that cannot be stored, and why.
+
+    Attributes:
+        source: Name of the source.
+        position: Number of the record in its source, from 0.
+        byte_offset: Where the record begins in its (decompressed) source.
+        end_offset: Where the next record begins.
+        reason: What is wrong, in one sentence.
+        head: The first bytes of the record, at most 200.
+    """
+
+    source: str
+    position: int
+    byte_offset: int
+    end_offset: int
+    reason: str
+    head: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A part of a source that is no document and shall be none: a picture in an archive.
+
+    It is counted and told, and nothing of it is kept.
+
+    Attributes:
+        source: Name of the source.
+        position: Its number among the records of the source, from 0.
+        byte_offset: Where it begins in the (decompressed) source.
+        end_offset: Where the next record begins.
+        reason: Why, in a few words.
+        seen_key: Key of a document that was seen again with the text it had, as a web archive
+            tells; None: it tells nothing of the kind.
+        seen_at: When.
+        is_source: It is the whole source, which has no records: what is appended to it is read
+            from its start.
+    """
+
+    source: str
+    position: int
+    byte_offset: int
+    end_offset: int
+    reason: str
+    seen_key: str | None = None
+    seen_at: int | None = None
+    is_source: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRejection:
+    """A rejection as the store remembers it."""
+
+    reject_id: int
+    run_id: int
+    rejected_at: int
+    rejection: Rejection
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """How far a source was ingested.
+
+    Attributes:
+        size: Size in bytes; None for a stream.
+        modified_ns: Time of the last change, nanoseconds; None for a stream.
+        head_digest: Digest of the first bytes; empty for a stream.
+        reader: The reader and its options; another reader begins anew.
+        position: Records committed.
+        byte_offset: Where the next record begins.
+        complete: The source was read to its end.
+    """
+
+    size: int | None
+    modified_ns: int | None
+    head_digest: bytes
+    reader: str
+    position: int = 0
+    byte_offset: int = 0
+    complete: bool = False
+
+    def is_same_content(self, other: SourceState) -> bool:
+        """Return whether both describe the same bytes read the same way."""
+        return self.size is not None and (
+            (self.size, self.modified_ns, self.head_digest, self.reader)
+            == (other.size, other.modified_ns, other.head_digest, other.reader)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class IngestSummary:
+    """What an ingest run did.
+
+    Each record is counted once, as added, updated, unchanged, flagged, skipped or rejected.
+    ``duplicates`` counts documents that were added, updated or flagged and whose content is stored
+    under another key too. ``orphaned`` counts the keys that were skipped because of documents
+    which this run removed or changed, ``passed_over`` the parts of sources that shall be none,
+    ``undecodable`` the documents with bytes that could not be read in their encoding, ``detected``
+    those whose encoding was detected, by its name,
+    ``unflagged`` the documents that were flagged because of such which changed, and are originals
+    now. ``reprints_removed`` and ``reprints_kept`` count stored documents that were originals until
+    this run brought an earlier one that they duplicate: those whose texts left the store, and those
+    that stay, flagged.
+    """
+
+    run_id: int | None = None
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    duplicates: int = 0
+    rejected: int = 0
+    byte_count: int = 0
+    interrupted: bool = False
+    resumed_at: Mapping[str, int] = field(default_factory=dict)
+    flagged: int = 0
+    skipped: int = 0
+    orphaned: int = 0
+    passed_over: int = 0
+    undecodable: int = 0
+    unflagged: int = 0
+    detected: Mapping[str, int] = field(default_factory=dict)
+    reprints_removed: int = 0
+    reprints_kept: int = 0
+
+    @property
+    def document_count(self) -> int:
+        """Records that were read and accepted."""
+        return self.added + self.updated + self.unchanged + self.flagged + self.skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A document that a check before the insert found to duplicate another.
+
+    Attributes:
+        digest: BLAKE2b-128 of its text, hexadecimal.
+        state: ``flagged``: it is stored; ``skipped``: only this is; ``orphaned``: it was skipped,
+            and its original has gone or has other content: it should be ingested again.
+        original: Key of the document that it duplicates.
+        distance: Of the two fingerprints, bits; None where one has none.
+        resemblance: Of the two texts, 0 to 1; None where nothing tells it.
+        basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated;
+            ``distance``: that of the fingerprints, where there is nothing else to compare.
+        run_id: The ingest run that found it.
+    """
+
+    key: str
+    digest: str
+    state: DuplicateState
+    original: str
+    distance: int | None
+    resemblance: float | None
+    basis: Literal["same", "text", "sketch", "distance"]
+    run_id: int
+    first_seen: int
+    last_seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngestProgress:
+    """How far a running ingest is. Counts are of committed records."""
+
+    source: str
+    byte_count: int
+    total_bytes: int | None
+    document_count: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireSummary:
+    """What an expiry removed, or would remove.
+
+    Attributes:
+        since: What was last seen before this time expired, in seconds since 1970-01-01 UTC.
+        removed: Documents.
+        forgotten: Keys that had been skipped as duplicates, or were orphans.
+        orphans: Keys that were skipped as duplicates of documents that expired, and were seen
+            since: they should be ingested again.
+        dry_run: Nothing was removed.
+        unflagged: Documents that stay, were flagged as duplicates of ones that expired, and are
+            originals now.
+    """
+
+    since: int
+    removed: int
+    forgotten: int
+    orphans: tuple[str, ...]
+    dry_run: bool = False
+    unflagged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshSummary:
+    """What a refresh did: the generation that stands now and what it holds."""
+
+    generation_id: int | None
+    document_count: int
+    switched: bool

@@ -1,0 +1,206 @@
+"""A store and its vocabulary in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from simstore.model.ingest import OnDuplicate, Policy
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyTerm:
+    """A feature of the store's vocabulary.
+
+    Attributes:
+        rank: Its rank in the standing generation, from 0; None where it has none.
+        term: The feature, UTF-8.
+        document_count: Documents it occurs in.
+        total_count: Occurrences in all documents.
+    """
+
+    rank: int | None
+    term: str
+    document_count: int
+    total_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyStatus:
+    """The vocabulary and its standing generation.
+
+    Attributes:
+        generation_id: The standing generation; None before the first.
+        fresh: It covers every stored document and the present vocabulary.
+        term_count: Features that the vocabulary knows.
+        rank_count: Ranks of the standing generation; for weights by document frequency, features
+            whose frequency it has.
+        changed_ranks: Ranks that would hold another feature after a refresh; features whose
+            frequency would be another.
+        entering_terms: Features that would enter the first N; that the generation does not have.
+        sampled: Documents looked at for ``changed_fingerprints``.
+        changed_fingerprints: Of those, how many would get another fingerprint.
+        waiting: Documents without a fingerprint in the standing generation.
+    """
+
+    scheme: str
+    policy: Policy
+    generation_id: int | None
+    fresh: bool
+    term_count: int
+    rank_count: int
+    changed_ranks: int
+    entering_terms: int
+    sampled: int
+    changed_fingerprints: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassageStatus:
+    """What a passage index holds.
+
+    Attributes:
+        cut: ``sentences`` or ``window``.
+        window: Characters of a window; None for sentences.
+        least_words: A copied run of so many words is certain to be found.
+        least_characters: The same of a script without blanks between words.
+        complete: Every document has its entry; else the index is being built.
+        waiting_count: Documents that have none yet.
+        document_count: Documents that have theirs.
+        passage_count: Their passages.
+        anchor_count: Their anchors.
+        stale_count: Stored postings of texts that are gone; the next merge leaves them out.
+        unpacked_count: Postings that are in no page yet.
+        segment_count: Segments that a look-up asks.
+        stored_bytes: Bytes of all that, without the tables' own; None: not counted.
+        fingerprints: Whether each passage has a fingerprint besides.
+        sentences: Whether terms of sentences are kept, by which edited ones are found.
+        term_count: The terms.
+    """
+
+    cut: str
+    window: int | None
+    least_words: int
+    least_characters: int
+    complete: bool
+    waiting_count: int
+    document_count: int
+    passage_count: int
+    anchor_count: int
+    stale_count: int
+    unpacked_count: int
+    segment_count: int
+    stored_bytes: int | None
+    fingerprints: bool
+    sentences: bool
+    term_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatistics:
+    """A store in numbers.
+
+    Attributes:
+        distinct_fingerprints: Distinct fingerprints of the standing generation.
+        packed_fingerprints: Those of them that are in segment pages.
+        sketch_count: Documents that have a sketch.
+        sketch_bytes: Bytes of the sketches and of their pages; None: not counted.
+        unpacked_sketches: Sketches that are in no page yet.
+        bands: How sketches are cut, bands x values; empty without sketches.
+        passage_count: Passages of the passage index; 0 where there is none.
+        anchor_count: Its anchors.
+        stored_text_bytes: Bytes of the texts as they are stored; None: not counted.
+        passage_bytes: Bytes of the passage index, without the tables' own; None: not counted.
+        removal_run_count: Runs that removed documents: removals and expiries.
+        on_duplicate: What an ingest does with duplicates that is not told.
+        min_resemblance: Least resemblance of a duplicate then; None: the usual one, or any where
+            there is a radius.
+        duplicate_radius: Largest distance of a duplicate then; None: it does not count.
+        keep_columns: Packed fingerprints keep their indexed segment columns, for who asks by SQL.
+    """
+
+    path: str
+    revision: str
+    scheme: str
+    bits: int
+    channels: str
+    policy: Policy
+    text_kept: bool
+    vocabulary_recorded: bool
+    document_count: int
+    distinct_contents: int
+    distinct_fingerprints: int
+    packed_fingerprints: int
+    waiting: int
+    sketch_count: int
+    sketch_bytes: int | None
+    unpacked_sketches: int
+    bands: str
+    text_bytes: int
+    stored_text_bytes: int | None
+    file_bytes: int
+    term_count: int
+    ingest_run_count: int
+    query_run_count: int
+    reject_count: int
+    generation_id: int | None
+    fresh: bool
+    first_seen: int | None
+    last_seen: int | None
+    passage_count: int = 0
+    anchor_count: int = 0
+    passage_bytes: int | None = None
+    removal_run_count: int = 0
+    on_duplicate: OnDuplicate = "keep"
+    min_resemblance: float | None = None
+    duplicate_radius: int | None = None
+    keep_columns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoreVitals:
+    """What is soon told of a store, for those who watch it.
+
+    Attributes:
+        fingerprint_count: Distinct fingerprints of the standing generation.
+        tail_fingerprints: Those of them that are in no page yet.
+        sketch_count: Documents that have a sketch.
+        tail_sketches: Sketches that are in no page yet.
+        waiting: Documents without a fingerprint in the standing generation.
+        follows_corpus: Fingerprints depend on the whole corpus, so that they can drift.
+        duplicates: Duplicates by their state.
+        changes: Grows with each batch that adds or removes a text or changes one.
+        file_bytes: Size of the file and its log; of a server, of tables and indexes.
+    """
+
+    document_count: int
+    fingerprint_count: int
+    tail_fingerprints: int
+    sketch_count: int
+    tail_sketches: int
+    waiting: int
+    fresh: bool
+    follows_corpus: bool
+    duplicates: Mapping[str, int]
+    reject_count: int
+    changes: int
+    file_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CopySummary:
+    """What a copy of a store holds: documents, and rows of all tables."""
+
+    document_count: int
+    row_count: int
+    table_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A broken invariant that ``fsck`` found, and the remedy."""
+
+    invariant: str
+    detail: str
+    remedy: str

@@ -1,0 +1,95 @@
+"""What a process that lives long asks a store to write, and what it is told of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simstore.model.ingest import Document, Duplicate, OnDuplicate, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Idempotency:
+    """The name that a sender gave to a request, so that it is done once however often it comes.
+
+    Attributes:
+        owner: Who sends it; names of different owners do not meet.
+        key: The sender's name for the request.
+        digest: Digest of what is asked; another request of the same name is refused.
+    """
+
+    owner: str
+    key: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """Documents to add or update, as if one after the other.
+
+    Attributes:
+        documents: The documents.
+        on_duplicate: As for :meth:`~simstore.Store.add_many`.
+        min_resemblance: As for :meth:`~simstore.Store.add_many`, and so ``radius``.
+        idempotency: Its name; None: it has none.
+    """
+
+    documents: tuple[Document, ...]
+    on_duplicate: OnDuplicate | None = None
+    min_resemblance: float | None = None
+    idempotency: Idempotency | None = None
+    radius: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveRequest:
+    """Documents to remove by their keys.
+
+    Attributes:
+        keys: Their keys; a repeated one counts once.
+        missing_ok: Pass over keys that are not there.
+        idempotency: Its name; None: it has none.
+    """
+
+    keys: tuple[str, ...]
+    missing_ok: bool = False
+    idempotency: Idempotency | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOutcome:
+    """What became of a document.
+
+    Attributes:
+        key: Its key.
+        outcome: What became of it.
+        duplicate: What it duplicates, where it was flagged or skipped and its original stands.
+        same_text_as: Key of the earliest other document with its text.
+        displaced: Stored documents that were originals and duplicate it by now, as it comes before
+            them: ``skipped`` where their text has left the store, ``flagged`` where it stays.
+    """
+
+    key: str
+    outcome: Outcome
+    duplicate: Duplicate | None = None
+    same_text_as: str | None = None
+    displaced: tuple[Duplicate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WriteReply:
+    """What a request did; it is durable.
+
+    Attributes:
+        outcomes: One a document, in their order.
+        removed: Documents that were removed.
+        replayed: The request came before: this is what it did then, and nothing was done now.
+        orphans: Keys that had been skipped as duplicates of documents which it removed or changed,
+            ascending: they should be added again.
+        unflagged: Keys of documents that were flagged because of those, and are originals now.
+    """
+
+    outcomes: tuple[DocumentOutcome, ...] = ()
+    removed: int = 0
+    replayed: bool = False
+    orphans: tuple[str, ...] = ()
+    unflagged: tuple[str, ...] = ()

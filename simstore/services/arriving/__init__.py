@@ -1,1 +1,0 @@
-"""What arrives: documents and records, batches of them, and what becomes of each."""

@@ -1,0 +1,418 @@
+"""Check papers: which of their passages are in stored documents, and where there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, SimstoreError
+from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
+from simstore.search import alignment
+from simstore.search.covered_units import CoveredUnits
+from simstore.services.check.check_index import PassageIndex, StoredPassages
+from simstore.services.check.checked_paper import UnitCopy, judge
+from simstore.services.check.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
+from simstore.services.check.edited_sentences import (
+    LEAST_CHARACTERS,
+    LEAST_SIMILARITY,
+    LEAST_WORDS,
+    MOST_SURROUNDINGS,
+    RARE_POSTINGS,
+    edited_sentences,
+)
+from simstore.services.check.near_copies import aligned_passages, named_passages
+from simstore.services.check.paper_units import PaperUnits, paper_units
+from simstore.services.check.passage_lookup import NearPassages
+from simstore.services.check.position_only import copies_by_place
+from simstore.services.check.sentence_lookup import (
+    AskedSentences,
+    like_sentences,
+    unit_weights,
+)
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.workers.worker_pool import (
+    EarlyStart,
+    WorkerPool,
+    in_order,
+    snapshot_for,
+    worker_count,
+)
+from simstore.storage.engine import Connection, Database
+from simstore.text.decoding import encode
+from simstore.text.passages import Span
+from simstore.text.patterns import Globs
+
+CHECK_CHANNELS = ("anchors", "sentences", "simhash")
+# What is checked before worker processes are started takes about as long as starting them.
+ALONE_PAPERS = 64
+ALONE_CHARACTERS = 1 << 16
+_SHORT_PAPER = Document("", "What is checked first takes longer than what comes after it. " * 20)
+# Measured on 2,000 windows of the labelled texts: docs/passages.md.
+_OF_FINGERPRINTS = (
+    "fingerprints of passages within 3 bits were looked up too, which finds few short passages "
+    "that were edited: of Chinese windows of 30 characters with one changed, it found 5 %"
+)
+_OF_SENTENCES = (
+    f"sentences of which {100 * LEAST_SIMILARITY:.0f} % of the words or characters are the same "
+    f"were looked up too, but for those that stand in more than {MOST_SURROUNDINGS} different "
+    "places"
+)
+
+
+def check_options(options: CheckOptions) -> None:
+    """Raise where options contradict each other.
+
+    Raises:
+        InvalidParameter: They do, or one is out of its range.
+        MissingExtra: rapidfuzz is not installed.
+    """
+    if not 0 < options.moderate <= options.high <= 1:
+        raise InvalidParameter(
+            f"moderate {options.moderate} and high {options.high}: both above 0, at most 1, "
+            "and moderate at most high"
+        )
+    for name in ("min_words", "min_characters"):
+        least = getattr(options, name)
+        if least is not None and least < 1:
+            raise InvalidParameter(f"{name.replace('_', ' ')} {least}: it must be at least 1")
+    if options.by not in ("sentences", "window"):
+        raise InvalidParameter(f"passages by {options.by!r}: choose sentences or window")
+    if options.window < 1:
+        raise InvalidParameter(f"window {options.window}: it must be at least 1 character")
+    for channel in options.channels:
+        if channel not in CHECK_CHANNELS:
+            raise InvalidParameter(
+                f"channel {channel!r}: choose {', '.join(CHECK_CHANNELS[:-1])} or "
+                f"{CHECK_CHANNELS[-1]}"
+            )
+    if options.fast and "sentences" in options.channels:
+        raise InvalidParameter(
+            "a fast check stops at the first source and looks for no edited sentences: leave out "
+            "fast, or the channel sentences"
+        )
+    alignment.check_installed()
+
+
+class PaperChecker:
+    """Checks papers against a passage index, in one snapshot of a store."""
+
+    def __init__(self, index: PassageIndex, options: CheckOptions, on_step: Step = no_step) -> None:
+        check_options(options)
+        self._on_step = on_step
+        self._index = index
+        self._options = options
+        self._excluded = Globs(options.exclude)
+        self._roles: dict[int, tuple[bytes, bool]] = {}
+
+    def check(self, paper: Document) -> CheckedPaper:
+        """Return what was found in a paper."""
+        options, index = self._options, self._index
+        self._on_step()
+        made = paper_units(paper.text, index.normalization, index.winnowing)
+        asked = FindOptions(
+            options.moderate,
+            self._weights(made),
+            lambda numbers: self._chosen(numbers, paper.key, excluded=True),
+            lambda numbers: self._chosen(numbers, paper.key, excluded=False),
+            options.fast,
+            self._on_step,
+        )
+        near, spans = self._near(paper.text)
+        if index.text_kept:
+            copies = CopyFinder(made, index, asked).find()
+            if self._looks_by_sentences:
+                copies = with_others(copies, self._edited(made, asked))
+            if near is not None:
+                copies = with_others(copies, aligned_passages(made, index, near, spans, asked))
+            found = [self._told(made, copy) for copy in _merged(copies)]
+        else:
+            placed = copies_by_place(made, index, asked)
+            if near is not None:
+                placed += named_passages(near, spans, asked)
+            found = [self._named(each) for each in placed]
+        titles = index.titles(sorted({each.copy.source_document_id for each in found}))
+        judged = judge(paper.text, made.units, found, titles, options)
+        return CheckedPaper(
+            paper.key,
+            paper.title,
+            paper.text,
+            judged.passages,
+            judged.copies,
+            judged.sources,
+            judged.totals,
+            self._method(),
+            self._guarantee(),
+            "text" if index.text_kept else "positions",
+            options.high,
+            options.moderate,
+            paper.decoding,
+        )
+
+    def _near(self, text: str) -> tuple[NearPassages | None, list[Span]]:
+        """Return the near passages by their fingerprints, where asked, and the paper's passages."""
+        if "simhash" not in self._options.channels:
+            return None, []
+        spans = self._index.spans(text)
+        return self._index.near(text, spans), [(a, b) for a, b in spans.tolist()]
+
+    def _edited(self, made: PaperUnits, asked: FindOptions) -> list[FoundCopy]:
+        """Return the sentences that are found again though words in them were changed."""
+        options = self._options
+        sentences = AskedSentences(
+            made.units,
+            made.alphabet,
+            made.symbols,
+            self._index.sentences_of(made.text),
+            unit_weights(
+                made.units,
+                options.min_words or LEAST_WORDS,
+                options.min_characters or LEAST_CHARACTERS,
+            ),
+            max(options.moderate, LEAST_SIMILARITY),
+            RARE_POSTINGS,
+            asked.allowed,
+            self._on_step,
+        )
+        return edited_sentences(made, like_sentences(self._index, sentences))
+
+    @property
+    def _looks_by_sentences(self) -> bool:
+        return "sentences" in self._options.channels and self._index.has_sentences
+
+    def _weights(self, made: PaperUnits) -> NDArray[np.float64]:
+        winnowing, options = self._index.winnowing, self._options
+        words = options.min_words or winnowing.run_words
+        characters = options.min_characters or winnowing.run_characters
+        return np.where(made.units.spaced, 1 / words, 1 / characters)
+
+    def _chosen(
+        self, numbers: NDArray[np.int64], own_key: str, *, excluded: bool
+    ) -> NDArray[np.bool_]:
+        """Return which documents may be sources; excluded ones too where asked."""
+        distinct, inverse = np.unique(numbers, return_inverse=True)
+        unknown = [n for n in distinct.tolist() if n not in self._roles]
+        for number, key in self._index.keys(unknown).items():
+            key = bytes(key)
+            self._on_step()
+            self._roles[number] = key, self._excluded.fit(key)
+        own = None if self._options.include_self or not own_key else encode(own_key)
+        chosen = np.zeros(len(distinct), bool)
+        for place, number in enumerate(distinct.tolist()):
+            if number in self._roles:
+                key, is_excluded = self._roles[number]
+                chosen[place] = key != own and (excluded or not is_excluded)
+        return chosen[inverse.reshape(-1)]
+
+    def _told(self, made: PaperUnits, found: tuple[FoundCopy, float]) -> UnitCopy:
+        copy, similarity = found
+        stretch, source = copy.stretch, copy.source
+        starts, ends = made.units.starts, made.units.ends
+        blocks = np.array(stretch.blocks, np.int64)
+        lasts = blocks[:, :2] + blocks[:, 2:] - 1
+        spans = np.stack(
+            (
+                starts[blocks[:, 0]],
+                ends[lasts[:, 0]],
+                source.starts[blocks[:, 1]] + source.offset,
+                source.ends[lasts[:, 1]] + source.offset,
+            ),
+            axis=1,
+        ).tolist()
+        more = _same_marks(made.text[spans[-1][1] :], source.text[spans[-1][3] - source.offset :])
+        spans[-1][1] += more
+        spans[-1][3] += more
+        first, end = spans[0][2], spans[-1][3]
+        key, excluded = self._roles[source.document_id]
+        return UnitCopy(
+            Copy(
+                spans[0][0],
+                spans[-1][1],
+                key.decode("utf-8", "surrogateescape"),
+                source.document_id,
+                first,
+                end,
+                similarity,
+                "text",
+                tuple(map(tuple, spans)),
+                source.text[first - source.offset : end - source.offset],
+            ),
+            stretch.blocks,
+            excluded,
+        )
+
+    def _named(self, found: UnitCopy) -> UnitCopy:
+        """Return a copy with the key of its source."""
+        key, excluded = self._roles[found.copy.source_document_id]
+        named = replace(found.copy, source_key=key.decode("utf-8", "surrogateescape"))
+        return replace(found, copy=named, excluded=excluded)
+
+    def _method(self) -> str:
+        winnowing = self._index.winnowing
+        by = (
+            "the texts of all sources found were aligned"
+            if self._index.text_kept
+            else "the store keeps no texts: only the places of common anchors were compared"
+        )
+        if self._looks_by_sentences:
+            by += f"; {_OF_SENTENCES}"
+        if "simhash" in self._options.channels:
+            by += f"; {_OF_FINGERPRINTS}"
+        return (
+            f"Winnowed anchors of {winnowing.gram_words} words or {winnowing.gram_characters} "
+            f"characters of scripts without blanks; {by}."
+        )
+
+    def _guarantee(self) -> str:
+        winnowing, options = self._index.winnowing, self._options
+        words = max(winnowing.run_words, options.min_words or 0)
+        characters = max(winnowing.run_characters, options.min_characters or 0)
+        if not self._index.text_kept:
+            # The first and the last anchor of a run may leave out w - 1 = t - k units at its ends.
+            words += 2 * (words - winnowing.gram_words)
+            characters += 2 * (characters - winnowing.gram_characters)
+        told = (
+            f"Of every run of at least {words} words, or {characters} characters of scripts "
+            "without blanks, that is the same in a stored document, at least one source is named."
+        )
+        if options.exclude or not options.include_self:
+            told += " Documents that are excluded, or have the paper's own key, are no sources."
+        return told
+
+
+def check_papers(
+    opened: OpenStore,
+    papers: Iterable[Document | Rejection],
+    options: CheckOptions,
+    on_step: Step | None = None,
+    threads: int | None = 1,
+    expected_characters: int = 0,
+) -> Iterator[CheckedPaper | Rejection]:
+    """Yield what was found in each paper, in their order; what could not be read passes through.
+
+    All papers are checked in one snapshot.
+
+    Args:
+        opened: The store.
+        papers: The papers.
+        options: How to check them.
+        on_step: Called between pieces of work of this process; what it raises ends the check.
+        threads: Processes that compute, with this one; None: as many as there are processors. More
+            than one are used after :data:`ALONE_PAPERS` papers or :data:`ALONE_CHARACTERS`; all
+            read the same snapshot, as for
+            :func:`~simstore.services.query.query.query_samples`.
+        expected_characters: How long all papers are, as far as is known: where it is much, others
+            are used from the first on.
+
+    Raises:
+        InvalidParameter: The options contradict each other.
+        MissingExtra: rapidfuzz is not installed.
+        NotFound: The store has no passage index.
+    """
+    check_options(options)
+    count = worker_count(threads)
+    early = EarlyStart(
+        opened.database,
+        count,
+        expected_characters,
+        ALONE_CHARACTERS,
+        lambda: _warm_up(opened, options),
+        __name__,
+    )
+    with early.workers() as workers, snapshot_for(opened.database, count) as snapshot:
+        check = _checks(opened, snapshot.connection, options, on_step or no_step)
+        pool = WorkerPool(
+            count,
+            _checking,
+            lambda: (opened.database.place, snapshot.name(), options),
+            snapshot.is_latest,
+            ALONE_PAPERS,
+            ALONE_CHARACTERS,
+            lambda paper: 0 if isinstance(paper, Rejection) else len(paper.text),
+            workers,
+        )
+        yield from in_order(papers, check, pool)
+
+
+def _checks(
+    opened: OpenStore, connection: Connection, options: CheckOptions, on_step: Step
+) -> Callable[[Document | Rejection], CheckedPaper | Rejection]:
+    """Return what checks a paper in a snapshot."""
+    index = StoredPassages(opened, connection, opened.state(connection))
+    checker = PaperChecker(index, options, on_step)
+    return lambda paper: paper if isinstance(paper, Rejection) else checker.check(paper)
+
+
+@contextmanager
+def _checking(
+    place: str, snapshot: str | None, options: CheckOptions
+) -> Iterator[Callable[[Document | Rejection], CheckedPaper | Rejection]]:
+    """Yield what checks papers in a worker process."""
+    with (
+        closing(Database(place, read_only=True)) as database,
+        database.read(snapshot) as connection,
+    ):
+        check = _checks(OpenStore(database), connection, options, no_step)
+        # Before it is asked: the others would wait for its first answer.
+        check(_SHORT_PAPER)
+        yield check
+
+
+def _warm_up(opened: OpenStore, options: CheckOptions) -> None:
+    """Import and compile in this process what many papers need."""
+    # What is wrong is told where the papers are checked.
+    with suppress(SimstoreError), opened.database.read() as connection:
+        _checks(opened, connection, options, no_step)(_SHORT_PAPER)
+
+
+def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:
+    """Return copies, and of others those that have units of the paper that none before has."""
+    known: dict[int, CoveredUnits] = {}
+    for copy in copies:
+        of_source = known.setdefault(copy.source.document_id, CoveredUnits(set(), set()))
+        of_source.add(copy.stretch)
+    found = list(copies)
+    for copy in others:
+        of_source = known.setdefault(copy.source.document_id, CoveredUnits(set(), set()))
+        found += [FoundCopy(copy.source, stretch) for stretch in of_source.new([copy.stretch])]
+    return found
+
+
+def _same_marks(one: str, other: str) -> int:
+    """Return how many marks, such as a stop, stand at the beginning of both."""
+    count = 0
+    for first, second in zip(one, other, strict=False):
+        if first != second or first.isspace() or first.isalnum():
+            break
+        count += 1
+    return count
+
+
+def _merged(found: Sequence[FoundCopy]) -> list[tuple[FoundCopy, float]]:
+    """Merge stretches of one source that adjoin in both texts; the higher similarity is kept."""
+    ordered = sorted(
+        found,
+        key=lambda copy: (
+            copy.source.document_id,
+            copy.stretch.paper_first,
+            copy.stretch.source_first,
+        ),
+    )
+    merged: list[tuple[FoundCopy, float]] = []
+    for copy in ordered:
+        similarity = copy.stretch.similarity
+        if merged:
+            before, best = merged[-1]
+            if (
+                before.source is copy.source
+                and before.stretch.paper_end == copy.stretch.paper_first
+                and before.stretch.source_end == copy.stretch.source_first
+            ):
+                stretch = alignment.Stretch(before.stretch.blocks + copy.stretch.blocks)
+                merged[-1] = FoundCopy(copy.source, stretch), max(best, similarity)
+                continue
+        merged.append((copy, similarity))
+    return merged

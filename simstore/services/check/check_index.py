@@ -1,0 +1,186 @@
+"""What a check asks of a passage index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import NotFound
+from simstore.fingerprint.winnowing import Winnowing
+from simstore.services.check.passage_lookup import NearPassages, near_passages
+from simstore.services.features.feature_counts import stored_texts
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.storage import documents, passages
+from simstore.storage.engine import Connection
+from simstore.text.normalization import Normalization
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorPostings:
+    """Anchors that were found by their hashes; arrays of one length.
+
+    Attributes:
+        hashes: uint64.
+        documents: The document that has it; int64.
+        starts: First character of the anchor in the document's text; int64.
+        lengths: Its characters; int64.
+    """
+
+    hashes: NDArray[np.uint64]
+    documents: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def of(self, chosen: NDArray[np.bool_]) -> AnchorPostings:
+        """Return some of them, by a mask."""
+        return AnchorPostings(
+            self.hashes[chosen],
+            self.documents[chosen],
+            self.starts[chosen],
+            self.lengths[chosen],
+        )
+
+
+class PassageIndex(Protocol):
+    """A passage index in one snapshot of a store."""
+
+    @property
+    def normalization(self) -> Normalization:
+        """The form in which units are compared."""
+
+    @property
+    def winnowing(self) -> Winnowing:
+        """How long grams and runs are."""
+
+    @property
+    def text_kept(self) -> bool:
+        """Whether the store has the texts."""
+
+    def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
+        """Return the anchors with these hashes; those with more than ``most`` are left out."""
+
+    def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
+        """Return the texts of documents, those that are kept."""
+
+    def spans(self, text: str) -> NDArray[np.int32]:
+        """Return the passages of a text as the index cuts them, shape (n, 2)."""
+
+    @property
+    def has_sentences(self) -> bool:
+        """Return whether edited sentences can be looked up, and verified by the texts."""
+
+    def sentences_of(self, text: str) -> NDArray[np.int32]:
+        """Return the sentences of a text, shape (n, 2)."""
+
+    def sentence_spans(self, texts: Mapping[int, str]) -> dict[int, NDArray[np.int32]]:
+        """Return the sentences of documents, each of shape (n, 2), from their texts."""
+
+    def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
+        """Return the stored passages whose fingerprints are near those of a text's passages."""
+
+    def keys(self, document_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the keys of documents."""
+
+    def titles(self, document_ids: Sequence[int]) -> dict[int, str | None]:
+        """Return the titles of documents that have one."""
+
+
+def finds_sentences(state: State) -> bool:
+    """Return whether a store finds sentences that were edited."""
+    recipe, settings = state.passages, state.settings
+    return (
+        recipe is not None
+        and recipe.sentences
+        and settings.passages_complete
+        and settings.text_kept
+    )
+
+
+class StoredPassages:
+    """The passage index of a store, in one snapshot.
+
+    Raises:
+        NotFound: The store has no passage index, or it is not finished.
+    """
+
+    def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:
+        if state.passages is None:
+            remedy = (
+                "`simstore passages build` makes it"
+                if state.settings.text_kept
+                else "it keeps no texts to make it from: ingest the sources into a new store with "
+                "--passages"
+            )
+            raise NotFound(f"this store has no passage index; {remedy}")
+        if not state.settings.passages_complete:
+            raise NotFound(
+                "the passage index of this store is not finished; `simstore passages build` goes on"
+            )
+        self._opened = opened
+        self._connection = connection
+        self._state = state
+        self._recipe = state.passages
+        self.normalization = state.passages.normalization
+        self.winnowing = state.passages.winnowing
+        self.text_kept = state.settings.text_kept
+        self.has_sentences = finds_sentences(state)
+
+    def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
+        """Return the anchors with these hashes; those with more than ``most`` are left out."""
+        found = passages.postings(self._connection, hashes, most)
+        return AnchorPostings(
+            found.hashes,
+            found.document_ids,
+            found.starts.astype(np.int64),
+            found.lengths.astype(np.int64),
+        )
+
+    def spans(self, text: str) -> NDArray[np.int32]:
+        """Return the passages of a text as the index cuts them, shape (n, 2)."""
+        return self._recipe.spans(text)
+
+    def sentences_of(self, text: str) -> NDArray[np.int32]:
+        """Return the sentences of a text, shape (n, 2)."""
+        return self._recipe.sentence_spans(text)
+
+    def sentence_spans(self, texts: Mapping[int, str]) -> dict[int, NDArray[np.int32]]:
+        """Return the sentences of documents, each of shape (n, 2), from their texts.
+
+        Raises:
+            CorruptStore: The spans that are kept are damaged.
+        """
+        if self._recipe.cut == "sentences":
+            return passages.spans_of(self._connection, list(texts))
+        return {number: self._recipe.sentence_spans(text) for number, text in texts.items()}
+
+    def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
+        """Return the stored passages whose fingerprints are near those of a text's passages.
+
+        Raises:
+            InvalidParameter: The index has no fingerprints.
+        """
+        return near_passages(self._connection, self._state, text, spans)
+
+    def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
+        """Return the texts of documents, those that are kept.
+
+        Raises:
+            CorruptStore: A kept text is damaged.
+        """
+        return stored_texts(self._opened, self._connection, document_ids)
+
+    def keys(self, document_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the keys of documents."""
+        return documents.keys_of(self._connection, document_ids)
+
+    def titles(self, document_ids: Sequence[int]) -> dict[int, str | None]:
+        """Return the titles of documents that have one."""
+        return documents.titles_of(self._connection, document_ids)

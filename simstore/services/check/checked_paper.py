@@ -1,0 +1,260 @@
+"""From the copies in a paper to its passages, its sources and its totals."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.model import (
+    CheckedPassage,
+    CheckOptions,
+    Copy,
+    SourceShare,
+    Totals,
+)
+from simstore.model.check import ExcludedAs, PassageKind
+from simstore.text import quotations
+from simstore.text.located import LocatedUnits
+from simstore.text.passages import Span, sentences, windows
+
+_MOST_ALIKE = 101
+# How like a copy a passage is, the copy's length, and its number, negated: the largest is best.
+_Alike = tuple[float, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCopy:
+    """A copy with its blocks in units of the paper and the source, for the passages.
+
+    Attributes:
+        copy: The copy.
+        blocks: First unit in the paper, first unit in the source, units; in order.
+        excluded: Whether its source is excluded.
+    """
+
+    copy: Copy
+    blocks: tuple[tuple[int, int, int], ...]
+    excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCopy:
+    """What a report tells of a paper: see :class:`simstore.model.CheckedPaper`."""
+
+    passages: tuple[CheckedPassage, ...]
+    copies: tuple[Copy, ...]
+    sources: tuple[SourceShare, ...]
+    totals: Totals
+
+
+def judge(
+    text: str,
+    units: LocatedUnits,
+    found: Sequence[UnitCopy],
+    titles: Mapping[int, str | None],
+    options: CheckOptions,
+) -> JudgedCopy:
+    """Return what is told of a paper.
+
+    Args:
+        text: The paper.
+        units: Its units.
+        found: The copies.
+        titles: Titles of sources.
+        options: What is excluded, the limits, and what a passage is.
+    """
+    ordered = sorted(
+        found,
+        key=lambda each: (
+            each.copy.start,
+            -each.copy.similarity,
+            -each.copy.end,
+            each.copy.source_document_id,
+            each.copy.source_start,
+        ),
+    )
+    counted = [each for each in ordered if not each.excluded]
+    quoted = quotations.quotations(text)
+    bibliography = quotations.bibliography(text)
+    cut = sentences(text) if options.by == "sentences" else windows(text, options.window)
+    passages = _passages(cut, units, counted, options)
+    if options.exclude_quotations:
+        passages = _excluded(passages, _mask(len(text), quoted), "quotation")
+    if options.exclude_bibliography and bibliography is not None:
+        passages = _excluded(passages, _mask(len(text), [bibliography]), "bibliography")
+    copies = tuple(each.copy for each in counted)
+    omitted = [
+        *(quoted if options.exclude_quotations else ()),
+        *([bibliography] if options.exclude_bibliography and bibliography else ()),
+    ]
+    ink = _Ink(text, omitted)
+    sources = _sources(ink, copies, titles)
+    spans = [_span(copy) for copy in copies]
+    kinds = [passage.kind for passage in passages if passage.excluded is None]
+    copied = ink.count(spans)
+    totals = Totals(
+        ink.total,
+        copied,
+        ink.share(copied),
+        ink.share(_Ink(text, [*omitted, *quoted]).count(spans)),
+        ink.share(_Ink(text).count([_span(each.copy) for each in ordered])),
+        max((source.share for source in sources), default=0.0),
+        kinds.count("high"),
+        kinds.count("moderate"),
+        kinds.count("none"),
+    )
+    return JudgedCopy(tuple(passages), copies, sources, totals)
+
+
+class _Ink:
+    """The characters of a text that are no white space.
+
+    Args:
+        text: The text.
+        without: Spans whose characters are in the total, and are not counted.
+    """
+
+    def __init__(self, text: str, without: Sequence[Span] = ()) -> None:
+        is_ink = np.zeros(len(text), bool)
+        for found in re.finditer(r"\S+", text):
+            is_ink[found.start() : found.end()] = True
+        self.total = int(is_ink.sum())
+        self._counted = is_ink & ~_mask(len(text), without)
+
+    def count(self, spans: Sequence[Span]) -> int:
+        """Count those in spans, each once."""
+        return int((_mask(len(self._counted), spans) & self._counted).sum())
+
+    def share(self, count: int) -> float:
+        """Return a count as a share of all."""
+        return count / self.total if self.total else 0.0
+
+
+def _mask(size: int, spans: Sequence[Span]) -> NDArray[np.bool_]:
+    steps = np.zeros(size + 1, np.int64)
+    if spans:
+        bounds = np.array(spans, np.int64)
+        np.add.at(steps, bounds[:, 0], 1)
+        np.add.at(steps, bounds[:, 1], -1)
+    return np.cumsum(steps[:-1]) > 0
+
+
+def _span(copy: Copy) -> Span:
+    return copy.start, copy.end
+
+
+def _sources(
+    ink: _Ink, copies: Sequence[Copy], titles: Mapping[int, str | None]
+) -> tuple[SourceShare, ...]:
+    by_source: dict[int, list[Copy]] = {}
+    for copy in copies:
+        by_source.setdefault(copy.source_document_id, []).append(copy)
+    shares = []
+    for document_id, theirs in by_source.items():
+        characters = ink.count([_span(copy) for copy in theirs])
+        shares.append(
+            SourceShare(
+                theirs[0].source_key,
+                titles.get(document_id),
+                document_id,
+                characters,
+                ink.share(characters),
+                len(theirs),
+            )
+        )
+    return tuple(sorted(shares, key=lambda source: (-source.characters, source.document_id)))
+
+
+def _passages(
+    spans: Sequence[Span],
+    units: LocatedUnits,
+    found: Sequence[UnitCopy],
+    options: CheckOptions,
+) -> list[CheckedPassage]:
+    """Return the passages, each with its best copy; of equal ones, that of the most characters."""
+    if not spans:
+        return []
+    bounds = np.array(spans, np.int64)
+    firsts = np.searchsorted(units.starts, bounds[:, 0]).tolist()
+    ends = np.searchsorted(units.starts, bounds[:, 1]).tolist()
+    alike: list[list[_Alike]] = [[] for _ in spans]
+    for number, each in enumerate(found):
+        copy = each.copy
+        if not each.blocks:
+            _take_whole(alike, spans, number, copy)
+            continue
+        places = [block[0] for block in each.blocks]
+        last, _, size = each.blocks[-1]
+        passage = max(0, bisect_right(firsts, places[0]) - 1)
+        while passage < len(spans) and firsts[passage] < last + size:
+            similarity = _similarity(each.blocks, places, firsts[passage], ends[passage])
+            if similarity:
+                alike[passage].append((similarity, copy.end - copy.start, -number))
+            passage += 1
+    passages = []
+    for (start, end), copies in zip(spans, alike, strict=True):
+        (similarity, _, number), *others = heapq.nlargest(_MOST_ALIKE, copies) or [(0.0, 0, 1)]
+        kind: PassageKind = "none"
+        if number <= 0 and similarity >= options.moderate:
+            kind = "high" if similarity >= options.high else "moderate"
+        passages.append(
+            CheckedPassage(
+                start,
+                end,
+                similarity,
+                kind,
+                -number if number <= 0 else None,
+                others=tuple((-other, share) for share, _, other in others),
+            )
+        )
+    return passages
+
+
+def _take_whole(alike: list[list[_Alike]], spans: Sequence[Span], number: int, copy: Copy) -> None:
+    """Give a copy without blocks to the passages that it takes in, by the share that it takes."""
+    passage = max(0, bisect_right(spans, (copy.start, copy.start)) - 1)
+    while passage < len(spans) and spans[passage][0] < copy.end:
+        start, end = spans[passage]
+        inside = min(end, copy.end) - max(start, copy.start)
+        similarity = copy.similarity * inside / (end - start)
+        if inside > 0:
+            alike[passage].append((similarity, copy.end - copy.start, -number))
+        passage += 1
+
+
+def _similarity(
+    blocks: Sequence[tuple[int, int, int]], places: Sequence[int], first: int, end: int
+) -> float:
+    """Return 2 M / (a + b) of a passage and the source from its first match to its last."""
+    number = max(0, bisect_right(places, first) - 1)
+    matched, begin, behind = 0, 0, 0
+    while number < len(blocks) and blocks[number][0] < end:
+        place, other, size = blocks[number]
+        low, high = max(first, place), min(end, place + size)
+        if high > low:
+            if not matched:
+                begin = other + low - place
+            behind = other + high - place
+            matched += high - low
+        number += 1
+    return 2 * matched / (end - first + behind - begin) if matched else 0.0
+
+
+def _excluded(
+    passages: Sequence[CheckedPassage], mask: NDArray[np.bool_], reason: ExcludedAs
+) -> list[CheckedPassage]:
+    """Mark the passages of which more than half is in a mask."""
+    inside = np.r_[0, np.cumsum(mask)]
+    return [
+        replace(passage, excluded=reason)
+        if passage.excluded is None
+        and 2 * int(inside[passage.end] - inside[passage.start]) > passage.end - passage.start
+        else passage
+        for passage in passages
+    ]

@@ -1,0 +1,309 @@
+"""Find the copies in a paper: from the anchors that it shares with sources to aligned stretches.
+
+Three steps. First the grams that are not everywhere are looked up, and what they hit is gathered
+into regions. Sources with a region of several hits are aligned in full; of those with single hits,
+only what surrounds a hit is looked at, and only where a run of t units may be. Last come the runs
+of t units that are not explained yet and whose anchor is everywhere: their anchors are read in full
+until a source is found, so the guarantee does not depend on how common an anchor is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.search.alignment import Block, Stretch, chained, exact_runs, stretched
+from simstore.search.chains import Hits, regions
+from simstore.search.covered_units import CoveredUnits
+from simstore.services.check.anchor_hits import HitContext, hits_of, surroundings
+from simstore.services.check.check_index import AnchorPostings, PassageIndex
+from simstore.services.check.paper_units import PaperUnits, SourceUnits, source_units
+from simstore.storage.documents import chunks
+
+# An anchor of more documents is looked up only where nothing else explains a run.
+MOST_POSTINGS = 100
+# Hits of one hash: its places in the paper, times its anchors.
+_MOST_PAIRS = 4096
+# Characters: how far diagonals of one region may lie apart, and its hits in the paper.
+DRIFT, GAP = 48, 320
+_BATCH_SOURCES = 256
+# Anchors that are read in full together.
+_BATCH_COMMON = 1024
+Allowed = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+# Called between pieces of work; what it raises ends the work.
+Step = Callable[[], None]
+
+
+def no_step() -> None:
+    """Let the work go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCopy:
+    """A stretch of a source, and where its units are.
+
+    Attributes:
+        source: The source, or a part of it.
+        stretch: In units of the paper and of the source.
+    """
+
+    source: SourceUnits
+    stretch: Stretch
+
+
+@dataclass(frozen=True, slots=True)
+class FindOptions:
+    """How to find copies.
+
+    Attributes:
+        moderate: Least similarity of a copy, but for runs that are the same.
+        weights: What each unit of the paper counts; a copy's common units count 1 together.
+        allowed: Which documents may be sources, of an array of them.
+        explains: Which of them may explain a run; the others are found only beside those.
+        fast: Leave out a source where every stretch of the paper that it has is explained.
+        on_step: Called before each source is aligned, and before others are read; what it raises
+            ends the search.
+    """
+
+    moderate: float
+    weights: NDArray[np.float64]
+    allowed: Allowed
+    explains: Allowed
+    fast: bool = False
+    on_step: Step = no_step
+
+    @property
+    def least(self) -> float:
+        """The similarity below which a stretch is not extended."""
+        return min(max(self.moderate, 0.4), 0.9)
+
+
+class CopyFinder:
+    """Finds the copies in one paper, in a store that keeps the texts."""
+
+    def __init__(self, paper: PaperUnits, index: PassageIndex, options: FindOptions) -> None:
+        self._paper = paper
+        self._index = index
+        self._options = options
+        self._sums = np.r_[0.0, np.cumsum(options.weights)]
+        self._found: list[FoundCopy] = []
+        self._known: dict[int, CoveredUnits] = {}
+        self._explaining: dict[int, bool] = {}
+        self._explained = np.zeros(len(paper.units), bool)
+        # By first unit, how far what is the same in a source reaches.
+        self._reach = np.zeros(len(paper.units) + 1, np.int64)
+
+    def find(self) -> list[FoundCopy]:
+        """Return the copies, in no order that means anything."""
+        rare, read = self._looked_up()
+        if len(rare):
+            self._align_regions(rare)
+        self._explain(read)
+        return self._found
+
+    def _looked_up(self) -> tuple[Hits, NDArray[np.uint64]]:
+        """Return the hits of the grams that are not everywhere, and their hashes, ascending.
+
+        A gram that no source has is not among those.
+        """
+        hashes, repeats = np.unique(self._paper.grams.hashes, return_counts=True)
+        postings = self._index.postings(hashes, MOST_POSTINGS)
+        numbers = np.searchsorted(hashes, postings.hashes)
+        pairs = np.bincount(numbers, minlength=len(hashes)) * repeats
+        postings = postings.of(pairs[numbers] <= _MOST_PAIRS)
+        read = np.unique(postings.hashes)
+        return hits_of(self._paper, postings.of(self._options.allowed(postings.documents)))[0], read
+
+    def _align_regions(self, hits: Hits) -> None:
+        in_characters = Hits(
+            hits.documents,
+            self._paper.units.starts[self._paper.grams.first[hits.papers]].astype(np.int64),
+            hits.sources,
+        )
+        found = regions(in_characters, drift=DRIFT, gap=GAP)
+        several = found.seeds >= 2
+        strong = np.unique(found.documents[several])
+        in_strong = np.isin(hits.documents, strong)
+        single = ~in_strong & np.isin(
+            self._paper.grams.hashes[hits.papers], self._paper.windows.hashes
+        )
+        # The sources of most hits come first: with `fast` they leave little to the others.
+        seeds = np.bincount(np.searchsorted(strong, found.documents[several]), found.seeds[several])
+        ordered = strong[np.argsort(-seeds, kind="stable")].tolist() if len(strong) else []
+        self._align_sources(hits.of(in_strong), ordered)
+        self._align_sources(hits.of(single), self._promising(hits.of(single)))
+
+    def _promising(self, hits: Hits) -> list[int]:
+        """Return the documents in which a single hit is within a run that is long enough."""
+        kept: dict[int, None] = {}
+        for around in surroundings(self._paper, self._index, hits):
+            self._options.on_step()
+            places = self._paper.grams.first[hits.papers[around.rows]].tolist()
+            seeds = list(zip(places, around.places.tolist(), strict=True))
+            for run in exact_runs(self._paper.symbols, around.symbols, seeds):
+                if self._is_enough((run,)):
+                    kept[int(hits.documents[around.row_at(run[1])])] = None
+        return list(kept)
+
+    def _align_sources(self, hits: Hits, documents: Sequence[int]) -> None:
+        order = np.argsort(hits.documents, kind="stable")
+        sorted_documents = hits.documents[order]
+        for part in chunks(documents, _BATCH_SOURCES):
+            rows_of = {
+                number: order[
+                    np.searchsorted(sorted_documents, number) : np.searchsorted(
+                        sorted_documents, number, side="right"
+                    )
+                ]
+                for number in part
+            }
+            wanted = [n for n in part if not self._is_settled(hits.papers[rows_of[n]])]
+            texts = self._index.texts(wanted)
+            parts = [(number, 0, texts[number]) for number in wanted if number in texts]
+            for source in source_units(parts, self._paper.alphabet, self._index.normalization):
+                rows = rows_of[source.document_id]
+                if self._is_settled(hits.papers[rows]):
+                    continue
+                places = self._paper.grams.first[hits.papers[rows]].tolist()
+                others = source.unit_at(hits.sources[rows]).tolist()
+                self._align(source, list(zip(places, others, strict=True)))
+
+    def _is_settled(self, places: NDArray[np.int64]) -> bool:
+        """Return whether no run of t units with one of these grams needs a source.
+
+        Only where one source is enough.
+        """
+        if not self._options.fast:
+            return False
+        grams, winnowing = self._paper.grams, self._index.winnowing
+        beside = max(
+            winnowing.run_words - winnowing.gram_words,
+            winnowing.run_characters - winnowing.gram_characters,
+        )
+        first = np.maximum(grams.first[places] - beside, 0)
+        end = np.minimum(grams.last[places] + 1 + beside, len(self._explained))
+        done = np.r_[0, np.cumsum(self._explained)]
+        return bool((done[end] - done[first] == end - first).all())
+
+    def _align(self, source: SourceUnits, seeds: Sequence[tuple[int, int]]) -> None:
+        self._options.on_step()
+        paper, least = self._paper.symbols, self._options.least
+        runs = exact_runs(paper, source.symbols, seeds)
+        stretches: list[Stretch] = []
+        for chain in chained(runs, least):
+            # What a stretch reached from another chain need not be aligned again.
+            if any(_holds(stretch, chain) for stretch in stretches):
+                continue
+            stretch = stretched(paper, source.symbols, chain, least)
+            if stretch.similarity >= self._options.moderate and self._is_enough(stretch.blocks):
+                stretches.append(stretch)
+                continue
+            stretches += [Stretch((run,)) for run in chain if self._is_enough((run,))]
+        known = self._known.setdefault(source.document_id, CoveredUnits(set(), set()))
+        self._add(FoundCopy(source, stretch) for stretch in known.new(stretches))
+        # Runs that a chain cut where they overlap in the source are whole again by themselves.
+        for run in runs:
+            if self._is_enough((run,)) and not known.covers(run):
+                self._add(FoundCopy(source, stretch) for stretch in known.whole(run))
+
+    def _add(self, copies: Iterable[FoundCopy]) -> None:
+        for copy in copies:
+            first, end = copy.stretch.paper_first, copy.stretch.paper_end
+            if self._options.fast and self._explained[first:end].all():
+                continue
+            self._found.append(copy)
+            if self._is_explaining(copy.source.document_id):
+                self._explained[first:end] = True
+                for place, _, size in copy.stretch.blocks:
+                    self._reach[place] = max(self._reach[place], place + size)
+
+    def _is_explaining(self, document_id: int) -> bool:
+        if document_id not in self._explaining:
+            asked = np.array([document_id], np.int64)
+            self._explaining[document_id] = bool(self._options.explains(asked)[0])
+        return self._explaining[document_id]
+
+    def _is_enough(self, blocks: Sequence[Block]) -> bool:
+        """Return whether the units that are the same are as many as are told of."""
+        weight = sum(self._sums[place + size] - self._sums[place] for place, _, size in blocks)
+        return bool(weight > 1 - 1e-9)
+
+    def _explain(self, read: NDArray[np.uint64]) -> None:
+        """Find a source of each run of t units that has none and whose anchor was not read."""
+        windows = self._paper.windows
+        waiting: dict[int, list[int]] = {}
+        for number in np.flatnonzero(~np.isin(windows.hashes, read)).tolist():
+            if not self._is_explained(number):
+                waiting.setdefault(int(windows.hashes[number]), []).append(number)
+        for values in chunks(list(waiting), _BATCH_COMMON):
+            self._options.on_step()
+            postings = self._index.postings(np.array(values, np.uint64))
+            postings = postings.of(self._options.explains(postings.documents))
+            there = np.unique(postings.hashes).tolist()
+            self._explain_by(postings, [n for value in there for n in waiting[value]])
+
+    def _is_explained(self, number: int) -> bool:
+        windows = self._paper.windows
+        reach = int(self._reach[: int(windows.first[number]) + 1].max())
+        return reach >= int(windows.end[number])
+
+    def _explain_by(self, postings: AnchorPostings, waiting: list[int]) -> None:
+        hits = Hits(postings.documents, np.zeros(len(postings), np.int64), postings.starts)
+        windows = self._paper.windows
+        for around in surroundings(self._paper, self._index, hits):
+            self._options.on_step()
+            left = []
+            hashes = postings.hashes[around.rows]
+            for number in waiting:
+                if self._is_explained(number):
+                    continue
+                units = self._window_at(number, around, hashes == windows.hashes[number])
+                if not len(units):
+                    left.append(number)
+                    continue
+                unit = int(units[0])
+                document_id = int(hits.documents[around.row_at(unit)])
+                self._align_one(document_id, int(windows.first[number]), int(around.starts[unit]))
+            waiting = left
+            if not waiting:
+                return
+
+    def _window_at(
+        self, number: int, around: HitContext, parts: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return where parts have a run of the paper, by its anchor, as places of first units."""
+        paper, windows = self._paper, self._paper.windows
+        first, end = int(windows.first[number]), int(windows.end[number])
+        grams = slice(*np.searchsorted(paper.grams.first, (first, end)).tolist())
+        same = paper.grams.hashes[grams] == windows.hashes[number]
+        offsets = paper.grams.first[grams][same] - first
+        begins = (around.places[parts][:, None] - offsets).reshape(-1)
+        begins = begins[(begins >= 0) & (begins + end - first <= len(around.symbols))]
+        codes = around.symbols.codes[begins[:, None] + np.arange(end - first)]
+        found: NDArray[np.int64] = begins[(codes == paper.symbols.codes[first:end]).all(axis=1)]
+        return found
+
+    def _align_one(self, document_id: int, place: int, character: int) -> None:
+        texts = self._index.texts([document_id])
+        source = source_units(
+            [(document_id, 0, texts[document_id])],
+            self._paper.alphabet,
+            self._index.normalization,
+        )[0]
+        other = int(source.unit_at(np.array([character], np.int64))[0])
+        self._align(source, [(place, other)])
+
+
+def _holds(stretch: Stretch, chain: Sequence[Block]) -> bool:
+    """Return whether a chain lies within a stretch, in both texts."""
+    place, other, _ = chain[0]
+    last, second, size = chain[-1]
+    return (
+        stretch.paper_first <= place
+        and last + size <= stretch.paper_end
+        and stretch.source_first <= other
+        and second + size <= stretch.source_end
+    )

@@ -1,0 +1,187 @@
+"""The passage index: made from the kept texts, dropped, brought into one segment, told of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from simstore.errors import Conflict, InvalidParameter
+from simstore.fingerprint.passage_recipe import Cut, PassageRecipe
+from simstore.fingerprint.passage_words import SEGMENTS
+from simstore.model import PassageStatus
+from simstore.services.features import feature_counts
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.storage import documents, generations, passage_indexes, passages
+from simstore.storage.passage_indexes import IndexSize
+from simstore.text.passages import DEFAULT_WINDOW
+
+# Documents a transaction: a kill costs no more than these.
+BATCH_DOCUMENTS = 2_000
+_THREADS = 2
+
+Progress = Callable[[int, int], None]
+
+
+def begin(
+    opened: OpenStore,
+    *,
+    cut: Cut | None = None,
+    window: int | None = None,
+    fingerprints: bool | None = None,
+    with_sentences: bool | None = None,
+) -> PassageRecipe:
+    """Make an index where there is none; documents that come get their entries from now on.
+
+    Documents that are there get theirs by :func:`build`.
+
+    Args:
+        opened: The store.
+        cut: ``sentences`` or ``window``; None: what the index has, else sentences.
+        window: Characters of a window; None: what the index has, else 30.
+        fingerprints: Whether each passage has one besides; None: what the index has, else not.
+        with_sentences: Whether terms of sentences are kept; None: what the index has, else they
+            are where the store keeps the texts that they are compared by.
+
+    Returns:
+        The recipe of the index.
+
+    Raises:
+        Conflict: There is an index with other passages.
+        InvalidParameter: The store has documents and keeps no texts, or keeps fingerprints alone.
+        ReindexInProgress: The store is between two schemes.
+    """
+    with opened.write() as connection:
+        state = opened.state(connection)
+        generations.refuse_during_reindex(connection)
+        if state.passages is not None:
+            held = state.passages
+            wanted = replace(
+                held,
+                cut=cut or held.cut,
+                window=window or held.window,
+                fingerprints=held.fingerprints if fingerprints is None else fingerprints,
+                sentences=held.sentences if with_sentences is None else with_sentences,
+            )
+            if wanted.record() != held.record():
+                raise Conflict(
+                    f"the passage index has {described(held)}; drop it first: "
+                    "`simstore passages drop`"
+                )
+            return held
+        if not state.settings.text_kept and documents.count(connection):
+            raise InvalidParameter(
+                "this store keeps no texts (--no-text) to make passages of; "
+                "ingest the sources into a new store, with --passages"
+            )
+        if with_sentences and not state.settings.text_kept:
+            raise InvalidParameter(
+                "this store keeps no texts (--no-text), by which edited sentences are compared; "
+                "--no-sentences makes an index without them"
+            )
+        recipe = PassageRecipe(
+            cut or ("sentences" if window is None else "window"),
+            window or DEFAULT_WINDOW,
+            normalization=state.scheme.normalization,
+            fingerprints=bool(fingerprints),
+            sentences=state.settings.text_kept if with_sentences is None else with_sentences,
+        )
+        passage_indexes.begin(connection, recipe.record(), now())
+        if not documents.count(connection):
+            passage_indexes.complete(connection)
+        return recipe
+
+
+def build(opened: OpenStore, on_progress: Progress | None = None) -> int:
+    """Give every document its entry in the index, in batches; return how many had none.
+
+    A process that is killed has built whole batches; the next one goes on.
+
+    Args:
+        opened: The store; it has an index, see :func:`begin`.
+        on_progress: Called with documents done and in all.
+
+    Raises:
+        Conflict: Another process dropped the index.
+        CorruptStore: A text is missing or damaged.
+    """
+    made = after = 0
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="passages") as pool:
+        while True:
+            with opened.write() as connection:
+                state = opened.state(connection)
+                if state.passages is None:
+                    raise Conflict("the passage index was dropped by another process")
+                if state.settings.passages_complete:
+                    return made
+                batch = passages.without_entry(connection, after, BATCH_DOCUMENTS)
+                if not batch:
+                    passage_indexes.complete(connection)
+                    return made
+                texts = feature_counts.whole_texts(opened, connection, batch)
+                indexed = pool.map(state.passages.index, texts.values(), chunksize=64)
+                passages.put_many(connection, list(zip(texts, indexed, strict=True)))
+                total = documents.count(connection) if on_progress is not None else 0
+                done = documents.count_up_to(connection, batch[-1]) if on_progress else 0
+            made += len(batch)
+            after = batch[-1]
+            if on_progress is not None:
+                on_progress(done, total)
+
+
+def drop(opened: OpenStore) -> bool:
+    """Delete the index; return whether there was one."""
+    with opened.write() as connection:
+        if passage_indexes.index(connection) is None:
+            return False
+        passage_indexes.drop(connection)
+        return True
+
+
+def compact(opened: OpenStore) -> None:
+    """Put all postings into one segment, without those of texts that are gone."""
+    with opened.write() as connection:
+        if opened.state(connection).passages is not None:
+            passages.merge_all(connection)
+
+
+def status(opened: OpenStore, *, sizes: bool = True) -> PassageStatus | None:
+    """Return what the index holds, with its bytes where asked; None where there is none."""
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        recipe = state.passages
+        if recipe is None:
+            return None
+        held = passage_indexes.size(connection, sizes=sizes)
+        winnowing = recipe.winnowing
+        return PassageStatus(
+            recipe.cut,
+            recipe.window if recipe.cut == "window" else None,
+            winnowing.run_words,
+            winnowing.run_characters,
+            state.settings.passages_complete,
+            documents.count(connection) - held.entry_count,
+            held.entry_count,
+            held.passage_count,
+            anchor_count(recipe, held),
+            held.stored_count - held.posting_count,
+            held.unpacked_count,
+            held.segment_count,
+            held.stored_bytes,
+            recipe.fingerprints,
+            recipe.sentences,
+            held.term_count,
+        )
+
+
+def anchor_count(recipe: PassageRecipe, held: IndexSize) -> int:
+    """Return how many of the postings of an index are anchors."""
+    segments = SEGMENTS * held.passage_count if recipe.fingerprints else 0
+    return held.posting_count - segments - held.term_count
+
+
+def described(recipe: PassageRecipe) -> str:
+    """Return in words how a recipe cuts."""
+    cut = "sentences" if recipe.cut == "sentences" else f"windows of {recipe.window} characters"
+    fingerprints = "with" if recipe.fingerprints else "without"
+    return f"{cut}, {fingerprints} fingerprints, {'with' if recipe.sentences else 'without'} terms"

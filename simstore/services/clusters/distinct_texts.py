@@ -1,0 +1,202 @@
+"""The documents of a store as clustering needs them: each distinct text once."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import CorruptStore
+from simstore.fingerprint.channels import unpack_sketches
+from simstore.fingerprint.minhash import VALUES
+from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
+from simstore.fingerprint.simhash import to_words, word_count
+from simstore.services.features.feature_counts import whole_texts
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.storage import documents, fingerprints, sketches
+from simstore.storage.contents import content_rows
+from simstore.storage.engine import Connection
+
+_PAGE_DOCUMENTS = 400
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Documents in order of ingest, and their distinct texts in order of first appearance.
+
+    Attributes:
+        keys: Key of each document.
+        document_ids: Its place in the order of ingest, int64, shape (documents,).
+        first_seen: When it was first seen, seconds since 1970, int64, shape (documents,).
+        texts: Which text it has, int64, shape (documents,).
+        words: Its fingerprint, shape (documents, words).
+        fingerprinted: Whether it has one, shape (documents,).
+        digests: BLAKE2b-128 of each text, ``V16``, shape (texts,).
+        firsts: First document with each text, int64, shape (texts,).
+        byte_counts: Bytes of each text, int64, shape (texts,).
+        feature_counts: Features that occur in each text, int64, shape (texts,).
+        sketches: Sketch of each text, shape (texts, 128).
+        shingle_counts: Distinct shingles of each text; 0 without a sketch; shape (texts,).
+    """
+
+    keys: list[str]
+    document_ids: NDArray[np.int64]
+    first_seen: NDArray[np.int64]
+    texts: NDArray[np.int64]
+    words: NDArray[np.uint64]
+    fingerprinted: NDArray[np.bool_]
+    digests: NDArray[np.void]
+    firsts: NDArray[np.int64]
+    byte_counts: NDArray[np.int64]
+    feature_counts: NDArray[np.int64]
+    sketches: NDArray[np.uint16]
+    shingle_counts: NDArray[np.int64]
+
+
+def read_contents(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    *,
+    collection: str | None = None,
+    on_progress: Progress | None = None,
+) -> Contents:
+    """Read the documents of a snapshot without their texts.
+
+    Args:
+        opened: The store.
+        connection: The snapshot.
+        state: What stands in it.
+        collection: Only documents of this collection.
+        on_progress: Called with documents read and in all.
+    """
+    total = documents.count(connection)
+    keys: list[str] = []
+    places: dict[bytes, int] = {}
+    # Plain numbers, as there may be millions: document, first seen, text; and of each text.
+    numbers, times, texts, firsts, byte_counts, feature_counts = (array("q") for _ in range(6))
+    width = word_count(state.scheme.bits)
+    words, known = np.zeros((total, width), np.uint64), np.zeros(total, np.bool_)
+    # Memory that is not written to is not taken.
+    made, sizes = np.empty((total, VALUES), np.uint16), np.zeros(total, np.int64)
+    after = 0
+    while rows := content_rows(connection, after, _PAGE_DOCUMENTS, collection):
+        start, first = len(numbers), len(places)
+        fresh = []
+        for document_id, key, digest, byte_count, token_count, first_seen in rows:
+            place = places.setdefault(bytes(digest), len(places))
+            if place == len(firsts):
+                firsts.append(len(numbers))
+                byte_counts.append(byte_count)
+                feature_counts.append(token_count)
+                fresh.append(document_id)
+            keys.append(bytes(key).decode("utf-8", "surrogateescape"))
+            numbers.append(document_id)
+            times.append(first_seen)
+            texts.append(place)
+        part = slice(start, len(numbers))
+        words[part], known[part] = fingerprint_words(connection, state, numbers[start:].tolist())
+        part = slice(first, len(places))
+        made[part], sizes[part] = sketch_matrix(opened, connection, state, fresh)
+        after = numbers[-1]
+        if on_progress is not None:
+            on_progress(len(numbers), total)
+    return Contents(
+        keys,
+        _integers(numbers),
+        _integers(times),
+        _integers(texts),
+        words[: len(numbers)],
+        known[: len(numbers)],
+        np.frombuffer(b"".join(places), "V16"),
+        _integers(firsts),
+        _integers(byte_counts),
+        _integers(feature_counts),
+        made[: len(places)],
+        sizes[: len(places)],
+    )
+
+
+def _integers(values: array[int]) -> NDArray[np.int64]:
+    return np.frombuffer(values, np.int64) if values else np.empty(0, np.int64)
+
+
+def read_shingles(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    document_ids: Sequence[int],
+    on_progress: Progress | None = None,
+) -> ShingleSets:
+    """Return the shingle sets of documents, from their kept texts; 8 bytes a shingle.
+
+    Args:
+        opened: The store.
+        connection: A snapshot.
+        state: What stands in it.
+        document_ids: The documents, in the order wanted.
+        on_progress: Called with texts read and in all.
+
+    Raises:
+        CorruptStore: A text is missing or damaged.
+    """
+    rows: list[NDArray[np.uint64]] = []
+    for part in documents.chunks(document_ids, _PAGE_DOCUMENTS):
+        texts = whole_texts(opened, connection, part)
+        sets = state.channels.sketching.sets(texts.values())
+        # Copies, so that no page outlives its turn as a whole for a few small rows of it.
+        rows += [sets.row(place).copy() for place in range(len(sets))]
+        if on_progress is not None:
+            on_progress(len(rows), len(document_ids))
+    return from_rows(rows)
+
+
+def pages(connection: Connection, collection: str | None = None) -> Iterator[list[Any]]:
+    """Yield the rows of all documents, or of a collection, in order of ingest, some at a time."""
+    after = 0
+    while rows := list(
+        documents.full_rows(connection, after=after, limit=_PAGE_DOCUMENTS, collection=collection)
+    ):
+        yield rows
+        after = rows[-1].document_id
+
+
+def fingerprint_words(
+    connection: Connection, state: State, document_ids: Sequence[int]
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Return the fingerprint of each document, zeros where it has none, and whether it has one."""
+    bits = state.scheme.bits
+    found: dict[int, int] = {}
+    if state.generation is not None:
+        generation_id = state.generation.generation_id
+        found = fingerprints.of_documents(connection, bits, generation_id, document_ids)
+    words = to_words([found.get(number, 0) for number in document_ids], bits)
+    return words, np.array([number in found for number in document_ids], np.bool_)
+
+
+def sketch_matrix(
+    opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
+) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """Return sketch and number of shingles of each document, zeros where it has none."""
+    made = np.zeros((len(document_ids), VALUES), np.uint16)
+    sizes = np.zeros(len(document_ids), np.int64)
+    found = sketches.of_documents(connection, state.scheme_id, document_ids)
+    places = [
+        place
+        for place, number in enumerate(document_ids)
+        if number in found and found[number].packed
+    ]
+    stored = [found[document_ids[place]] for place in places]
+    try:
+        made[places] = unpack_sketches([row.packed for row in stored])
+    except ValueError as error:
+        raise CorruptStore(opened.database.label, str(error)) from error
+    sizes[places] = [row.size for row in stored]
+    return made, sizes

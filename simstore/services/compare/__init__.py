@@ -1,0 +1,1 @@
+"""Compare two texts by every algorithm of the field."""

@@ -1,1 +1,0 @@
-"""Two texts compared by every algorithm, and a store evaluated against labels."""

@@ -1,0 +1,1 @@
+"""Duplicates: verified edges from a text to stored documents, and the duplicates on record."""

@@ -1,0 +1,105 @@
+"""A text as edges are looked for from it: what the channels and the verification need of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import CorruptStore
+from simstore.fingerprint.channels import unpack_sketches
+from simstore.fingerprint.simhash import to_words
+from simstore.services.features.prepare import PreparedBatch
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.storage import documents, fingerprints, sketches
+from simstore.storage.engine import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateText:
+    """A text whose edges are asked for.
+
+    Attributes:
+        digest: BLAKE2b-128 of the text.
+        feature_count: Occurrences of features in it.
+        words: Its fingerprint in the standing generation, shape (ceil(M / 64),); None: it has none.
+        sketch: Its sketch, shape (128,); None where the store keeps none or it has no shingle.
+        shingle_count: Distinct shingles; None where the store keeps no sketches.
+        text: The text; None: it is that of the document.
+        document_id: The document, when it is stored; it is no neighbour of itself.
+    """
+
+    digest: bytes
+    feature_count: int
+    words: NDArray[np.uint64] | None
+    sketch: NDArray[np.uint16] | None
+    shingle_count: int | None
+    text: str | None = None
+    document_id: int | None = None
+
+    @classmethod
+    def of_batch(
+        cls,
+        batch: PreparedBatch,
+        words: NDArray[np.uint64] | None,
+        places: Iterable[int] | None = None,
+    ) -> list[CandidateText]:
+        """Return documents of a batch.
+
+        Args:
+            batch: The batch.
+            words: Fingerprints of all its documents in the standing generation; None: none has one.
+            places: Which documents; None: all.
+        """
+        chosen = list(range(len(batch.documents)) if places is None else places)
+        filled = [place for place in chosen if batch.sketches and batch.sketches[place][0]]
+        made = unpack_sketches([batch.sketches[place][1] for place in filled])
+        sketch_of = dict(zip(filled, made, strict=True))
+        return [
+            cls(
+                batch.digests[place],
+                batch.token_counts[place],
+                None if words is None else words[place],
+                sketch_of.get(place),
+                batch.sketches[place][0] if batch.sketches else None,
+                batch.documents[place].text,
+            )
+            for place in chosen
+        ]
+
+    @classmethod
+    def of_documents(
+        cls, opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
+    ) -> list[CandidateText]:
+        """Return stored documents that are there, in the order given."""
+        facts = documents.sizes_of(connection, document_ids)
+        values: dict[int, int] = {}
+        if state.generation is not None:
+            number = state.generation.generation_id
+            values = fingerprints.of_documents(connection, state.scheme.bits, number, document_ids)
+        made = sketches.of_documents(connection, state.scheme_id, document_ids)
+        filled = [number for number, row in made.items() if row.packed]
+        unpacked = _unpacked(opened, [made[number].packed for number in filled])
+        sketch_of = dict(zip(filled, unpacked, strict=True))
+        found = []
+        for number in document_ids:
+            if number in facts:
+                digest, features = facts[number]
+                words = (
+                    to_words([values[number]], state.scheme.bits)[0] if number in values else None
+                )
+                size = made[number].size if number in made else None
+                found.append(
+                    cls(digest, features, words, sketch_of.get(number), size, None, number)
+                )
+        return found
+
+
+def _unpacked(opened: OpenStore, packed: Sequence[bytes]) -> NDArray[np.uint16]:
+    try:
+        return unpack_sketches(packed)
+    except ValueError as error:
+        raise CorruptStore(opened.database.label, str(error)) from error

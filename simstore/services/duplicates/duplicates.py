@@ -1,0 +1,94 @@
+"""Duplicates that a check before the insert found: those that lose their original, and all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, cast
+
+from simstore.errors import InvalidParameter
+from simstore.model import Duplicate, DuplicateState
+from simstore.services.open_store.open_store import OpenStore
+from simstore.storage import duplicates
+from simstore.storage.duplicates import DuplicateRow, ReleasedDuplicates
+from simstore.storage.engine import Connection
+from simstore.text.decoding import encode
+
+STATES = ("flagged", "skipped", "orphaned")
+_PAGE = 1_000
+
+
+def orphan(connection: Connection, document_ids: Sequence[int]) -> ReleasedDuplicates:
+    """Let go of what duplicates documents that leave, or get other content.
+
+    To be called in the transaction that changes them, before they are deleted. What is flagged
+    because of them is so no more, and an original from now on; keys that were skipped because of
+    them become orphans.
+
+    Args:
+        connection: A writer; the caller commits.
+        document_ids: The documents.
+    """
+    if not document_ids or not duplicates.are_there(connection):
+        return ReleasedDuplicates([], {})
+    return duplicates.orphan(connection, document_ids)
+
+
+def iterate_duplicates(
+    opened: OpenStore,
+    *,
+    state: str | None = None,
+    original: str | None = None,
+    after: str | None = None,
+) -> Iterator[Duplicate]:
+    """Yield duplicates in the order of their keys; pages of them are read in a snapshot each.
+
+    Args:
+        opened: The store.
+        state: Only those in this state.
+        original: Only those of the document with this key.
+        after: Only keys above this one, by their bytes.
+
+    Raises:
+        InvalidParameter: There is no such state.
+    """
+    if state is not None and state not in STATES:
+        raise InvalidParameter(f"state {state!r}: choose one of {', '.join(STATES)}")
+    wanted = None if original is None else encode(original)
+    last = None if after is None else encode(after)
+    while True:
+        with opened.database.read() as connection:
+            rows = duplicates.some(
+                connection, state=state, original=wanted, after=last, limit=_PAGE
+            )
+        yield from map(as_duplicate, rows)
+        if len(rows) < _PAGE:
+            return
+        last = rows[-1].key
+
+
+def duplicate_of_key(opened: OpenStore, key: str) -> Duplicate | None:
+    """Return what a key duplicates; None where no check before the insert found it to."""
+    wanted = encode(key)
+    with opened.database.read() as connection:
+        row = duplicates.by_keys(connection, [wanted]).get(wanted)
+    return None if row is None else as_duplicate(row)
+
+
+def as_duplicate(row: DuplicateRow) -> Duplicate:
+    """Return a row as callers see it."""
+    return Duplicate(
+        _text(row.key),
+        row.digest.hex(),
+        cast(DuplicateState, row.state),
+        _text(row.original_key),
+        row.distance,
+        row.known_resemblance,
+        cast(Literal["same", "text", "sketch"], row.basis),
+        row.run_id,
+        row.first_seen,
+        row.last_seen,
+    )
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

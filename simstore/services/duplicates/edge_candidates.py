@@ -1,0 +1,181 @@
+"""Candidates for edges: fingerprints within a radius, sketches that agree in a band, one text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.fingerprint.minhash import band_values
+from simstore.fingerprint.simhash import to_integers, to_words
+from simstore.search.near_pairs import Pairs, near_pairs
+from simstore.search.plan import (
+    PAGE_RATES,
+    TAIL_RATES,
+    Plan,
+    Rates,
+    check_radius,
+    choose_plan,
+    default_radius,
+    uniform_costs,
+)
+from simstore.search.scan import scan_many
+from simstore.services.duplicates.candidate_text import CandidateText
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.services.query.batch_lookup import near_many
+from simstore.services.query.lookup import Lookup
+from simstore.services.query.minhash_channel import Among, MinhashChannel
+from simstore.storage import documents, fingerprints, near_rows
+from simstore.storage.engine import Connection
+
+
+class EdgeCandidates:
+    """Finds what may have an edge to a text, by the channels of a store.
+
+    Args:
+        opened: The store.
+        connection: A snapshot, or a writer.
+        state: What stands in it.
+        radius: Radius of channel 1, bits, inclusive; None: min(3, M).
+        min_resemblance: Least resemblance of an edge, above 0, at most 1: channel 2 looks at as
+            many bands as find all but one in a million of such pairs; None: channel 1 alone looks.
+
+    Raises:
+        InvalidParameter: The radius is out of its range.
+    """
+
+    def __init__(
+        self,
+        opened: OpenStore,
+        connection: Connection,
+        state: State,
+        radius: int | None,
+        *,
+        min_resemblance: float | None,
+    ) -> None:
+        self._opened = opened
+        self._connection = connection
+        self._state = state
+        bits = state.scheme.bits
+        self._radius = default_radius(bits) if radius is None else radius
+        check_radius(self._radius, bits)
+        self._row = state.generation if state.channels.simhash else None
+        self._sketches = (
+            MinhashChannel(opened, connection, state, min_resemblance)
+            if state.channels.minhash and min_resemblance is not None
+            else None
+        )
+
+    def near_pairs(self, words: NDArray[np.uint64]) -> Pairs:
+        """Return which fingerprints channel 1 finds from which others; none without the channel.
+
+        Args:
+            words: Fingerprints of M bits, shape (n, ceil(M / 64)).
+
+        Returns:
+            Rows of the one and of the other of each pair, int64, shape (pairs,) each.
+        """
+        if self._row is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return near_pairs(words, self._state.scheme.bits, self._radius)
+
+    def bands(self, sketched: NDArray[np.uint16]) -> NDArray[np.uint64] | None:
+        """Return the bands of sketches, shape (n, bands); None: there is no such channel."""
+        return None if self._sketches is None else band_values(sketched, self._sketches.layout)
+
+    def of_each(self, texts: Sequence[CandidateText], among: Among | None = None) -> list[set[int]]:
+        """Return the documents that the channels find for each text, and those of the same text.
+
+        Args:
+            texts: The texts.
+            among: Says which documents, int64, ascending, need be looked at; others may be found.
+        """
+        found: list[set[int]] = [set() for _ in texts]
+        holders = documents.by_digests(self._connection, sorted({text.digest for text in texts}))
+        for place, text in enumerate(texts):
+            found[place].update(number for number, _ in holders.get(text.digest, ()))
+        # What has no shingle resembles nothing.
+        judged = [place for place, text in enumerate(texts) if text.shingle_count != 0]
+        near = [(place, words) for place in judged if (words := texts[place].words) is not None]
+        if near and self._row is not None:
+            for place, number in self._near([place for place, _ in near], [w for _, w in near]):
+                found[place].add(number)
+        sketched = [(p, sketch) for p in judged if (sketch := texts[p].sketch) is not None]
+        if sketched and self._sketches is not None:
+            wanted = np.stack([sketch for _, sketch in sketched])
+            for rows, numbers in self._sketches.agreeing(wanted, among):
+                for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
+                    found[sketched[row][0]].add(number)
+        return found
+
+    def _near(
+        self, places: Sequence[int], words: Sequence[NDArray[np.uint64]]
+    ) -> list[tuple[int, int]]:
+        """Return (place, document) of the documents within the radius of each fingerprint."""
+        row, bits = self._row, self._state.scheme.bits
+        if row is None:
+            return []
+        places_of: dict[int, list[int]] = {}
+        for place, value in zip(places, to_integers(np.stack(words)), strict=True):
+            places_of.setdefault(value, []).append(place)
+        asked = list(places_of)
+        turns, values = self.fingerprints_near(to_words(asked, bits))
+        linked: dict[int, list[int]] = {}
+        for value, document_id in fingerprints.holders_of(
+            self._connection, bits, row.generation_id, list(dict.fromkeys(values))
+        ):
+            linked.setdefault(value, []).append(document_id)
+        return [
+            (place, document_id)
+            for turn, value in zip(turns, values, strict=True)
+            for document_id in linked.get(value, ())
+            for place in places_of[asked[turn]]
+        ]
+
+    def fingerprints_near(self, queries: NDArray[np.uint64]) -> tuple[list[int], list[int]]:
+        """Return rows of queries and the stored fingerprints within the radius of each."""
+        row, bits, radius = self._row, self._state.scheme.bits, self._radius
+        if row is None:
+            return [], []
+        resident = self._opened.resident
+        if resident is not None and not self._opened.is_beside:
+            tables = resident.current(self._connection, self._state, row)
+            held_near = tables.near_many(queries, radius)
+            return held_near.query_rows.tolist(), to_integers(held_near.words)
+        lookup = Lookup(self._connection, bits, row, self._opened.database.label)
+        tail_count = row.fingerprint_count - row.packed_count
+        rates = PAGE_RATES if row.packed_count > tail_count else TAIL_RATES
+        plan = _plan(bits, radius, row.fingerprint_count.bit_length(), len(queries), rates)
+        turns: list[int] = []
+        values: list[int] = []
+        if plan.method == "scan":
+            for part in fingerprints.scan(self._connection, bits, row.generation_id):
+                rows, positions, _ = scan_many(part, queries, radius)
+                turns += rows.tolist()
+                values += to_integers(part[positions])
+            return turns, values
+        held = None
+        found_there = near_rows.can_find(self._connection, bits)
+        if len(queries) > 1 and not found_there:
+            held = self._opened.tail_tables(self._connection, bits, row, len(queries))
+        if held is not None or found_there:
+            found = near_many(
+                self._connection, bits, row, queries, radius, plan.thresholds, tail_tables=held
+            )
+            return found.query_rows.tolist(), to_integers(found.words)
+        for turn, value in enumerate(to_integers(queries)):
+            for near, _ in lookup.search(value, radius, plan).found:
+                turns.append(turn)
+                values.append(near)
+        return turns, values
+
+
+@lru_cache(256)
+def _plan(bits: int, radius: int, count_bits: int, query_count: int, rates: Rates) -> Plan:
+    """Return how to look among about ``2**count_bits`` fingerprints; any plan finds all."""
+    count = 1 << count_bits
+    costs = uniform_costs(bits, radius, count, rates)
+    return choose_plan(costs, radius, count, query_count=query_count, rates=rates)

@@ -1,0 +1,1 @@
+"""Evaluate what a store finds against labelled pairs."""

@@ -1,0 +1,256 @@
+"""The documents of a store as evaluation needs them, and the scores of their pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import NotFound
+from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.minhash import VALUES, band_values
+from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
+from simstore.fingerprint.simhash import word_count
+from simstore.search.agreement import pair_codes
+from simstore.search.all_pairs import all_pairs, resemblances
+from simstore.search.bands import colliding_pairs
+from simstore.search.likeness import (
+    SURE_RESEMBLANCE,
+    likenesses,
+    plain_vectors,
+    term_vectors,
+)
+from simstore.search.likeness_join import alike_pairs
+from simstore.search.near_pairs import near_pairs
+from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs
+from simstore.services.clusters.distinct_texts import (
+    Progress,
+    fingerprint_words,
+    pages,
+    sketch_matrix,
+)
+from simstore.services.clusters.term_rows import CountsOfPages
+from simstore.services.evaluate.older_methods import MethodSignatures, filter_overlaps
+from simstore.services.features import feature_counts
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.storage import documents
+from simstore.storage.engine import Connection
+
+# Pairs whose sketches are compared at a time.
+_BLOCK_PAIRS = 1 << 16
+_COLLECTION = "collection"
+
+
+@dataclass(slots=True)
+class StoredDocuments:
+    """All documents of a store in order of ingest; a row each.
+
+    Attributes:
+        keys: Key of each.
+        fields: The metadata fields that were asked for, of each.
+        shingles: Shingle set of each; empty where the store keeps no texts.
+        counts: Terms of each, where the store keeps texts.
+        words: Fingerprints, shape (documents, words).
+        fingerprinted: Which have a fingerprint, shape (documents,).
+        sketches: Sketches, shape (documents, 128).
+        sketched: Which have a sketch that is not empty, shape (documents,).
+    """
+
+    keys: list[str]
+    fields: dict[str, list[str | None]]
+    shingles: ShingleSets
+    counts: FeatureCounts | None
+    words: NDArray[np.uint64]
+    fingerprinted: NDArray[np.bool_]
+    sketches: NDArray[np.uint16]
+    sketched: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What was read so far."""
+
+    keys: list[str] = field(default_factory=list)
+    fields: dict[str, list[str | None]] = field(default_factory=dict)
+    shingles: list[NDArray[np.uint64]] = field(default_factory=list)
+    counts: CountsOfPages = field(default_factory=CountsOfPages)
+    words: list[NDArray[np.uint64]] = field(default_factory=list)
+    fingerprinted: list[NDArray[np.bool_]] = field(default_factory=list)
+    sketches: list[NDArray[np.uint16]] = field(default_factory=list)
+    sketched: list[NDArray[np.bool_]] = field(default_factory=list)
+
+
+def read_documents(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    *,
+    fields: Sequence[str] = (),
+    shingles_only: bool = False,
+    on_progress: Progress | None = None,
+) -> StoredDocuments:
+    """Read all documents of a snapshot.
+
+    Args:
+        opened: The store.
+        connection: The snapshot.
+        state: What stands in it.
+        fields: Metadata fields to keep; ``collection`` is the collection.
+        shingles_only: Leave out terms, fingerprints and sketches.
+        on_progress: Called with documents read and in all.
+    """
+    reading = _Reading(fields={name: [] for name in fields})
+    total = documents.count(connection)
+    for rows in pages(connection):
+        ids = [row.document_id for row in rows]
+        for row in rows:
+            reading.keys.append(row.key.decode("utf-8", "surrogateescape"))
+            for name, values in reading.fields.items():
+                value = row.collection if name == _COLLECTION else (row.metadata or {}).get(name)
+                values.append(None if value is None else str(value))
+        if state.settings.text_kept:
+            texts = feature_counts.whole_texts(opened, connection, ids)
+            sets = state.channels.sketching.sets(texts.values())
+            reading.shingles += [sets.row(place) for place in range(len(sets))]
+            if not shingles_only:
+                reading.counts.add(feature_counts.count_stored(connection, state.scheme, texts))
+        if not shingles_only:
+            words, fingerprinted = fingerprint_words(connection, state, ids)
+            reading.words.append(words)
+            reading.fingerprinted.append(fingerprinted)
+            made, sizes = sketch_matrix(opened, connection, state, ids)
+            reading.sketches.append(made)
+            reading.sketched.append(sizes > 0)
+        if on_progress is not None:
+            on_progress(len(reading.keys), total)
+    return _whole(reading, state, shingles_only=shingles_only)
+
+
+def _whole(reading: _Reading, state: State, *, shingles_only: bool) -> StoredDocuments:
+    width = word_count(state.scheme.bits)
+    no_flags = np.empty(0, np.bool_)
+    counts = None
+    if state.settings.text_kept and not shingles_only:
+        counts = reading.counts.whole()
+    return StoredDocuments(
+        reading.keys,
+        reading.fields,
+        from_rows(reading.shingles),
+        counts,
+        np.vstack([np.empty((0, width), np.uint64), *reading.words]),
+        np.concatenate([no_flags, *reading.fingerprinted]),
+        np.vstack([np.empty((0, VALUES), np.uint16), *reading.sketches]),
+        np.concatenate([no_flags, *reading.sketched]),
+    )
+
+
+def check_texts(state: State) -> None:
+    """Raise NotFound unless the store keeps texts."""
+    if not state.settings.text_kept:
+        raise NotFound("this store keeps no texts, so no resemblance can be told")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which pairs are scored.
+
+    Attributes:
+        set_of: Number of each document's set; -1: its pairs are not judged.
+        truth: Codes of the labelled pairs, of :func:`~simstore.search.agreement.pair_codes`.
+        only: Codes of the only pairs that are judged; None: all pairs inside a set.
+        radius: Largest distance that any method looks at.
+        floor: Least resemblance, and least likeness, of the pairs of the exact joins.
+        older_methods: I-Match and counting Bloom filters too.
+    """
+
+    set_of: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    only: NDArray[np.int64] | None
+    radius: int
+    floor: float
+    older_methods: bool = False
+
+
+def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPairs:
+    """Return every pair that is labelled, or that any method may find, with its scores."""
+    total = len(held)
+    banded = [scope.truth[:0]]
+    found = [scope.truth]
+    vectors = None if held.counts is None else term_vectors(held.counts)
+    signatures = None
+    if scope.older_methods and held.counts is not None:
+        signatures = MethodSignatures(held.counts)
+        first, second = signatures.pairs()
+        inside = (scope.set_of[first] >= 0) & (scope.set_of[first] == scope.set_of[second])
+        found.append(pair_codes(first[inside], second[inside], total))
+    for number in range(int(scope.set_of.max(initial=-1)) + 1):
+        rows = np.flatnonzero(scope.set_of == number)
+        known = rows[held.fingerprinted[rows]]
+        first, second = near_pairs(held.words[known], state.scheme.bits, scope.radius)
+        found.append(pair_codes(known[first], known[second], total))
+        sketched = rows[held.sketched[rows]]
+        if len(sketched):
+            bands = band_values(held.sketches[sketched], state.channels.layout)
+            agreeing = sketched[colliding_pairs(bands)]
+            banded.append(pair_codes(agreeing[:, 0], agreeing[:, 1], total))
+        if vectors is not None:
+            similar = all_pairs(
+                from_rows([held.shingles.row(row) for row in rows.tolist()]),
+                min(scope.floor, SURE_RESEMBLANCE),
+            )
+            found.append(pair_codes(rows[similar.first], rows[similar.second], total))
+            alike = alike_pairs(vectors.take(rows), scope.floor)
+            found.append(pair_codes(rows[alike.first], rows[alike.second], total))
+    in_band = np.unique(np.concatenate(banded))
+    codes = np.unique(np.concatenate([*found, in_band]))
+    if scope.only is not None:
+        codes = np.intersect1d(codes, scope.only, assume_unique=True)
+    first, second = codes // max(total, 1), codes % max(total, 1)
+    resemblance, likeness, cosine = np.full((3, len(codes)), np.nan)
+    if held.counts is not None and vectors is not None:
+        resemblance = resemblances(held.shingles, first, second)
+        likeness = likenesses(vectors, first, second)
+        cosine = likenesses(plain_vectors(held.counts), first, second)
+    agreeing, overlaps = np.zeros(len(codes), np.int64), np.full(len(codes), np.nan)
+    if signatures is not None and held.counts is not None:
+        agreeing = signatures.agreements(first, second)
+        overlaps = filter_overlaps(held.counts, first, second)
+    return ScoredPairs(
+        first,
+        second,
+        np.isin(codes, scope.truth, assume_unique=True),
+        _distances(held, first, second),
+        np.isin(codes, in_band, assume_unique=True),
+        _estimates(held, first, second),
+        resemblance,
+        likeness,
+        cosine,
+        agreeing,
+        overlaps,
+    )
+
+
+def _distances(
+    held: StoredDocuments, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    bits = np.bitwise_count(held.words[first] ^ held.words[second]).sum(axis=1, dtype=np.int64)
+    known = held.fingerprinted[first] & held.fingerprinted[second]
+    return np.where(known, bits, NO_DISTANCE)
+
+
+def _estimates(
+    held: StoredDocuments, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    result = np.zeros(len(first), np.float64)
+    for start in range(0, len(first), _BLOCK_PAIRS):
+        part = slice(start, start + _BLOCK_PAIRS)
+        equal = held.sketches[first[part]] == held.sketches[second[part]]
+        result[part] = equal.mean(axis=1)
+    known = held.sketched[first] & held.sketched[second]
+    return np.where(known, result, 0.0)

@@ -1,0 +1,1 @@
+"""Export documents to a file."""

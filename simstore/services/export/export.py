@@ -1,0 +1,342 @@
+"""Export: the documents of a store, or one a cluster, or the rest, to a file."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal
+
+from simstore.errors import InvalidParameter, ReadOnlyStore
+from simstore.model import LeastShares
+from simstore.outputs import is_standard_output, written
+from simstore.reports.clusters import Rule
+from simstore.reports.exported import ExclusionReason, ExportedDocument, json_line
+from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, ClusterOptions, cluster_documents
+from simstore.services.clusters.distinct_texts import Progress, pages
+from simstore.services.clusters.stored_clusters import keep_clusters, kept_summary
+from simstore.services.export.representatives import (
+    ComputedClusterJudge,
+    Judge,
+    KeepAll,
+    StoredClusterJudge,
+)
+from simstore.services.features import feature_counts
+from simstore.services.open_store.open_store import OpenStore
+from simstore.storage import clusters, documents, duplicates, history
+from simstore.storage.engine import Connection
+
+Part = Literal["all", "unique", "duplicates"]
+Form = Literal["jsonl", "parquet"]
+PARTS = ("all", "unique", "duplicates")
+FORMS = ("jsonl", "parquet")
+_PAGE_KEYS = 1_000
+
+Sink = Callable[[Sequence[ExportedDocument]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What to export, and how.
+
+    Attributes:
+        part: ``all`` documents; ``unique``: one a cluster, the canonical one, and what is in none;
+            ``duplicates``: those that ``unique`` leaves out, and the keys that were skipped.
+        collection: Only documents of this collection. Clusters are those of the collection alone
+            then, and of the moment.
+        text: With the texts, where the store keeps them.
+        form: ``jsonl`` or ``parquet``.
+        log: File for the documents that ``unique`` leaves out, complete and with the reason.
+        dry_run: Only count.
+        replace: Put the files in the place of others.
+    """
+
+    part: Part = "all"
+    collection: str | None = None
+    text: bool = True
+    form: Form = "jsonl"
+    log: str | os.PathLike[str] | None = None
+    dry_run: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSummary:
+    """What was exported, or would be.
+
+    Attributes:
+        document_count: Documents written, without keys that were skipped.
+        text_bytes: Bytes of their texts, UTF-8.
+        dropped_count: Documents that ``unique`` leaves out.
+        dropped_bytes: Bytes of their texts.
+        cluster_count: Clusters they are in.
+        skipped_count: Keys that were skipped as duplicates when they came, and have no text.
+        text_kept: The store keeps the texts.
+        waiting_count: Texts that others changed after the clusters were brought up to date; their
+            documents are in the unique part.
+    """
+
+    document_count: int = 0
+    text_bytes: int = 0
+    dropped_count: int = 0
+    dropped_bytes: int = 0
+    cluster_count: int = 0
+    skipped_count: int = 0
+    text_kept: bool = True
+    waiting_count: int = 0
+
+
+def export_documents(
+    opened: OpenStore,
+    target: str | os.PathLike[str],
+    options: ExportOptions,
+    on_progress: Progress | None = None,
+) -> ExportSummary:
+    """Write the documents of one snapshot to a file, in order of ingest.
+
+    For ``unique`` and ``duplicates`` the kept clusters are brought up to date first, and made where
+    none are kept.
+
+    Args:
+        opened: The store.
+        target: The file; ``-`` is standard output. With a ``dry_run`` it is not looked at.
+        options: What to write.
+        on_progress: Called with documents done and in all.
+
+    Raises:
+        InvalidParameter: The options contradict each other.
+        MissingExtra: Parquet is wanted and its library is not installed.
+        OutputExists: There is a file already.
+        StorageError: A file cannot be written; then there is none.
+        NotFound: The store keeps nothing to cluster by.
+    """
+    _check(options, target)
+    rule = _bring_up_to_date(opened, options, on_progress)
+    with ExitStack() as stack:
+        sinks = _Sinks.none() if options.dry_run else _open_sinks(stack, target, options)
+        with opened.database.read() as connection:
+            judge = _judge(opened, connection, options, rule)
+            run = _Export(opened, connection, options, judge, sinks)
+            return run.run(on_progress)
+
+
+def _check(options: ExportOptions, target: str | os.PathLike[str]) -> None:
+    if options.part not in PARTS:
+        raise InvalidParameter(f"part {options.part!r}: choose one of {', '.join(PARTS)}")
+    if options.form not in FORMS:
+        raise InvalidParameter(f"format {options.form!r}: choose one of {', '.join(FORMS)}")
+    if options.log is None:
+        return
+    if options.part != "unique":
+        raise InvalidParameter("a log tells what the unique part leaves out: export that")
+    same = os.path.realpath(options.log) == os.path.realpath(target) or (
+        is_standard_output(options.log) and is_standard_output(target)
+    )
+    if same and not options.dry_run:
+        raise InvalidParameter("the log and the export are one file: give each a name")
+
+
+def _bring_up_to_date(
+    opened: OpenStore, options: ExportOptions, on_progress: Progress | None
+) -> Rule:
+    """Bring the kept clusters up to date where they are gone by; return their rule."""
+    if options.part != "all" and options.collection is None:
+        try:
+            keep_clusters(opened, on_progress=on_progress)
+        except ReadOnlyStore:
+            # What stands is gone by.
+            if kept_summary(opened) is None:
+                raise
+    found = kept_summary(opened)
+    if found is None:
+        return Rule("first", LeastShares(RESEMBLANCE_ALONE))
+    return Rule(found.policy, LeastShares(found.min_resemblance))
+
+
+def _judge(opened: OpenStore, connection: Connection, options: ExportOptions, rule: Rule) -> Judge:
+    if options.part == "all":
+        return KeepAll()
+    if options.collection is None:
+        return StoredClusterJudge(connection, opened.state(connection), rule)
+    wanted = ClusterOptions(
+        min_resemblance=rule.least.resemblance, policy=rule.policy, collection=options.collection
+    )
+    return ComputedClusterJudge(cluster_documents(opened, wanted), rule)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sinks:
+    """Where documents go: those of the part, and those that the unique part leaves out."""
+
+    part: Sink | None
+    log: Sink | None
+
+    @classmethod
+    def none(cls) -> _Sinks:
+        return cls(None, None)
+
+
+def _open_sinks(stack: ExitStack, target: str | os.PathLike[str], options: ExportOptions) -> _Sinks:
+    """Open the files; the log is there before the part is, which it belongs to."""
+    if options.form == "parquet":
+        from simstore.reports.parquet import parquet_sink
+
+        part = stack.enter_context(parquet_sink(target, replace=options.replace))
+    else:
+        part = _lines(stack.enter_context(written(target, replace=options.replace)))
+    if options.log is None:
+        return _Sinks(part, None)
+    log = stack.enter_context(written(options.log, replace=options.replace))
+    return _Sinks(part, _lines(log))
+
+
+def _lines(stream: BinaryIO) -> Sink:
+    def write(page: Sequence[ExportedDocument]) -> None:
+        stream.write(b"".join(map(json_line, page)))
+
+    return write
+
+
+class _Export:
+    """One export, in one snapshot."""
+
+    def __init__(
+        self,
+        opened: OpenStore,
+        connection: Connection,
+        options: ExportOptions,
+        judge: Judge,
+        sinks: _Sinks,
+    ) -> None:
+        self._opened = opened
+        self._connection = connection
+        self._options = options
+        self._judge = judge
+        self._sinks = sinks
+        self._text_kept = opened.state(connection).settings.text_kept
+
+    def run(self, on_progress: Progress | None) -> ExportSummary:
+        """Write all, page by page."""
+        connection, options = self._connection, self._options
+        total = documents.count(connection)
+        counts = Counter[str]()
+        # Of each document, by its number, whether it stands for one that is left out.
+        stands = _Marks()
+        for rows in pages(connection, options.collection):
+            dropped = self._judge.judge(rows)
+            left_out = [place for place, why in enumerate(dropped) if why is not None]
+            kept = [place for place, why in enumerate(dropped) if why is None]
+            counts["dropped"] += len(left_out)
+            counts["dropped bytes"] += sum(rows[place].byte_count for place in left_out)
+            counts["clusters"] += stands.mark(
+                why.canonical_id for why in dropped if why is not None
+            )
+            chosen = left_out if options.part == "duplicates" else kept
+            counts["documents"] += len(chosen)
+            counts["bytes"] += sum(rows[place].byte_count for place in chosen)
+            self._write(self._sinks.part, rows, dropped, chosen)
+            self._write(self._sinks.log, rows, dropped, left_out)
+            counts["done"] += len(rows)
+            if on_progress is not None:
+                on_progress(counts["done"], total)
+        if options.part == "duplicates" and options.collection is None:
+            counts["skipped"] = self._write_skipped()
+        waits = options.part != "all" and options.collection is None
+        return ExportSummary(
+            counts["documents"],
+            counts["bytes"],
+            counts["dropped"],
+            counts["dropped bytes"],
+            counts["clusters"],
+            counts["skipped"],
+            self._text_kept,
+            clusters.count_changes(connection) if waits else 0,
+        )
+
+    def _write(
+        self,
+        sink: Sink | None,
+        rows: Sequence[Any],
+        dropped: Sequence[ExclusionReason | None],
+        chosen: Sequence[int],
+    ) -> None:
+        """Write the chosen of a page's documents."""
+        if sink is None or not chosen:
+            return
+        connection = self._connection
+        ids = [rows[place].document_id for place in chosen]
+        texts: dict[int, str] = {}
+        # A log gives back what was left out, so it is complete.
+        if self._text_kept and (self._options.text or sink is self._sinks.log):
+            texts = feature_counts.whole_texts(self._opened, connection, ids)
+        links = history.links_of(connection, ids)
+        page = []
+        for place, number in zip(chosen, ids, strict=True):
+            row = rows[place]
+            page.append(
+                ExportedDocument(
+                    _text(row.key),
+                    texts.get(number),
+                    row.title,
+                    row.collection,
+                    row.metadata or {},
+                    row.digest.hex(),
+                    None if row.source_name is None else _text(row.source_name),
+                    row.first_seen,
+                    row.first_seen_basis,
+                    row.last_seen,
+                    tuple(map(_text, links.get(number, ()))),
+                    dropped[place],
+                )
+            )
+        sink(page)
+
+    def _write_skipped(self) -> int:
+        """Write the keys that were skipped as duplicates; return how many there are."""
+        count, after = 0, None
+        while rows := duplicates.some(
+            self._connection, state="skipped", original=None, after=after, limit=_PAGE_KEYS
+        ):
+            if self._sinks.part is not None:
+                self._sinks.part([_skipped(row) for row in rows])
+            count += len(rows)
+            after = rows[-1].key
+        return count
+
+
+def _skipped(row: duplicates.DuplicateRow) -> ExportedDocument:
+    why = ExclusionReason(
+        None,
+        0,
+        _text(row.original_key),
+        row.distance,
+        row.known_resemblance,
+        "skipped when it came",
+    )
+    return ExportedDocument(
+        _text(row.key), None, None, None, {}, row.digest.hex(), None,
+        row.first_seen, "ingest", row.last_seen, (), why,
+    )  # fmt: skip
+
+
+class _Marks:
+    """A set of document numbers, a byte a number up to the largest."""
+
+    def __init__(self) -> None:
+        self._marks = bytearray()
+
+    def mark(self, numbers: Iterable[int]) -> int:
+        """Add numbers; return how many were not there."""
+        fresh = 0
+        for number in numbers:
+            if number >= len(self._marks):
+                self._marks.extend(bytes(number + 1 - len(self._marks) + (1 << 16)))
+            fresh += not self._marks[number]
+            self._marks[number] = 1
+        return fresh
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

@@ -1,0 +1,123 @@
+"""What stands for a document when one a cluster is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+from simstore.model import Clustering, ClusterMember
+from simstore.reports.clusters import Rule
+from simstore.reports.exported import ExclusionReason
+from simstore.services.open_store.state import State
+from simstore.storage import cluster_names, clusters, documents, fingerprints
+from simstore.storage.damage import corrupt
+from simstore.storage.engine import Connection
+
+
+class Judge(Protocol):
+    """Says of documents why they are left out."""
+
+    def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
+        """Return of each row of the table ``document`` why it is left out; None: it is not."""
+        ...
+
+
+class KeepAll:
+    """Leaves no document out."""
+
+    def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
+        """Return None for each."""
+        return [None] * len(rows)
+
+
+class StoredClusterJudge:
+    """Goes by the clusters that are kept, in one snapshot; a text that is in none stays."""
+
+    def __init__(self, connection: Connection, state: State, rule: Rule) -> None:
+        """Judge by a rule, that of the clusters.
+
+        Args:
+            connection: The snapshot.
+            state: What stands in it.
+            rule: By what the documents of a cluster stand together.
+        """
+        self._connection = connection
+        self._state = state
+        self._rule = rule
+        self._basis: Literal["text", "sketch"] = "text" if state.settings.text_kept else "sketch"
+
+    def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
+        """Return of each row why it is left out; None: it is canonical, or in no cluster."""
+        connection = self._connection
+        texts = clusters.texts(connection, sorted({row.digest for row in rows}))
+        led = clusters.spokes(connection, [one.text_id for one in texts.values()])
+        held = {one.text_id: one for one in texts.values()}
+        far = {centre for of_text in led.values() for centre in of_text} - held.keys()
+        held |= clusters.texts_by_number(connection, sorted(far))
+        if far - held.keys():
+            raise corrupt(connection, "edges of kept clusters lead to texts that are not there")
+        stands: dict[int, tuple[int, float]] = {}
+        for row in rows:
+            text = texts.get(row.digest)
+            if text is not None:
+                shares = led.get(text.text_id, {})
+                centre = min(shares, key=lambda one: held[one].place, default=text.text_id)
+                if held[centre].place[2] != row.document_id:
+                    stands[row.document_id] = centre, shares.get(centre, 1.0)
+        names = cluster_names.names(connection, sorted({centre for centre, _ in stands.values()}))
+        canonical_ids = sorted({held[centre].place[2] for centre, _ in stands.values()})
+        keys = documents.keys_of(connection, canonical_ids)
+        digests = {n: one for n, (one, _) in documents.sizes_of(connection, canonical_ids).items()}
+        values = self._fingerprints([*stands, *canonical_ids])
+        found: list[ExclusionReason | None] = []
+        for row in rows:
+            centre, share = stands.get(row.document_id, (0, 0.0))
+            canonical = held[centre].place[2] if centre else 0
+            # Clusters may be behind: what stands for another has to be there, with its text.
+            if not centre or digests.get(canonical) != held[centre].digest:
+                found.append(None)
+                continue
+            one, other = values.get(row.document_id), values.get(canonical)
+            member = ClusterMember(
+                _text(row.key),
+                row.document_id,
+                share,
+                None if one is None or other is None else (one ^ other).bit_count(),
+                "same" if row.digest == held[centre].digest else self._basis,
+            )
+            stand_in = canonical, _text(keys[canonical])
+            found.append(_dropping(names.get(centre), stand_in, member, self._rule))
+        return found
+
+    def _fingerprints(self, document_ids: Sequence[int]) -> dict[int, int]:
+        if self._state.generation is None or not document_ids:
+            return {}
+        number = self._state.generation.generation_id
+        wanted = sorted(set(document_ids))
+        return fingerprints.of_documents(self._connection, self._state.scheme.bits, number, wanted)
+
+
+class ComputedClusterJudge:
+    """Goes by clusters of the moment, which have no names."""
+
+    def __init__(self, found: Clustering, rule: Rule) -> None:
+        self._dropped: dict[int, ExclusionReason] = {}
+        for cluster in found.clusters:
+            canonical = cluster.members[0].document_id, cluster.key
+            for member in cluster.members[1:]:
+                self._dropped[member.document_id] = _dropping(None, canonical, member, rule)
+
+    def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
+        """Return of each row why it is left out; None: it is not."""
+        return [self._dropped.get(row.document_id) for row in rows]
+
+
+def _dropping(
+    cluster_id: int | None, canonical: tuple[int, str], member: ClusterMember, rule: Rule
+) -> ExclusionReason:
+    reason = rule.reason(member, canonical=False)
+    return ExclusionReason(cluster_id, *canonical, member.distance, member.resemblance, reason)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

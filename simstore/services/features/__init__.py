@@ -1,0 +1,1 @@
+"""Feature counts of documents, and what a corpus tells of features."""

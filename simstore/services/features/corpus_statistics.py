@@ -1,0 +1,108 @@
+"""What a corpus-dependent scheme needs to know of features: ranks, or weights by frequency.
+
+From the vocabulary as it is, or as a generation has frozen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.fingerprint.features import assemble
+from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.weights import idf_weights
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.storage import vocabularies
+from simstore.storage.engine import Connection
+from simstore.storage.frequencies import Frequencies
+from simstore.storage.vocabularies import FeatureRow
+
+# Feature numbers to what Scheme.fingerprints takes for them.
+Standing = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+
+
+def of_generation(
+    opened: OpenStore, connection: Connection, state: State, generation_id: int
+) -> Standing:
+    """Return what a generation says of features.
+
+    Raises:
+        CorruptStore: Its document frequencies are damaged.
+    """
+    if state.scheme.corpus == "frequencies":
+        return of_frequencies(opened.frequencies_of(connection, generation_id))
+    return lambda feature_ids: opened.ranks_of(connection, generation_id, feature_ids)
+
+
+def of_frequencies(frequencies: Frequencies) -> Standing:
+    """Return the weight of features by how many documents have them; unknown ones: none has."""
+    numbers, counts = frequencies
+
+    def weigh(feature_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        places = np.minimum(np.searchsorted(numbers, feature_ids), len(numbers) - 1)
+        found = np.where(numbers[places] == feature_ids, counts[places], 0)
+        return idf_weights(found, int(counts[0]))
+
+    return weigh
+
+
+def of_ranks(ranked: Sequence[tuple[int, int]]) -> Standing:
+    """Return the rank of features, -1 for none.
+
+    Args:
+        ranked: (feature number, total count) in rank order.
+    """
+    rank_of = {number: rank for rank, (number, _) in enumerate(ranked)}
+    return lambda feature_ids: np.array(
+        [rank_of.get(number, -1) for number in feature_ids.tolist()], np.int64
+    )
+
+
+def of_terms(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    generation_id: int | None,
+    terms: Sequence[bytes],
+) -> NDArray[np.int64]:
+    """Return what a generation says of terms, of which the vocabulary may not know some."""
+    if state.scheme.corpus == "ranks":
+        rank_of = opened.rank_of_terms(connection, generation_id)
+        return np.array([rank_of.get(term, -1) for term in terms], np.int64)
+    if generation_id is None:
+        return idf_weights(np.zeros(len(terms), np.int64), 0)
+    known = vocabularies.feature_ids(connection, state.scheme_id, terms)
+    numbers = np.array([known.get(term, -1) for term in terms], np.int64)
+    return of_generation(opened, connection, state, generation_id)(numbers)
+
+
+def row_fingerprints(
+    connection: Connection, scheme: Scheme, rows: Sequence[FeatureRow], standing: Standing | None
+) -> NDArray[np.uint64]:
+    """Make the fingerprints of documents from their feature counts.
+
+    Args:
+        connection: A snapshot, which knows the features' terms.
+        scheme: The scheme.
+        rows: Feature numbers and counts of each document.
+        standing: What the corpus says of features, for a scheme that depends on it.
+
+    Returns:
+        uint64, shape (rows, ceil(M / 64)).
+    """
+    counts = assemble(rows)
+    if scheme.corpus == "ranks" and standing is not None:
+        ranks = standing(counts.columns)
+        # Ranks, entry by entry, serve as a table of their own: no term is looked at.
+        return scheme.fingerprints(replace(counts, columns=np.arange(len(ranks))), ranks)
+    numbers, columns = np.unique(counts.columns, return_inverse=True)
+    term_of = vocabularies.terms_of(connection, numbers.tolist())
+    terms = tuple(term_of.get(number, b"?") for number in numbers.tolist())
+    return scheme.fingerprints(
+        replace(counts, terms=terms, columns=columns),
+        None if standing is None else standing(numbers),
+    )

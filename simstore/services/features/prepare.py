@@ -1,0 +1,167 @@
+"""What can be computed of documents without the database: digests, counts, fingerprints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, printable
+from simstore.fingerprint.channels import sketch_texts
+from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.passage_recipe import IndexedText
+from simstore.fingerprint.scheme import Scheme
+from simstore.model import Document
+from simstore.services.features.feature_counts import pack_change
+from simstore.services.open_store.state import State
+from simstore.sources.json_values import check_metadata
+from simstore.storage import codecs
+from simstore.text.decoding import encode, storable
+from simstore.text.digests import text_digest
+from simstore.text.scanning import Scanned
+
+# Bytes a character of texts that are looked at as words alone.
+_NARROW = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBatch:
+    """Documents with all that can be computed without the database.
+
+    Attributes:
+        documents: The documents, in their order.
+        keys: Their keys as bytes.
+        digests: BLAKE2b-128 of their texts.
+        sizes: Bytes of their texts.
+        token_counts: Occurrences of features in them.
+        packed_texts: Their compressed texts; empty where the store keeps none.
+        counts: Their feature counts; None where ``change`` says all that is needed of them.
+        change: What they change in a vocabulary by terms, packed; None: there is none, or its
+            features have numbers.
+        words: Their fingerprints, where these depend on the document alone.
+        sketches: Size of the shingle set and packed sketch; empty where the store keeps none.
+        passages: What the passage index keeps of them; empty where there is none.
+    """
+
+    documents: tuple[Document, ...]
+    keys: tuple[bytes, ...]
+    digests: tuple[bytes, ...]
+    sizes: tuple[int, ...]
+    token_counts: tuple[int, ...]
+    packed_texts: tuple[bytes, ...]
+    counts: FeatureCounts | None
+    change: bytes | None
+    words: NDArray[np.uint64] | None
+    sketches: tuple[tuple[int, bytes], ...]
+    passages: tuple[IndexedText, ...] = ()
+
+    def part(self, start: int, end: int) -> PreparedBatch:
+        """Return the documents ``start <= place < end``."""
+        if (start, end) == (0, len(self.documents)):
+            return self
+        counts = None
+        if self.counts is not None:
+            rows = self.counts.rows(start, end)
+            used, columns = np.unique(rows.columns, return_inverse=True)
+            terms = tuple(rows.terms[column] for column in used.tolist())
+            counts = replace(rows, terms=terms, columns=columns)
+        return PreparedBatch(
+            self.documents[start:end],
+            self.keys[start:end],
+            self.digests[start:end],
+            self.sizes[start:end],
+            self.token_counts[start:end],
+            self.packed_texts[start:end],
+            counts,
+            None,
+            None if self.words is None else self.words[start:end],
+            self.sketches[start:end],
+            self.passages[start:end],
+        )
+
+
+def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
+    """Compute what needs no database: digests, counts, fingerprints, sketches, packed texts."""
+    scheme, channels = state.scheme, state.channels
+    for document in batch:
+        if not document.key:
+            raise InvalidParameter("a document has an empty key; give each its own key")
+    batch = [as_kept(document) for document in batch]
+    encoded = [encode(document.text) for document in batch]
+    texts = [document.text for document in batch]
+    metadata = [document.metadata for document in batch]
+    by_document = not scheme.depends_on_corpus
+    keep_counts = state.keeps_counts or not by_document
+    pack_counts = not keep_counts and state.records_vocabulary
+    counts = words = None
+    scanned = scanned_words(scheme, texts, encoded)
+    if keep_counts or pack_counts or not channels.simhash:
+        counts = scheme.count(texts, metadata) if scanned is None else scheme.count_words(scanned)
+        token_counts = scheme.token_counts(counts)
+        if by_document and channels.simhash:
+            words = scheme.fingerprints(counts)
+    else:
+        words, token_counts = scheme.fingerprinted(texts, metadata, scanned)
+    return PreparedBatch(
+        tuple(batch),
+        tuple(encode(document.key) for document in batch),
+        tuple(map(text_digest, encoded)),
+        tuple(map(len, encoded)),
+        tuple(token_counts.tolist()),
+        codecs.compress_many(encoded) if state.settings.text_kept else (),
+        counts if keep_counts else None,
+        pack_change(counts) if pack_counts and counts is not None else None,
+        words,
+        tuple(sketch_texts(channels.sketching, texts, scanned)) if channels.minhash else (),
+        tuple(map(state.passages.index, texts)) if state.passages is not None else (),
+    )
+
+
+def scanned_words(scheme: Scheme, texts: Sequence[str], encoded: Sequence[bytes]) -> Scanned | None:
+    """Return the words of texts, where they are worth it, and the texts hardly anything else.
+
+    Args:
+        scheme: The scheme.
+        texts: The texts.
+        encoded: Their bytes.
+    """
+    # Few bytes beyond one a character: hardly any script without blanks between words.
+    narrow = sum(map(len, encoded)) <= _NARROW * sum(map(len, texts))
+    return scheme.scan(texts) if narrow else None
+
+
+def is_prepared_for(prepared_with: State, state: State) -> bool:
+    """Return whether what was prepared with one state of a store serves another."""
+    one, other = prepared_with, state
+    return (one.scheme_id, one.channels, one.settings.text_kept, one.passages) == (
+        other.scheme_id, other.channels, other.settings.text_kept, other.passages,
+    ) and one.settings.vocabulary_recorded == other.settings.vocabulary_recorded  # fmt: skip
+
+
+def as_kept(document: Document) -> Document:
+    """Return the document with title, collection and metadata as they come back from the store.
+
+    Raises:
+        InvalidParameter: The metadata are no JSON values, or too much.
+    """
+    lines: dict[str, Any] = {
+        name: kept
+        for name, line in (("title", document.title), ("collection", document.collection))
+        if line is not None and (kept := storable(line)) != line
+    }
+    if lines:
+        document = replace(document, **lines)
+    if not document.metadata:
+        return document
+    try:
+        check_metadata(document.metadata)
+        fields = json.loads(json.dumps(dict(document.metadata), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"the metadata of {printable(document.key)!r} cannot be stored ({error})"
+        ) from None
+    return replace(document, metadata=fields)

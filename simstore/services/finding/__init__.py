@@ -1,1 +1,0 @@
-"""Finding: from samples and fingerprints to matches, by both channels."""

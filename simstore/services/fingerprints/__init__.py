@@ -1,0 +1,1 @@
+"""Stores of fingerprints alone: add, remove, read."""

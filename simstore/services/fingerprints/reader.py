@@ -1,0 +1,228 @@
+"""A reader: one snapshot of a store, asked for fingerprints as often as one likes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.simhash import to_integers, to_words
+from simstore.search.plan import Plan, check_radius, default_radius
+from simstore.search.segments import probe_count, segment_widths
+from simstore.services.fingerprints.fingerprint_store import Values, words_of
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.services.query.batch_lookup import near_many
+from simstore.services.query.lookup import Lookup
+from simstore.storage import fingerprints
+from simstore.storage.engine import Connection
+
+if TYPE_CHECKING:
+    from simstore.search.sorted_tables import SortedTables
+    from simstore.services.open_store.resident_index import ResidentIndex
+
+# Queries from which reading each page once for all of them repays.
+_BATCH = 50
+# Fingerprints of a tail for each query up to which sorting the tail repays.
+_TAIL_EACH = 60
+# Costs in microseconds, measured on one core: one query by itself; one page read and unpacked for a
+# batch; one record compared there; one fingerprint read and sorted for tables in memory.
+_ONE_COST = 40.0
+_PAGE_COST = 4.0
+_COMPARE_COST = 0.04
+_SORT_COST = 0.25
+
+
+class Reader:
+    """The fingerprints of one snapshot.
+
+    What others write meanwhile is not seen; open another reader for that. Not to be shared by
+    threads: give each its own.
+
+    Attributes:
+        bits: Fingerprint length M.
+        count: Distinct fingerprints.
+    """
+
+    def __init__(
+        self,
+        opened: OpenStore,
+        connection: Connection,
+        state: State,
+        resident: ResidentIndex | None,
+    ) -> None:
+        """Use :meth:`simstore.store.Store.reader`."""
+        row = state.generation
+        self.bits = state.scheme.bits
+        self.count = row.fingerprint_count if row else 0
+        self._connection = connection
+        self._generation_id = row.generation_id if row else None
+        self._row = row
+        self._lookup: Lookup | None = None
+        self._tables: SortedTables | None = None
+        self._is_open = True
+        self._near: Callable[[int, int], list[tuple[int, int]]] = _nothing
+        if row is not None and resident is not None:
+            self._tables = resident.tables(connection, state, row)
+            self._near = self._tables.near
+        elif row is not None:
+            self._lookup = Lookup(connection, self.bits, row, opened.database.label)
+            self._near = self._lookup.near
+
+    def near(self, value: int, radius: int | None = None) -> list[tuple[int, int]]:
+        """Return the fingerprints within a radius and their distances.
+
+        Args:
+            value: A fingerprint, a non-negative integer below 2**M.
+            radius: Largest distance, in bits, inclusive; None: min(3, M).
+
+        Returns:
+            Ascending by distance, then fingerprint.
+
+        Raises:
+            InvalidParameter: The value or the radius does not fit M.
+        """
+        if radius is None:
+            radius = default_radius(self.bits)
+        # Asked a hundred thousand times a second: what is an int already is not looked at twice.
+        if type(radius) is not int or not 0 <= radius <= self.bits:
+            radius = self._radius(radius)
+        if type(value) is not int or value < 0 or value >> self.bits:
+            (value,) = to_integers(words_of([value], self.bits))
+        return self._near(value, radius)
+
+    def near_many(
+        self, values: Values, radius: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
+        """Return the fingerprints within a radius of each of many.
+
+        Args:
+            values: uint64 of shape (n,), up to 64 bits, or (n, words); or integers.
+            radius: Largest distance, in bits, inclusive; None: min(3, M).
+
+        Returns:
+            Which query, int64, shape (matches,); fingerprints, uint64, shape (matches, words);
+            distances, int64, shape (matches,). Ascending by query, distance, fingerprint.
+
+        Raises:
+            InvalidParameter: A value or the radius does not fit M.
+        """
+        self._check_open()
+        radius = self._radius(radius)
+        words = words_of(values, self.bits)
+        tables = self._tables
+        plan = None if self._lookup is None else self._lookup.plan(radius, method="segments")
+        if tables is None and (plan is None or self._is_worth_sorting(len(words), plan)):
+            tables = self._all_sorted()
+        if tables is not None:
+            return tables.near_many(words, radius)
+        if plan is not None and self._row is not None and self._is_batch(len(words)):
+            return near_many(self._connection, self.bits, self._row, words, radius, plan.thresholds)
+        rows: list[int] = []
+        found: list[int] = []
+        distances: list[int] = []
+        for row, value in enumerate(to_integers(words)):
+            for near, distance in self._near(value, radius):
+                rows.append(row)
+                found.append(near)
+                distances.append(distance)
+        return (
+            np.array(rows, np.int64),
+            to_words(found, self.bits),
+            np.array(distances, np.int64),
+        )
+
+    def near_pairs(
+        self, radius: int | None = None
+    ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]]:
+        """Yield all pairs of stored fingerprints within a radius, each pair once.
+
+        Args:
+            radius: Largest distance, in bits, inclusive; None: min(3, M).
+
+        Yields:
+            The smaller and the larger fingerprint of each pair, uint64, shape (pairs, words) each,
+            and their distances, int64, shape (pairs,); pairs in no order.
+
+        Raises:
+            InvalidParameter: The radius does not fit M.
+        """
+        self._check_open()
+        radius = self._radius(radius)
+        tables = self._tables or self._all_sorted()
+        yield from tables.near_pairs(radius)
+
+    def fingerprints(self) -> Iterator[NDArray[np.uint64]]:
+        """Yield all distinct fingerprints, in no order, as arrays of shape (n, words)."""
+        self._check_open()
+        if self._generation_id is not None:
+            yield from fingerprints.scan(self._connection, self.bits, self._generation_id)
+
+    def documents_with(self, values: Values) -> list[tuple[int, str]]:
+        """Return (fingerprint, key) of the documents that have one of these fingerprints.
+
+        Args:
+            values: As for :meth:`near_many`.
+
+        Returns:
+            In order of ingest; empty for a store of fingerprints alone.
+        """
+        self._check_open()
+        if self._generation_id is None:
+            return []
+        chosen = to_integers(words_of(values, self.bits))
+        rows = fingerprints.documents_with(
+            self._connection, self.bits, self._generation_id, sorted(set(chosen))
+        )
+        return [
+            (value, key.decode("utf-8", "surrogateescape"))
+            for value, _, key in sorted(rows, key=lambda row: row[1])
+        ]
+
+    def close(self) -> None:
+        """Refuse all further questions: the snapshot is given back."""
+        self._is_open = False
+        self._near = _closed
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            _closed(0, 0)
+
+    def _radius(self, radius: int | None) -> int:
+        if radius is None:
+            return default_radius(self.bits)
+        check_radius(radius, self.bits)
+        return int(radius)
+
+    def _is_batch(self, query_count: int) -> bool:
+        """Return whether reading what many queries need at once costs less than one by one."""
+        row = self._row
+        tail = row.fingerprint_count - row.packed_count if row else 0
+        return query_count >= _BATCH and query_count * _TAIL_EACH >= tail
+
+    def _is_worth_sorting(self, query_count: int, plan: Plan) -> bool:
+        """Return whether reading and sorting all fingerprints costs less than looking up."""
+        each = sum(
+            probe_count(width, threshold)
+            for width, threshold in zip(segment_widths(self.bits), plan.thresholds, strict=True)
+        )
+        if not self._is_batch(query_count):
+            return query_count * _ONE_COST > self.count * _SORT_COST
+        looked_up = each * (_PAGE_COST + _COMPARE_COST * self.count / (1 << 16))
+        return query_count * looked_up > self.count * _SORT_COST
+
+    def _all_sorted(self) -> SortedTables:
+        from simstore.services.open_store.resident_index import sorted_tables
+
+        return sorted_tables(self._connection, self.bits, self._generation_id or 0)
+
+
+def _nothing(value: int, radius: int) -> list[tuple[int, int]]:  # noqa: ARG001 - as a look-up
+    return []
+
+
+def _closed(value: int, radius: int) -> list[tuple[int, int]]:  # noqa: ARG001 - as a look-up
+    raise InvalidParameter("this reader's `with` block has ended; open another by Store.reader()")

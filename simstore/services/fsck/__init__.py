@@ -1,0 +1,1 @@
+"""Check every invariant of a store."""

@@ -1,0 +1,126 @@
+"""What has to hold of the passage index: each document's entry is that of its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import CorruptStore
+from simstore.fingerprint.passage_recipe import IndexedText
+from simstore.model import Finding
+from simstore.search.anchor_pages import Postings
+from simstore.services.open_store.state import State
+from simstore.storage import anchor_segments, passage_indexes, passages
+from simstore.storage.engine import Connection
+from simstore.text.mixing import GAMMA, mix
+
+_REMEDY = "run `simstore passages drop` and `simstore passages build`"
+_RESTORE = "restore a copy made by `simstore backup`"
+_REINGEST = "run `simstore passages drop`, and ingest the sources into a new store"
+
+
+def check_passages(
+    connection: Connection, state: State, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
+) -> Iterator[Finding]:
+    """Yield what is wrong with the passage index.
+
+    Postings of texts that are gone may be there: their numbers are never given out again.
+
+    Args:
+        connection: A snapshot.
+        state: What stands in it.
+        batches: All documents in batches, with the texts that can be read.
+    """
+    recipe = state.passages
+    if recipe is None:
+        for name in passage_indexes.leftovers(connection):
+            yield Finding("passages", f"{name} has rows, and there is no index", _RESTORE)
+        return
+    remedy = _REMEDY if state.settings.text_kept else _REINGEST
+    try:
+        held = _held_sums(connection)
+    except CorruptStore as error:
+        yield Finding("passages", error.reason, remedy)
+        return
+    entry_count = 0
+    for batch, texts in batches:
+        entries = passages.entries_of(connection, batch)
+        entry_count += len(entries)
+        if len(entries) < len(batch) and state.settings.passages_complete:
+            yield Finding("passages", f"{len(batch) - len(entries)} documents have none", remedy)
+        try:
+            held_passages = passages.passages_of(connection, list(entries))
+        except CorruptStore as error:
+            yield Finding("passages", error.reason, remedy)
+            continue
+        for number, (entry, passage_count, posting_count, term_count) in entries.items():
+            problem = None
+            spans, words = held_passages[number]
+            count, total = held.of(entry)
+            if len(spans) != passage_count:
+                problem = f"{len(spans)} passages, not {passage_count}"
+            elif count != posting_count:
+                problem = f"{count} postings, not {posting_count}"
+            elif number in texts:
+                made = recipe.index(texts[number].decode("utf-8", "surrogateescape"))
+                if not np.array_equal(made.spans, spans):
+                    problem = "its passages are not those of its text"
+                elif not np.array_equal(made.words, words):
+                    problem = "its fingerprints are not those of its text"
+                elif (len(made.hashes), _sum_of(made)) != (count, total):
+                    problem = "its postings are not those of its text"
+                elif made.term_count != term_count:
+                    problem = f"{term_count} terms of sentences, not {made.term_count}"
+            if problem is not None:
+                yield Finding("passages", f"document {number}: {problem}", remedy)
+    if held.strays:
+        yield Finding("passages", f"{held.strays} pages are of no segment", remedy)
+    stray_count = passage_indexes.size(connection).entry_count - entry_count
+    if stray_count:
+        yield Finding("passages", f"{stray_count} of documents that are gone", remedy)
+
+
+class _Sums:
+    """How many postings each entry has, and the sum of what each says, modulo 2**64."""
+
+    def __init__(self) -> None:
+        self.strays = 0
+        self._found: dict[int, tuple[int, int]] = {}
+
+    def add(self, postings: Postings) -> None:
+        entries, places = np.unique(postings["entry"], return_inverse=True)
+        sums = np.zeros(len(entries), np.uint64)
+        np.add.at(sums, places, _said(postings["hash"], postings["start"], postings["length"]))
+        counts = np.bincount(places, minlength=len(entries))
+        for entry, count, total in zip(
+            entries.tolist(), counts.tolist(), sums.tolist(), strict=True
+        ):
+            before = self._found.get(entry, (0, 0))
+            self._found[entry] = before[0] + count, (before[1] + total) & (1 << 64) - 1
+
+    def of(self, entry: int) -> tuple[int, int]:
+        return self._found.get(entry, (0, 0))
+
+
+def _held_sums(connection: Connection) -> _Sums:
+    sums = _Sums()
+    for postings in passages.tail(connection):
+        sums.add(postings)
+    for postings in anchor_segments.scan(connection):
+        sums.add(postings)
+    sums.strays = anchor_segments.stray_pages(connection)
+    return sums
+
+
+def _sum_of(text: IndexedText) -> int:
+    said = _said(text.hashes, text.starts, text.lengths)
+    return int(np.add.reduce(said)) if len(said) else 0
+
+
+def _said(
+    hashes: NDArray[np.uint64], starts: NDArray[np.int32], lengths: NDArray[np.int32]
+) -> NDArray[np.uint64]:
+    places = starts.astype(np.uint64) << np.uint64(20) | lengths.astype(np.uint64)
+    return mix(hashes * GAMMA + mix(places))

@@ -1,0 +1,1 @@
+"""Generations of fingerprints: refreshed, packed, compared with the vocabulary."""

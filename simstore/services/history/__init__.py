@@ -1,0 +1,1 @@
+"""History of documents: visits, versions, originals."""

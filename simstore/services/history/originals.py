@@ -1,0 +1,167 @@
+"""Which of several documents that resemble each other is the original, and why.
+
+The one that was first seen; but what a crawl first saw at some time may have been there since the
+visit before: such a date decides only beyond the interval at which its site is visited. Within it
+a link decides, for who copies a page may name it, then the date after all, then the order of
+ingest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from simstore.errors import InvalidParameter, printable
+from simstore.reports.story import BASES, span
+from simstore.reports.times import time_text
+from simstore.text.decoding import encode
+from simstore.text.patterns import Expression
+
+RULES = ("first-seen", "linked", "prefer:REGEX")
+_PREFER = "prefer:"
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalCandidate:
+    """A document that may be the original.
+
+    Attributes:
+        order: Its place in the order of ingest.
+        first_seen: When it was first seen, in seconds since 1970-01-01 UTC.
+        basis: Who says so: ``ingest``, ``crawl``, ``published``; or ``skipped``: it was skipped as
+            a duplicate, and nothing more is known.
+        revisit_seconds: How long before ``first_seen`` a crawl that dated it need not have been
+            there; None: unknown.
+        links_to: Keys that it links to.
+    """
+
+    key: str
+    order: int
+    first_seen: int
+    basis: str
+    revisit_seconds: float | None = None
+    links_to: frozenset[str] = frozenset()
+
+    @property
+    def earliest(self) -> float:
+        """Return since when it may have been there."""
+        doubt = self.revisit_seconds if self.basis in ("crawl", "skipped") else None
+        return self.first_seen - (doubt or 0.0)
+
+
+Choice = tuple[OriginalCandidate, str]
+
+
+def original_of(claimants: Sequence[OriginalCandidate]) -> Choice:
+    """Choose the original of documents that are alike, and say why: the rule ``first-seen``.
+
+    ``show``, ``duplicates`` and the check before an insert go by it.
+
+    Args:
+        claimants: The documents, at least one, each with a key of its own.
+    """
+    return _first_seen(claimants)
+
+
+def parse_rule(
+    rule: str, on_step: Callable[[], None] = lambda: None
+) -> Callable[[Sequence[OriginalCandidate]], Choice]:
+    """Return the function that chooses the original of documents, and says why.
+
+    Args:
+        rule: ``first-seen``; ``linked``: the one that most of the others link to; or
+            ``prefer:REGEX``: one whose key the regular expression is found in.
+        on_step: Called before each key; what it raises ends the choice.
+
+    Raises:
+        InvalidParameter: There is no such rule, the expression is not one or is not supported, or
+            holds half a character.
+    """
+    encode(rule)
+    if rule == "first-seen":
+        return original_of
+    if rule == "linked":
+        return _linked
+    if rule.startswith(_PREFER) and len(rule) > len(_PREFER):
+        wanted = Expression(rule.removeprefix(_PREFER), f"original {printable(rule)!r}")
+        return lambda claimants: _preferred(claimants, wanted, on_step)
+    raise InvalidParameter(f"original {printable(rule)!r}: choose {', '.join(RULES)}")
+
+
+def _first_seen(claimants: Sequence[OriginalCandidate]) -> Choice:
+    if len(claimants) == 1:
+        return claimants[0], "nothing else is like it"
+    # Of two, one is surely the earlier where it was seen before the other can have been there.
+    first = min(one.first_seen for one in claimants)
+    left = [one for one in claimants if one.earliest <= first]
+    leader = _by_date(left)
+    if len(left) == 1:
+        later = min(one.earliest for one in claimants if one is not leader)
+        before = span(later - leader.first_seen)
+        return leader, f"first seen {_said(leader)}, {before} before others can have been there"
+    linked = _most_linked(left, claimants)
+    doubtful = any(one.earliest < one.first_seen for one in left)
+    if linked is not None:
+        why = "dates within the revisit interval do not decide; " if doubtful else "equal dates; "
+        return linked[0], f"{why}{_links(linked[1])}"
+    same_time = [one for one in left if one.first_seen == leader.first_seen]
+    if len(same_time) > 1:
+        return leader, f"first seen {_said(leader)} as others; ingested before them"
+    return leader, f"first seen {_said(leader)}; no link decides within the revisit interval"
+
+
+def _linked(claimants: Sequence[OriginalCandidate]) -> Choice:
+    linked = _most_linked(claimants, claimants)
+    if linked is not None:
+        return linked[0], _links(linked[1])
+    chosen, reason = _first_seen(claimants)
+    return chosen, f"no link decides; {reason}"
+
+
+def _preferred(
+    claimants: Sequence[OriginalCandidate], wanted: Expression, on_step: Callable[[], None]
+) -> Choice:
+    chosen = []
+    for one in claimants:
+        on_step()
+        if wanted.is_in(one.key):
+            chosen.append(one)
+    if not chosen:
+        found, reason = _first_seen(claimants)
+        return found, f"no key is preferred; {reason}"
+    found, reason = _first_seen(chosen)
+    return found, "its key is preferred" if len(chosen) == 1 else f"of the preferred keys: {reason}"
+
+
+def _most_linked(
+    chosen: Sequence[OriginalCandidate], claimants: Sequence[OriginalCandidate]
+) -> tuple[OriginalCandidate, int] | None:
+    """Return the one that most others link to; None where none is linked to, or several alike.
+
+    Two documents that link to each other say nothing.
+    """
+    by_key = {one.key: one for one in claimants}
+    counts = {one.key: 0 for one in chosen}
+    for one in claimants:
+        for target in one.links_to:
+            other = by_key.get(target)
+            if target in counts and target != one.key and other and one.key not in other.links_to:
+                counts[target] += 1
+    most = max(counts.values())
+    leaders = [one for one in chosen if counts[one.key] == most]
+    if most == 0 or len(leaders) == len(chosen) > 1:
+        return None
+    return _by_date(leaders), most
+
+
+def _by_date(claimants: Sequence[OriginalCandidate]) -> OriginalCandidate:
+    return min(claimants, key=lambda one: (one.first_seen, one.order))
+
+
+def _links(count: int) -> str:
+    return "another links to it" if count == 1 else f"{count:,} others link to it"
+
+
+def _said(one: OriginalCandidate) -> str:
+    when = time_text(one.first_seen)
+    return when + (f" by {BASES[one.basis]}" if one.basis in BASES else "")

@@ -1,0 +1,203 @@
+"""What a batch of documents tells of when each was seen, of earlier versions and of links.
+
+Told record by record in their order, so that the size of a batch changes nothing.
+
+A *visit* is one time that somebody went to a page. A record without a date of its own that stands
+where it stood before is the same record, read again: nobody went to the page. A record whose date
+lies between the first and the last visit may have been counted before, and is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from simstore.model import Document
+from simstore.services.features.prepare import PreparedBatch
+from simstore.services.ingest.decisions import Decisions
+from simstore.sources.seen_since import first_sight
+from simstore.storage import documents, duplicates, history
+from simstore.storage.duplicates import DuplicateRow
+from simstore.storage.engine import Connection
+from simstore.storage.history import SnapshotRow, Times
+from simstore.text.decoding import encode
+
+
+@dataclass(slots=True)
+class KeyHistory:
+    """What is known of a key after the records of a batch.
+
+    Attributes:
+        digest: Of its present text.
+        times: When it was seen.
+        revision: Its present revision.
+        moved: It was first seen at another time than was known before the batch.
+        snapshots: Versions that the batch replaced, in their order.
+        links: Keys that it links to, besides those that are stored.
+        links_replaced: Those that are stored are of another text.
+    """
+
+    digest: bytes
+    times: Times
+    revision: int
+    moved: bool = False
+    snapshots: list[SnapshotRow] = field(default_factory=list)
+    links: set[bytes] = field(default_factory=set)
+    links_replaced: bool = False
+
+    def see(
+        self, document: Document, digest: bytes, now: int, *, is_written: bool, is_again: bool
+    ) -> None:
+        """Add a record of the key.
+
+        Args:
+            document: The record.
+            digest: Digest of its text.
+            now: The time, for a record without a date.
+            is_written: The document is updated by it.
+            is_again: The record stands where it stood before.
+        """
+        times = self.times
+        # A clock that was set back saw nothing earlier.
+        seen_at = max(now, times.last_seen) if document.seen_at is None else document.seen_at
+        version_seen, visits = times.version_seen, times.visits
+        if digest == self.digest:
+            is_visit = document.seen_at is not None or not is_again
+            # Where there were other versions, what was seen before this one was one of them.
+            if seen_at > times.last_seen or (seen_at < version_seen and self.revision == 1):
+                visits += is_visit
+                version_seen = min(version_seen, seen_at)
+            self.links.update(map(encode, document.links))
+        elif is_written:
+            self.snapshots.append(
+                SnapshotRow(self.revision, self.digest, version_seen, times.last_seen, visits)
+            )
+            self.digest, version_seen, visits = digest, seen_at, 1
+            self.links, self.links_replaced = set(map(encode, document.links)), True
+        known = times.first_seen, times.basis, times.last_seen
+        first_seen, basis = first_sight(document, now, known, None)
+        self.moved = self.moved or first_seen != times.first_seen
+        last_seen = max(times.last_seen, seen_at)
+        self.times = Times(first_seen, basis, last_seen, visits, version_seen)
+        self.revision += is_written
+
+
+def known_duplicates(connection: Connection, decisions: Decisions) -> Mapping[bytes, DuplicateRow]:
+    """Return what is stored of keys as duplicates, of all that get a text at least.
+
+    To be called before what they duplicated is forgotten.
+
+    Args:
+        connection: A writer.
+        decisions: What becomes of the documents of a batch.
+    """
+    if decisions.screen is not None:
+        return decisions.screen.known
+    if decisions.renewed and duplicates.are_there(connection):
+        return duplicates.by_keys(connection, sorted(decisions.renewed))
+    return {}
+
+
+def first_sights(known: Mapping[bytes, DuplicateRow]) -> dict[bytes, int]:
+    """Return since when keys are known that were not stored, but skipped as duplicates."""
+    return {key: row.first_seen for key, row in known.items() if row.state != "flagged"}
+
+
+def tell(
+    batch: PreparedBatch, decisions: Decisions, now: int, first_seen: Mapping[bytes, int]
+) -> dict[bytes, KeyHistory]:
+    """Return what is known of each key of a batch after its records.
+
+    Args:
+        batch: The documents.
+        decisions: What becomes of each.
+        now: The time, for records without a date.
+        first_seen: Since when keys are known that were skipped before.
+    """
+    fresh = Times(now, "ingest", now, 1, now)
+    known: dict[bytes, KeyHistory] = {}
+    dropped: set[bytes] = set()
+    for place, document in enumerate(batch.documents):
+        key, digest, outcome = batch.keys[place], batch.digests[place], decisions.outcomes[place]
+        if outcome == "skipped":
+            # Nothing is stored for it; what was stored leaves.
+            known.pop(key, None)
+            dropped.add(key)
+            continue
+        one = known.get(key)
+        if one is None:
+            stored = None if key in dropped else decisions.finals[key].stored
+            if stored is None:
+                known[key] = _first(document, digest, fresh, first_seen.get(key))
+                continue
+            one = known[key] = KeyHistory(stored.digest, stored.times, stored.revision)
+        one.see(
+            document,
+            digest,
+            now,
+            is_written=outcome != "unchanged",
+            is_again=place in decisions.again,
+        )
+    return known
+
+
+def write(
+    connection: Connection, histories: Mapping[bytes, KeyHistory], ids: Mapping[bytes, int]
+) -> None:
+    """Write earlier versions and links.
+
+    Args:
+        connection: A writer.
+        histories: What is known of each key.
+        ids: Document number of each.
+    """
+    versions = {ids[key]: one.snapshots for key, one in histories.items() if one.snapshots}
+    if versions:
+        history.put_snapshots(connection, versions)
+    history.drop_links(
+        connection, [ids[key] for key, one in histories.items() if one.links_replaced]
+    )
+    links = {ids[key]: one.links for key, one in histories.items() if one.links}
+    if links:
+        history.add_links(connection, links)
+
+
+def see_again(connection: Connection, sights: Iterable[tuple[bytes, int]]) -> None:
+    """Note that documents were seen again with the text they have.
+
+    A sight before the text was first seen is of an earlier one, and one between sights that are
+    known may be one of these: neither changes anything.
+
+    Args:
+        connection: A writer.
+        sights: Keys, and when each was seen; those of no document are passed over.
+    """
+    moments: dict[bytes, list[int]] = {}
+    for key, seen_at in sights:
+        moments.setdefault(key, []).append(seen_at)
+    times = {}
+    for key, row in documents.by_keys(connection, sorted(moments)).items():
+        new = {moment for moment in moments[key] if moment > row.times.last_seen}
+        if new:
+            times[row.document_id] = replace(
+                row.times, last_seen=max(new), visits=row.times.visits + len(new)
+            )
+    history.put_times(connection, times)
+
+
+def _first(
+    document: Document, digest: bytes, fresh: Times, earlier: int | None = None
+) -> KeyHistory:
+    """Return the history of a document that was not stored before.
+
+    Args:
+        document: Its record.
+        digest: Digest of its text.
+        fresh: Times of what was seen now, without a date.
+        earlier: Since when its key is known, as one that was skipped; who said so is not known.
+    """
+    now = fresh.last_seen
+    seen_at = now if document.seen_at is None else document.seen_at
+    first_seen, basis = first_sight(document, now, None, earlier)
+    times = Times(first_seen, basis, seen_at, 1, seen_at)
+    return KeyHistory(digest, times, 1, links=set(map(encode, document.links)))

@@ -1,0 +1,131 @@
+"""Check and insert: the documents of a batch, each looked for before it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simstore.model import Duplicate, Outcome
+from simstore.services.features.prepare import PreparedBatch
+from simstore.services.ingest.batches import BatchOutcome, store_batch
+from simstore.services.ingest.duplicate_checker import DuplicateRule
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.storage import documents
+from simstore.storage.engine import Connection
+
+# Documents that are looked for together after one that made duplicates of others.
+_FEW = 16
+
+
+def check_and_store(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    batch: PreparedBatch,
+    check: DuplicateRule | None,
+    *,
+    run_id: int,
+    seen_at: int,
+    source_ids: Mapping[int, int],
+) -> BatchOutcome:
+    """Look for what each document duplicates, then store it, or leave it.
+
+    As if one after the other: the batch is cut where a key occurs again, so that what is looked
+    at together is decided by texts and dates alone, and where a document makes duplicates of
+    others.
+
+    Args:
+        opened: The store.
+        connection: A writer; the caller commits.
+        state: What stood when the transaction began.
+        batch: The documents, prepared with the scheme of ``state``.
+        check: What is a duplicate, and what is done with it; None: nothing is looked for.
+        run_id: The ingest run.
+        seen_at: The time, when documents were seen that have no date of their own.
+        source_ids: Source of each document by its place in the batch.
+    """
+    if check is None:
+        return store_batch(
+            opened,
+            connection,
+            state,
+            batch,
+            run_id=run_id,
+            seen_at=seen_at,
+            source_ids=source_ids,
+        )
+    outcomes: list[Outcome] = []
+    exact: dict[int, bytes] = {}
+    found: dict[int, Duplicate] = {}
+    renewed: set[bytes] = set()
+    orphans: set[bytes] = set()
+    unflagged: set[bytes] = set()
+    displaced: dict[int, tuple[Duplicate, ...]] = {}
+    lets_go = False
+    state = opened.state(connection)
+    cuts = _cuts(connection, state, batch)
+    ends = [*cuts, len(batch.documents)]
+    start, most = 0, len(batch.documents)
+    while start < len(batch.documents):
+        end = min(next(cut for cut in ends if cut > start), start + most)
+        part = store_batch(
+            opened,
+            connection,
+            state,
+            batch.part(start, end),
+            run_id=run_id,
+            seen_at=seen_at,
+            source_ids={
+                place - start: number
+                for place, number in source_ids.items()
+                if start <= place < end
+            },
+            check=check,
+        )
+        outcomes += part.outcomes
+        exact.update((place + start, key) for place, key in part.duplicates.items())
+        found.update((place + start, one) for place, one in part.found.items())
+        renewed |= part.renewed
+        orphans = (orphans - part.renewed) | part.orphans
+        unflagged = (unflagged - part.renewed) | part.unflagged
+        displaced.update((place + start, some) for place, some in part.displaced.items())
+        if part.retold:
+            done = enumerate(batch.keys[:end])
+            told = {p: part.retold[key] for p, key in done if p in found and key in part.retold}
+            found.update(told)
+        lets_go |= part.lets_go
+        # The rest is looked for again: one that displaces others is seldom alone, so less is
+        # looked for at once for a while.
+        most = _FEW if part.count < end - start else most * 2
+        start += part.count
+        if start < len(batch.documents):
+            # It counts the fingerprints that are to be looked at.
+            state = opened.state(connection)
+    return BatchOutcome(
+        tuple(outcomes),
+        exact,
+        found,
+        frozenset(renewed),
+        frozenset(orphans),
+        frozenset(unflagged),
+        lets_go,
+        displaced,
+    )
+
+
+def _cuts(connection: Connection, state: State, batch: PreparedBatch) -> list[int]:
+    """Return the places at which a batch is cut, so that no key occurs twice in a part."""
+    cuts: list[int] = []
+    # Where fingerprints cover metadata, a stored document may get another with the same text.
+    alone = (
+        set(documents.by_keys(connection, sorted(set(batch.keys))))
+        if state.scheme.reads_metadata
+        else set()
+    )
+    held: set[bytes] = set()
+    for place, key in enumerate(batch.keys):
+        if key in held or (held and (key in alone or batch.keys[place - 1] in alone)):
+            cuts.append(place)
+            held = set()
+        held.add(key)
+    return cuts

@@ -1,0 +1,180 @@
+"""What batches claim, so that other processes may write beside the one that stores them.
+
+Two processes that decide of the same must take turns: of one key, of one text, of two texts that a
+channel may find from each other. Fingerprints within the radius share a segment, where the radius
+is smaller than the number of segments; sketches that agree share a band. So whoever claims its
+keys, texts, segments and bands before it looks, sees all that it must see. What changes or removes
+a stored text touches more than that, and is done alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import SimstoreError
+from simstore.fingerprint.channels import unpack_sketches
+from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.search.plan import default_radius
+from simstore.search.segments import segment_columns
+from simstore.services.features.prepare import PreparedBatch, is_prepared_for
+from simstore.services.ingest.duplicate_checker import LEAST_RESEMBLANCE, DuplicateRule
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.storage import documents, sketches
+from simstore.storage.engine import Connection
+from simstore.text.decoding import encode
+
+# Odd, so that numbers stay apart when they are multiplied by it.
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_SEGMENTS, _BANDS = np.uint64(0x5345474D << 32), np.uint64(0x42414E44 << 32)
+
+Prepared = Sequence[tuple[PreparedBatch, State]]
+
+
+class NeedsExclusiveWriter(SimstoreError):
+    """What was claimed does not cover what is to be done."""
+
+
+def claims(
+    opened: OpenStore,
+    works: Prepared,
+    sources: Iterable[str],
+    seen: Iterable[str],
+    check: DuplicateRule | None,
+) -> list[int] | None:
+    """Return what batches claim; None: their writer has to be the only one.
+
+    Args:
+        opened: The store.
+        works: The batches, and what stood when they were prepared.
+        sources: The sources that they are of.
+        seen: Keys of documents that are seen again, besides theirs.
+        check: What is looked for before the insert; None: nothing is.
+    """
+    if not opened.database.lets_write_beside:
+        return None
+    if not all(_adds_alone(prepared, state) for prepared, state in works):
+        return None
+    texts = {key for prepared, _ in works for key in _names(prepared)}
+    claimed = {_number(b"source", encode(name)) for name in sources} | texts
+    claimed.update(_number(b"key", encode(key)) for key in seen)
+    if check is not None:
+        layout = _layout(opened, works[0][1], check)
+        for prepared, state in works:
+            if state.channels.simhash:
+                radius = default_radius(state.scheme.bits)
+                if check.radius is not None:
+                    radius = check.radius
+                if radius >= _segment_count(state):
+                    return None
+                claimed.update(_of_segments(prepared, state.scheme.bits))
+            if layout is not None:
+                claimed.update(_of_bands(prepared, layout))
+    return sorted(claimed)
+
+
+def verify(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    works: Prepared,
+    check: DuplicateRule | None,
+) -> None:
+    """Raise MustBeAlone where what was claimed is not enough; nothing was changed yet.
+
+    Args:
+        opened: The store.
+        connection: The writer that has claimed it.
+        state: What stands in its transaction.
+        works: As for :func:`claims`.
+        check: As for :func:`claims`.
+    """
+    digests: dict[bytes, bytes] = {}
+    for prepared, prepared_with in works:
+        if not is_prepared_for(prepared_with, state):
+            raise NeedsExclusiveWriter("the store has another scheme by now")
+        for key, digest in zip(prepared.keys, prepared.digests, strict=True):
+            if digests.setdefault(key, digest) != digest:
+                raise NeedsExclusiveWriter("a key has two texts")
+    if check is not None and _standing_layout(connection, state, check) != _layout(
+        opened, works[0][1], check
+    ):
+        raise NeedsExclusiveWriter("the sketches are cut otherwise by now")
+    for key, row in documents.by_keys(connection, sorted(digests)).items():
+        if row.digest != digests[key]:
+            raise NeedsExclusiveWriter("a stored text changes")
+
+
+def _adds_alone(prepared: PreparedBatch, state: State) -> bool:
+    """Return whether a batch is stored by adding rows, each found by what is claimed."""
+    return (
+        not state.scheme.depends_on_corpus
+        and not state.keeps_counts
+        and not state.scheme.reads_metadata
+        and state.passages is None
+        and prepared.counts is None
+        and (prepared.words is not None or not state.channels.simhash)
+    )
+
+
+def _names(prepared: PreparedBatch) -> Iterable[int]:
+    for key, digest in zip(prepared.keys, prepared.digests, strict=True):
+        yield _number(b"key", key)
+        yield _number(b"text", digest)
+
+
+def _number(kind: bytes, name: bytes) -> int:
+    made = hashlib.blake2b(name, digest_size=8, person=kind).digest()
+    return int.from_bytes(made, "big", signed=True)
+
+
+def _segment_count(state: State) -> int:
+    return -(-state.scheme.bits // 16)
+
+
+def _of_segments(prepared: PreparedBatch, bits: int) -> list[int]:
+    if prepared.words is None or not len(prepared.words):
+        return []
+    columns = segment_columns(prepared.words, bits).astype(np.uint64)
+    numbers = columns + (np.arange(columns.shape[1], dtype=np.uint64) << np.uint64(16))
+    return _signed((numbers + _SEGMENTS) * _FACTOR)
+
+
+def _of_bands(prepared: PreparedBatch, layout: BandLayout) -> list[int]:
+    filled = [packed for size, packed in prepared.sketches if size]
+    if not filled:
+        return []
+    bands = band_values(unpack_sketches(filled), layout)
+    numbers = np.arange(bands.shape[1], dtype=np.uint64)
+    return _signed((bands ^ (numbers + _BANDS) * _FACTOR) * _FACTOR)
+
+
+def _signed(numbers: NDArray[np.uint64]) -> list[int]:
+    found: list[int] = np.unique(numbers).view(np.int64).tolist()
+    return found
+
+
+def _layout(opened: OpenStore, state: State, check: DuplicateRule) -> BandLayout | None:
+    """Return the bands that the check will look at, as far as is known before it."""
+    if not _looks_by_bands(state, check):
+        return None
+    with opened.database.read() as connection:
+        return _standing_layout(connection, state, check)
+
+
+def _standing_layout(
+    connection: Connection, state: State, check: DuplicateRule
+) -> BandLayout | None:
+    if not _looks_by_bands(state, check):
+        return None
+    packed = sketches.layout(connection, state.scheme_id)
+    whole = packed.layout if packed else state.channels.layout
+    return whole.enough_for(check.least or LEAST_RESEMBLANCE)
+
+
+def _looks_by_bands(state: State, check: DuplicateRule) -> bool:
+    return state.channels.minhash and check.radius is None

@@ -1,0 +1,212 @@
+"""What becomes of each document of a batch: added, updated or unchanged, and what it duplicates.
+
+Decided in the order of the documents, as if each were stored before the next is looked at, so that
+the size of a batch never changes the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from simstore.model import Outcome
+from simstore.model.ingest import PLACE_FIELDS
+from simstore.services.features.prepare import PreparedBatch
+from simstore.services.ingest.duplicate_checker import DuplicateChecker
+from simstore.storage import documents, runs
+from simstore.storage.documents import DocumentRow
+from simstore.storage.engine import Connection
+from simstore.storage.runs import Origin
+
+# Above every document number: new documents come after all others, in their order.
+_NEW = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class FinalDocument:
+    """A document as it is at the end of the batch.
+
+    Attributes:
+        stored: Its row before the batch; None: it is new.
+        place: Its place in the batch; None: nothing of the batch changed it.
+    """
+
+    digest: bytes
+    title: str | None
+    collection: str | None
+    metadata: Mapping[str, Any] | None
+    source_id: int | None
+    position: int | None
+    revision: int
+    stored: DocumentRow | None
+    place: int | None
+
+    @property
+    def content_changed(self) -> bool:
+        """Return whether its text is another than before the batch."""
+        return self.stored is None or self.stored.digest != self.digest
+
+
+@dataclass(slots=True)
+class Decisions:
+    """What is to be written, gathered document by document.
+
+    Attributes:
+        seen: Origin to (key, digest) of records that are not what their document was taken from:
+            it has other content by now, or the same from elsewhere.
+        again: Places of records that stand in their source where they stood before.
+        renewed: Keys that got a text: another than before, or their first.
+        left: Documents that left, because they duplicate others by now.
+        screen: What a check before the insert found; None: there was none.
+    """
+
+    finals: dict[bytes, FinalDocument]
+    outcomes: list[Outcome] = field(default_factory=list)
+    duplicates: dict[int, bytes] = field(default_factory=dict)
+    seen: dict[Origin, tuple[bytes, bytes]] = field(default_factory=dict)
+    unchanged: set[bytes] = field(default_factory=set)
+    again: set[int] = field(default_factory=set)
+    renewed: set[bytes] = field(default_factory=set)
+    left: list[int] = field(default_factory=list)
+    screen: DuplicateChecker | None = None
+
+
+def decide(
+    connection: Connection,
+    batch: PreparedBatch,
+    source_ids: Mapping[int, int],
+    make_screen: Callable[[Mapping[bytes, DocumentRow]], DuplicateChecker] | None = None,
+    *,
+    now: int,
+) -> Decisions:
+    """Go through the documents in order and say what becomes of each.
+
+    A dated record is no update of a document that was seen later: sources may be read in any
+    order. A record that differs in its place alone (:data:`~simstore.model.ingest.PLACE_FIELDS`)
+    is none either, and the document keeps the place that its text was taken from.
+
+    It ends before the end of the batch after a document that makes duplicates of others, as the
+    screen says: those have to be dealt with before more is decided.
+
+    Args:
+        connection: A writer.
+        batch: The documents; where there is a screen, no key occurs twice.
+        source_ids: Source of each document by its place in the batch.
+        now: When documents without a date are seen.
+        make_screen: Makes a check before the insert of what is stored under their keys.
+    """
+    stored = documents.by_keys(connection, sorted(set(batch.keys)))
+    decisions = Decisions({key: _as_stored(row) for key, row in stored.items()})
+    screen = decisions.screen = make_screen(stored) if make_screen else None
+    finals = decisions.finals
+    holders = {
+        digest: {key: document_id for document_id, key in rows}
+        for digest, rows in documents.by_digests(connection, sorted(set(batch.digests))).items()
+    }
+    order = {key: row.document_id for key, row in stored.items()}
+    seen = _seen_before(connection, batch, stored, source_ids)
+    last_seen = {key: row.times.last_seen for key, row in stored.items()}
+    for place, document in enumerate(batch.documents):
+        if screen is not None and screen.unsettled is not None:
+            break
+        key, digest = batch.keys[place], batch.digests[place]
+        here = (source_ids.get(place), document.position)
+        fields = dict(document.metadata) or None
+        final = finals.get(key)
+        if final is None:
+            last_seen.pop(key, None)
+        seen_at = now if document.seen_at is None else document.seen_at
+        is_older = seen_at < last_seen.get(key, seen_at)
+        last_seen[key] = max(seen_at, last_seen.get(key, seen_at))
+        if final is not None:
+            same = (final.digest, final.title, final.collection) == (
+                digest, document.title, document.collection,
+            ) and _same_fields(final.metadata, fields)  # fmt: skip
+            known = seen.get(place) == digest or decisions.seen.get(here) == (key, digest)
+            is_dated = document.seen_at is not None
+            if same or known or (is_dated and is_older):
+                if known or (None not in here and here == (final.source_id, final.position)):
+                    decisions.again.add(place)
+                elif None not in here and not is_dated:
+                    # One that is dated says itself that it is older when it comes again.
+                    decisions.seen[here] = (key, digest)
+                decisions.outcomes.append("unchanged")
+                decisions.unchanged.add(key)
+                if screen is not None:
+                    screen.moves(place)
+                continue
+        original = None
+        if final is None or final.digest != digest:
+            decisions.renewed.add(key)
+            original = screen.original_of(place) if screen else None
+        elif screen is not None:
+            screen.moves(place)
+        if original is not None and screen is not None and screen.skips:
+            decisions.outcomes.append("skipped")
+            if final is not None:
+                holders.get(final.digest, {}).pop(key, None)
+                del finals[key]
+                if final.stored is not None:
+                    decisions.left.append(final.stored.document_id)
+            continue
+        if final is not None:
+            before = (final.source_id, final.position)
+            # A later page of one file is not superseded by an earlier one: it comes again.
+            if None not in before and not (before[0] == here[0] and _after(before, here)):
+                decisions.seen[before] = (key, final.digest)
+            holders.get(final.digest, {}).pop(key, None)
+        made: Outcome = "added" if final is None else "updated"
+        decisions.outcomes.append(made if original is None else "flagged")
+        finals[key] = FinalDocument(
+            digest, document.title, document.collection, fields, here[0], here[1],
+            1 if final is None else final.revision + 1,
+            None if final is None else final.stored, place,
+        )  # fmt: skip
+        others = holders.setdefault(digest, {})
+        if others:
+            decisions.duplicates[place] = min(others, key=others.__getitem__)
+        others[key] = order.setdefault(key, len(order) + _NEW)
+    return decisions
+
+
+def _after(one: Origin, other: Origin) -> bool:
+    return (one[1] or 0) >= (other[1] or 0)
+
+
+def _same_fields(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    """Return whether metadata are the same, wherever the records stand that they are of."""
+    return one == other or _of_content(one) == _of_content(other)
+
+
+def _of_content(fields: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (fields or {}).items() if name not in PLACE_FIELDS}
+
+
+def _as_stored(row: DocumentRow) -> FinalDocument:
+    return FinalDocument(
+        row.digest, row.title, row.collection, row.metadata, row.source_id, row.position,
+        row.revision, row, None,
+    )  # fmt: skip
+
+
+def _seen_before(
+    connection: Connection,
+    batch: PreparedBatch,
+    stored: Mapping[bytes, DocumentRow],
+    source_ids: Mapping[int, int],
+) -> dict[int, bytes]:
+    """Return the digest last seen where a document of the batch stands, by its place.
+
+    Only for records that are not what their document was taken from.
+    """
+    positions: dict[int, dict[int, int]] = {}
+    for place, document in enumerate(batch.documents):
+        source_id = source_ids.get(place)
+        if source_id is not None and document.position is not None and batch.keys[place] in stored:
+            positions.setdefault(source_id, {})[document.position] = place
+    seen = {}
+    for source_id, places in positions.items():
+        found = runs.seen_digests(connection, source_id, list(places))
+        seen.update({places[position]: digest for position, digest in found.items()})
+    return seen

@@ -1,0 +1,488 @@
+"""Check before the insert: is a document a duplicate of one that is stored?
+
+Decided in the order of the documents, as if each were stored before the next is looked at. A
+duplicate points at an *original* that it has a verified edge to: a document that is not flagged
+itself. Of a document and the originals that it is like, the rule of
+:mod:`simstore.services.history.originals` chooses one: the earliest where no link decides. What is
+chosen itself, or is like no original, is an original, so duplicates do not chain.
+
+A document that is an original though others of those are stored makes duplicates of them. Then the
+screen is *unsettled*: nothing after that document is decided until
+:mod:`simstore.services.ingest.later_originals` has dealt with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.model import OnDuplicate
+from simstore.services.duplicates.candidate_text import CandidateText
+from simstore.services.duplicates.edges import BASES, Basis, EdgeSearch, Verified
+from simstore.services.features import corpus_statistics
+from simstore.services.features.prepare import PreparedBatch
+from simstore.services.ingest.original_choice import NEW, Contender, Contenders
+from simstore.services.ingest.sequential_edges import SequentialEdges
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.sources.seen_since import first_sight
+from simstore.storage import duplicates
+from simstore.storage.documents import DocumentRow
+from simstore.storage.duplicates import DuplicateRow
+from simstore.storage.engine import Connection
+from simstore.storage.generations import StoreSettings
+from simstore.text.decoding import encode
+
+ON_DUPLICATE = ("keep", "flag", "skip")
+# Of a duplicate to its original, where nobody says otherwise.
+LEAST_RESEMBLANCE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateRule:
+    """What is done with duplicates, and what is one.
+
+    Attributes:
+        on_duplicate: ``flag`` stores them too; ``skip`` remembers only what they duplicate.
+        min_resemblance: Least resemblance to an original, above 0, at most 1, inclusive; None: 0.8,
+            or any where there is a radius.
+        radius: Largest distance of the fingerprints to an original, bits, inclusive; None: it does
+            not count. Where both are given, both have to hold.
+    """
+
+    on_duplicate: OnDuplicate
+    min_resemblance: float | None = None
+    radius: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.on_duplicate not in ON_DUPLICATE:
+            raise InvalidParameter(
+                f"on duplicate {self.on_duplicate!r}: choose one of {', '.join(ON_DUPLICATE)}"
+            )
+        if self.min_resemblance is not None and not 0 < self.min_resemblance <= 1:
+            raise InvalidParameter(
+                f"min resemblance {self.min_resemblance}: it must be above 0 and at most 1"
+            )
+        if self.radius is not None and self.radius < 0:
+            raise InvalidParameter(f"radius {self.radius}: it must be at least 0")
+
+    @property
+    def least(self) -> float | None:
+        """Return the least resemblance; None: the distance decides."""
+        if self.min_resemblance is None and self.radius is None:
+            return LEAST_RESEMBLANCE
+        return self.min_resemblance
+
+
+def check_in(
+    settings: StoreSettings,
+    on_duplicate: OnDuplicate | None,
+    min_resemblance: float | None,
+    radius: int | None,
+) -> DuplicateRule | None:
+    """Return what is looked for before a document is stored in a store; None: nothing.
+
+    What is not given is as the store was made.
+
+    Raises:
+        InvalidParameter: An option is out of its range, or says what a duplicate is where a store
+            keeps duplicates and nothing else is asked for.
+    """
+    chosen = on_duplicate or settings.on_duplicate
+    is_told = min_resemblance is not None or radius is not None
+    if chosen == "keep" and on_duplicate is None and is_told:
+        raise InvalidParameter(
+            "min resemblance and radius say what a duplicate is: choose flag or skip too"
+        )
+    if not is_told:
+        min_resemblance, radius = settings.min_resemblance, settings.radius
+    options = DuplicateRule(chosen, min_resemblance, radius)
+    return None if chosen == "keep" else options
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """What a document duplicates.
+
+    Attributes:
+        document_id: A document as it was stored before the batch; None: one of the batch.
+        place: The place of that one in the batch.
+        resemblance, distance, basis: As of an :class:`~.edges.Edge`.
+    """
+
+    document_id: int | None
+    place: int | None
+    resemblance: float | None
+    distance: int | None
+    basis: Basis
+
+
+class DuplicateChecker:
+    """Decides of the documents of a batch, to be asked once for each that is new, in their order.
+
+    Args:
+        opened: The store.
+        connection: A writer.
+        state: What stands in its transaction.
+        batch: The documents; no key occurs twice.
+        stored: The documents that are stored under their keys.
+        options: What is a duplicate.
+        now: The time, for documents without a date.
+
+    Attributes:
+        found: Place of each duplicate to its original.
+        orphans: Places of those that were skipped because of a document that left later.
+        unflagged: Places of those that were flagged because of one that left later.
+        again: Places of those that were skipped before because of the same original.
+        known: What is stored of the batch's keys as duplicates.
+        stored: The documents that are stored under keys of the batch, as before it.
+        stored_ids: Document that is stored under a key, by its place.
+        unsettled: Place of a document that makes duplicates of others; nothing more can be asked.
+    """
+
+    def __init__(
+        self,
+        opened: OpenStore,
+        connection: Connection,
+        state: State,
+        batch: PreparedBatch,
+        stored: Mapping[bytes, DocumentRow],
+        options: DuplicateRule,
+        now: int,
+    ) -> None:
+        self.stored = stored
+        self._batch = batch
+        self._connection = connection
+        self._skips = options.on_duplicate == "skip"
+        self.stored_ids = {
+            place: stored[key].document_id for place, key in enumerate(batch.keys) if key in stored
+        }
+        leaving = {
+            number
+            for place, number in self.stored_ids.items()
+            if stored[batch.keys[place]].digest != batch.digests[place]
+        }
+        self.found: dict[int, Original] = {}
+        self.orphans: set[int] = set()
+        self.unflagged: set[int] = set()
+        self.again: set[int] = set()
+        self.unsettled: int | None = None
+        self.known: dict[bytes, DuplicateRow] = {}
+        # Documents that would be originals, once the document is gone that they duplicate.
+        self._freed_by: dict[int, list[int]] = {}
+        self._any_known = duplicates.are_there(connection)
+        if self._any_known:
+            self.known = duplicates.by_keys(connection, sorted(batch.keys))
+            for original, flagged in duplicates.flagged_because_of(connection, sorted(leaving)):
+                self._freed_by.setdefault(original, []).append(flagged)
+        self._may_be_freed = {one for freed in self._freed_by.values() for one in freed}
+        self._freed: set[int] = set()
+        self._gone: set[int] = set()
+        self._followers: dict[int, list[int]] = {}
+        self._edges: SequentialEdges | None = None
+        self._stored_flagged: set[int] = set()
+        self._rule = Contenders(connection, may_link=any(one.links for one in batch.documents))
+        self._arriving = [self._contender(place, now) for place in range(len(batch.keys))]
+        self._rule.stored(
+            row.original_id for row in self.known.values() if row.original_id is not None
+        )
+        # Records that say that a stored document was there before it was known to be.
+        moving = {
+            place: number
+            for place, number in self.stored_ids.items()
+            if self._arriving[place].first_seen < stored[batch.keys[place]].times.first_seen
+        }
+        places = [
+            place
+            for place, key in enumerate(batch.keys)
+            if (key not in stored or self.stored_ids[place] in leaving)
+            and not self._stays_skipped(place, leaving)
+        ]
+        asked = {*places, *moving}
+        self._earliest_date = min((self._arriving[place].first_seen for place in asked), default=0)
+        # Of those after each place, the position of the first.
+        turns = sorted(asked)
+        self._first_after = _first_after([self._arriving[place].position for place in turns])
+        self._turn = {place: turn for turn, place in enumerate(turns)}
+        if asked:
+            search = EdgeSearch(
+                opened, connection, state, min_resemblance=options.least, within=options.radius
+            )
+            words = _words(opened, connection, state, batch)
+            made = zip(places, CandidateText.of_batch(batch, words, places), strict=True)
+            texts = {
+                place: replace(one, document_id=self.stored_ids[place])
+                if place in self.stored_ids
+                else one
+                for place, one in made
+            }
+            held = CandidateText.of_documents(opened, connection, state, sorted(moving.values()))
+            of_number = {one.document_id: one for one in held}
+            # A document that is asked of as it is stored; its record may have another text.
+            texts |= {~place: of_number[number] for place, number in moving.items()}
+            self._edges = SequentialEdges(
+                search, texts, self._originals_among if self._any_known else None
+            )
+            self._rule.stored(self._edges.documents)
+        self._late: dict[int, DuplicateRow] = {}
+        if self._stored_flagged and self._edges is not None:
+            late = sorted(self._stored_flagged.intersection(self._edges.documents))
+            self._late = duplicates.of_documents(connection, late)
+            self._rule.stored(
+                row.original_id for row in self._late.values() if row.original_id is not None
+            )
+
+    def original_of(self, place: int) -> Original | None:
+        """Return what a document duplicates, None where it is an original; and note it.
+
+        To be asked of a document that is new, or whose text is another than before.
+        """
+        original: Original | None
+        if self._stays_skipped(place, self._gone):
+            row = self.known[self._batch.keys[place]]
+            self.again.add(place)
+            self._leave(place)
+            return Original(
+                row.original_id, None, row.known_resemblance, row.distance, _basis(row.basis)
+            )
+        original = self._chosen(place)
+        # A copy of the text that leaves is no original yet: a page that changes a little is not a
+        # duplicate of its own copies.
+        self._leave(place)
+        if original is None:
+            self._stand(place)
+        else:
+            self.found[place] = original
+            if original.document_id is not None:
+                self._followers.setdefault(original.document_id, []).append(place)
+            if not self._skips and self._first_after[self._turn[place]] < self._position(place):
+                # An earlier one may come yet, and be like it.
+                self._stand(place)
+        return original
+
+    def moves(self, place: int) -> None:
+        """Note that a stored document was there before it was known to be, by its record.
+
+        To be asked of a document that keeps its text. It is unsettled where it comes before
+        another that it is like.
+        """
+        number = self.stored_ids[place]
+        before = self.stored[self._batch.keys[place]].times.first_seen, number
+        edges = self._edges
+        if edges is None or ~place not in edges or self._position(place) >= before:
+            return
+        later = [
+            one
+            for one in self._like(~place)
+            if one.position > self._position(place) and one.document_id != number
+        ]
+        self._rule.move(self._arriving[place])
+        if self._is_before_any(~place, later, self._arriving[place], before):
+            self.unsettled = place
+
+    @property
+    def skips(self) -> bool:
+        """Return whether duplicates are not stored."""
+        return self._skips
+
+    def _originals_among(self, document_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which documents are originals, or may be before the batch ends.
+
+        Those are among them that come after some document of the batch: they may be its duplicates.
+        """
+        numbers = document_ids.tolist()
+        flagged = duplicates.flagged_among(self._connection, numbers)
+        self._stored_flagged |= flagged
+        known = self._rule.stored(flagged)
+        return np.array(
+            [
+                number not in flagged
+                or number in self._may_be_freed
+                or (number in known and known[number].first_seen >= self._earliest_date)
+                for number in numbers
+            ],
+            np.bool_,
+        )
+
+    def _contender(self, place: int, now: int) -> Contender:
+        """Return a document of the batch as it stands once its record is stored."""
+        document, key = self._batch.documents[place], self._batch.keys[place]
+        row, known = self.stored.get(key), self.known.get(key)
+        since = known.first_seen if known is not None and known.state != "flagged" else None
+        times = row.times if row is not None else None
+        first_seen, basis = first_sight(
+            document,
+            now,
+            None if times is None else (times.first_seen, times.basis, times.last_seen),
+            since,
+        )
+        number = None if row is None else row.document_id
+        return Contender(
+            key, first_seen, basis, number, place, frozenset(map(encode, document.links))
+        )
+
+    def _position(self, place: int) -> tuple[int, int]:
+        return self._arriving[place].position
+
+    def _stays_skipped(self, place: int, gone: set[int]) -> bool:
+        """Return whether a key was skipped because of a document that stands, and still is.
+
+        Either it has the text that it had then and does not come before that document by now, or
+        the record says itself that it is older.
+        """
+        row = self.known.get(self._batch.keys[place]) if self._skips else None
+        if row is None or row.state != "skipped":
+            return False
+        if row.original_id is None or row.original_id in gone:
+            return False
+        if row.digest == self._batch.digests[place]:
+            me = self._arriving[place]
+            original = self._rule.stored([row.original_id]).get(row.original_id)
+            return original is None or self._rule.original([original, me]) is original
+        seen_at = self._batch.documents[place].seen_at
+        return seen_at is not None and seen_at < row.last_seen
+
+    def _like(self, place: int) -> list[Contender]:
+        """Return what may have an edge to a document, by their dates."""
+        edges = self._edges
+        if edges is None or place not in edges:
+            return []
+        known = self._rule.stored(edges.stored(place))
+        found = [one for number, one in known.items() if number not in self._gone]
+        found += [self._arriving[other] for other in edges.standing(place)]
+        return sorted(found, key=attrgetter("position"))
+
+    def _edge(self, place: int, other: Contender) -> Verified | None:
+        edges = self._edges
+        if edges is None:
+            return None
+        if other.place is not None:
+            return edges.to_text(place, other.place)
+        return edges.to_stored(place, other.document_id or 0)
+
+    def _chosen(self, place: int) -> Original | None:
+        """Return the original that a document duplicates, by the rule."""
+        me = self._arriving[place]
+        like = [one for one in self._like(place) if one.key != me.key]
+        originals = [one for one in like if self._is_original(one)]
+        if self._rule.are_linked([me, *originals]):
+            near = {
+                one.key: edge for one in originals if (edge := self._edge(place, one)) is not None
+            }
+            chosen = self._rule.original([me, *(one for one in originals if one.key in near)])
+            if chosen is not me:
+                return _as_original(chosen, near[chosen.key])
+            if near:
+                self.unsettled = place
+                return None
+        else:
+            # What comes later is not compared once there is one.
+            for one in originals:
+                if one.position > me.position:
+                    break
+                edge = self._edge(place, one)
+                if edge is not None:
+                    return _as_original(one, edge)
+        later = [one for one in like if one.position > me.position]
+        if self._is_before_any(place, later, me):
+            self.unsettled = place
+        return None
+
+    def _is_before_any(
+        self,
+        place: int,
+        some: list[Contender],
+        me: Contender,
+        before: tuple[int, int] | None = None,
+    ) -> bool:
+        """Return whether a document has an edge to an original, or to what duplicates a later one.
+
+        Args:
+            place: The document.
+            some: Others, which it comes before.
+            me: The document, as it stands then.
+            before: Where it stood; originals that it came before then are passed over.
+        """
+        for one in some:
+            original = one if self._is_original(one) else self._original_of_flagged(one)
+            if original is None or original.key == me.key or original.position < me.position:
+                continue
+            if before is not None and original.position > before:
+                continue
+            if self._edge(place, one) is not None:
+                return True
+        return False
+
+    def _original_of_flagged(self, one: Contender) -> Contender | None:
+        if one.place is not None:
+            found = self.found[one.place]
+            if found.place is not None:
+                return self._arriving[found.place]
+            number = found.document_id
+        else:
+            row = self._late.get(one.document_id or 0)
+            number = None if row is None else row.original_id
+        return None if number is None else self._rule.stored([number]).get(number)
+
+    def _is_original(self, one: Contender) -> bool:
+        """Return whether what is stored, or was put by now, is an original by now."""
+        if one.place is not None:
+            return one.place not in self.found
+        number = one.document_id
+        is_flagged = number in self._stored_flagged and number not in self._freed
+        return not is_flagged and number not in self._gone
+
+    def _stand(self, place: int) -> None:
+        """Let a document of the batch be looked at by those after it."""
+        if self._edges is not None and place in self._edges:
+            self._edges.put(place)
+
+    def _leave(self, place: int) -> None:
+        """Note that the text that is stored under a document's key is no more."""
+        number = self.stored_ids.get(place)
+        if number is None:
+            return
+        self._gone.add(number)
+        self._freed.update(self._freed_by.get(number, ()))
+        for follower in self._followers.pop(number, ()):
+            if self._skips:
+                self.orphans.add(follower)
+            else:
+                del self.found[follower]
+                self.unflagged.add(follower)
+                self._stand(follower)
+
+
+def _as_original(one: Contender, edge: Verified) -> Original:
+    known = one.document_id if one.place is None else None
+    return Original(known, one.place, edge.resemblance, edge.distance, edge.basis)
+
+
+def _first_after(positions: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the least of the positions that follow each; above all where none does."""
+    least = NEW << 1, 0
+    found = []
+    for position in reversed(positions):
+        found.append(least)
+        least = min(least, position)
+    return found[::-1]
+
+
+def _basis(name: str) -> Basis:
+    return BASES.get(name, "sketch")
+
+
+def _words(
+    opened: OpenStore, connection: Connection, state: State, batch: PreparedBatch
+) -> NDArray[np.uint64] | None:
+    """Return the fingerprints of a batch in the standing generation; None: there is none."""
+    if batch.words is not None or state.generation is None or batch.counts is None:
+        return batch.words
+    number = state.generation.generation_id
+    known = corpus_statistics.of_terms(opened, connection, state, number, batch.counts.terms)
+    return state.scheme.fingerprints(batch.counts, known)

@@ -1,0 +1,323 @@
+"""Ingest: sources to documents, in batches that commit with their place in the source.
+
+A reader cuts sources into batches; threads prepare them (decode, count, fingerprint, compress);
+one writer commits them in the order of the sources, several to a transaction while they come fast.
+A transaction is all there or not at all, with the position after it, so the same command after an
+interruption goes on where the last commit ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeVar
+
+from simstore import compiled
+from simstore.errors import (
+    MalformedRecord,
+    SourceNotFound,
+    StorageError,
+    UnreadableSource,
+    printable,
+)
+from simstore.model import (
+    Document,
+    IngestSummary,
+    Rejection,
+    SourceState,
+)
+from simstore.services.duplicates.edges import check_verifiable
+from simstore.services.features.prepare import prepare
+from simstore.services.generations import pack_fingerprints, pack_sketches
+from simstore.services.generations.refresh import refresh
+from simstore.services.ingest.duplicate_checker import DuplicateRule
+from simstore.services.ingest.options import IngestOptions, Observer
+from simstore.services.ingest.pipeline import in_order, with_last
+from simstore.services.ingest.run import Run, Work, commit
+from simstore.services.ingest.source_batches import (
+    BATCH_CHARACTERS,
+    Batch,
+    batches_of_documents,
+    batches_of_sources,
+)
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State
+from simstore.services.workers.processors import processor_count
+from simstore.sources.source import Source
+from simstore.storage import runs
+from simstore.storage.engine import Connection
+from simstore.text.decoding import encode
+
+__all__ = ["IngestOptions", "Observer", "ingest_batches", "ingest_documents", "ingest_sources"]
+
+Item = TypeVar("Item")
+# Documents that are prepared together.
+BATCH_DOCUMENTS = 1_000
+_COMMIT_CHARACTERS = 16 * BATCH_CHARACTERS
+# While documents come slowly, what is prepared is committed about as often.
+_COMMIT_SECONDS = 1.0
+_MOST_THREADS = 4
+# Documents of a run, or runs of fewer, after which is looked whether a tail is long.
+_LOOKED_AT = 256
+
+
+def ingest_sources(
+    opened: OpenStore,
+    sources: Sequence[Source],
+    options: IngestOptions,
+    observer: Observer,
+) -> IngestSummary:
+    """Ingest sources, one after the other.
+
+    Raises:
+        MalformedRecord: ``strict`` and a record cannot be used; what came before is committed.
+        StorageError: The store cannot be written; what was committed stays.
+    """
+    run = Run([printable(source.name) for source in sources])
+    with opened.database.read() as connection:
+        for source in sources:
+            _look_up(connection, run, source, from_start=options.from_start)
+            with suppress(SourceNotFound, OSError):
+                size = source.total_bytes
+                if run.total_bytes is not None:
+                    run.total_bytes = None if size is None else run.total_bytes + size
+
+    def state_of(source: Source) -> SourceState | None:
+        if source.name not in run.states:
+            # A member of an archive. What is read is cut into batches between two transactions.
+            with opened.database.read() as connection:
+                _look_up(connection, run, source, from_start=options.from_start)
+        return run.states.get(source.name)
+
+    most = min(options.batch_documents, BATCH_DOCUMENTS)
+    batches = batches_of_sources(sources, state_of, most, strict=options.strict)
+    return _run(opened, run, batches, options, observer)
+
+
+def ingest_batches(
+    opened: OpenStore,
+    batches: Iterable[Batch],
+    source_ids: Mapping[str, int],
+    options: IngestOptions,
+    observer: Observer,
+) -> IngestSummary:
+    """Ingest batches of sources that are known by their numbers."""
+    run = Run([printable(name) for name in source_ids], source_ids=dict(source_ids))
+    return _run(opened, run, batches, options, observer)
+
+
+def ingest_documents(
+    opened: OpenStore,
+    given: Iterable[Document | Rejection],
+    options: IngestOptions,
+    observer: Observer,
+) -> IngestSummary:
+    """Ingest documents that come from no source, and keep what cannot be used of their kind."""
+    batches = batches_of_documents(given, min(options.batch_documents, BATCH_DOCUMENTS))
+    return _run(opened, Run([]), batches, options, observer)
+
+
+def _look_up(connection: Connection, run: Run, source: Source, *, from_start: bool) -> None:
+    """Find out how far a source was ingested before."""
+    with suppress(UnreadableSource, SourceNotFound):
+        state = source.state()
+        known = runs.source_state(connection, encode(source.name))
+        run.source_ids[source.name] = known[0] if known else None
+        if known and not from_start:
+            before = known[1]
+            goes_on = not before.complete and before.is_same_content(state)
+            # A record that was rejected last may have broken off.
+            if goes_on or (
+                source.has_grown(before)
+                and not runs.is_rejected(connection, encode(source.name), before.position - 1)
+            ):
+                state = replace(state, position=before.position, byte_offset=before.byte_offset)
+                run.resumed_at[source.name] = state.position
+        run.states[source.name] = state
+        run.from_start[source.name] = state.position == 0
+
+
+def _run(
+    opened: OpenStore,
+    run: Run,
+    batches: Iterable[Batch],
+    options: IngestOptions,
+    observer: Observer,
+) -> IngestSummary:
+    interrupted = False
+    finished = False
+    check: DuplicateRule | None = None
+    try:
+        known = _known(opened)
+        check = options.check_in(known.settings)
+        if check is not None:
+            check_verifiable(known, check.least, check.radius)
+        compiled.announce(run.total_bytes or 0)
+        # Which is the last is known before it is prepared: nothing waits for what comes after it.
+        prepared = _together(_prepared(with_last(batches), options, known), options)
+        for works, is_last in _read_in(observer, prepared):
+            refused = works[-1][0].rejections if options.strict else []
+            ends_run = is_last and not refused
+            commit(opened, run, works, observer, check, ends_run=ends_run)
+            finished = is_last and not refused
+            if check is not None and not finished:
+                _pack_under_way(opened, run)
+            if refused:
+                raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
+            if observer.should_stop() and not is_last:
+                interrupted = True
+                break
+    finally:
+        if run.run_id is not None and not finished:
+            # Where even this cannot be written, the run stays "running".
+            with suppress(StorageError), opened.write() as connection:
+                runs.end_run(connection, run.run_id, "interrupted", now())
+    summary = IngestSummary(
+        run.run_id,
+        run.counts["added"],
+        run.counts["updated"],
+        run.counts["unchanged"],
+        run.counts["duplicates"],
+        run.counts["rejected"],
+        run.counts["byte_count"],
+        interrupted,
+        run.resumed_at,
+        run.counts["flagged"],
+        run.counts["skipped"],
+        len(run.orphans),
+        run.counts["passed_over"],
+        run.counts["undecodable"],
+        len(run.unflagged),
+        dict(run.detected),
+        run.counts["reprints_removed"],
+        run.counts["reprints_kept"],
+    )
+    if interrupted:
+        return summary
+    if (
+        options.refresh
+        and (run.state is None or run.state.scheme.depends_on_corpus)
+        and not _refresh_after(opened, observer)
+    ):
+        return replace(summary, interrupted=True)
+    often = min(_LOOKED_AT, pack_fingerprints.LONG_TAIL)
+    written = summary.added + summary.updated + summary.flagged
+    if run.state is None or written >= often or run.state.settings.changes % often == 0:
+        pack_sketches.pack_long_tail(opened)
+    return summary
+
+
+def _read_in(observer: Observer, items: Iterator[Item]) -> Iterator[Item]:
+    """Yield items, each of which is made in the observer's context for reading."""
+    while True:
+        with observer.reading():
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
+
+
+def _pack_under_way(opened: OpenStore, run: Run) -> None:
+    """Pack what a run that looks documents up has stored: it holds a tail in memory."""
+    written = run.counts["added"] + run.counts["updated"] + run.counts["flagged"]
+    if written - run.packed_at >= pack_fingerprints.LONG_TAIL:
+        run.packed_at = written
+        pack_sketches.pack_long_tail(opened)
+
+
+class _Stopped(Exception):
+    """A refresh was asked to stop between two of its transactions."""
+
+
+def _refresh_after(opened: OpenStore, observer: Observer) -> bool:
+    """Refresh a live store, or one that has no generation yet; return False where it stopped."""
+
+    def on_progress(done: int, total: int) -> None:
+        observer.on_refresh(done, total)
+        if observer.should_stop():
+            raise _Stopped
+
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+    if not state.is_fresh and (state.settings.policy == "live" or state.generation is None):
+        try:
+            refresh(opened, on_progress=on_progress)
+        except _Stopped:
+            return False
+    return True
+
+
+def _known(opened: OpenStore) -> State:
+    """Return what stands, as far as is known."""
+    if opened.last_state is not None:
+        return opened.last_state
+    with opened.database.read() as connection:
+        return opened.state(connection)
+
+
+def _prepared(
+    batches: Iterable[tuple[Batch, bool]], options: IngestOptions, state: State
+) -> Iterator[tuple[Work, bool]]:
+    """Yield the batches in order, prepared by threads with what stood; the writer looks again.
+
+    Args:
+        batches: Batches, and whether each is the last.
+        options: Says how many threads.
+        state: What stood.
+    """
+
+    def prepared(given: tuple[Batch, bool]) -> tuple[Work, bool]:
+        batch, is_last = given
+        documents = batch.documents
+        if options.collection is not None:
+            documents = [
+                d if d.collection else replace(d, collection=options.collection) for d in documents
+            ]
+        return (batch, prepare(documents, state), state), is_last
+
+    threads = options.threads or min(processor_count(), _MOST_THREADS)
+
+    def share(given: tuple[Batch, bool]) -> float:
+        batch, _ = given
+        # Threads have something to do while a transaction is written: those of another one.
+        of_transaction = batch.record_count / options.batch_documents
+        return max(min(of_transaction, 1 / threads), batch.size / _COMMIT_CHARACTERS)
+
+    return in_order(prepared, batches, threads, share=share)
+
+
+def _together(
+    works: Iterable[tuple[Work, bool]], options: IngestOptions
+) -> Iterator[tuple[list[Work], bool]]:
+    """Yield the batches of one transaction each, and whether it is the last.
+
+    Those before an error are yielded too.
+    """
+    gathered: list[Work] = []
+    documents = size = 0
+    began = time.monotonic()
+    try:
+        for work, is_last in works:
+            batch = work[0]
+            if gathered and documents + batch.record_count > options.batch_documents:
+                yield gathered, False
+                gathered, documents, size, began = [], 0, 0, time.monotonic()
+            gathered.append(work)
+            documents += batch.record_count
+            size += batch.size
+            if (
+                documents >= options.batch_documents
+                or size >= _COMMIT_CHARACTERS
+                or time.monotonic() - began >= _COMMIT_SECONDS
+                or (options.strict and batch.rejections)
+                or is_last
+            ):
+                yield gathered, is_last
+                gathered, documents, size, began = [], 0, 0, time.monotonic()
+    except Exception:
+        if gathered:
+            yield gathered, False
+        raise

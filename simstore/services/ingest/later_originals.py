@@ -1,0 +1,248 @@
+"""Settle the documents of which an earlier original comes later.
+
+A document that is stored, or was there before it was known to be, may come before originals that it
+is like, by the rule of :mod:`simstore.services.history.originals`. Those are its duplicates from
+then on, as if it had come first. What is flagged because of them is looked at again: it duplicates
+another original, or is one itself, and may then make duplicates of others in its turn. Documents
+are taken in the order of their dates, so each is looked at once.
+
+With ``skip`` the texts of new duplicates leave the store, as if they had been skipped. One stays,
+flagged, where other texts were skipped because of it: whether these are like the new original,
+nobody can tell any more. Keys that were skipped with its own text, or the new original's, are
+duplicates of the new original as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+
+from simstore.model import Duplicate
+from simstore.services.duplicates.candidate_text import CandidateText
+from simstore.services.duplicates.duplicates import as_duplicate
+from simstore.services.duplicates.edges import Edge, EdgeSearch
+from simstore.services.ingest.duplicate_checker import DuplicateRule
+from simstore.services.ingest.original_choice import Contender, Contenders
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.services.removal.remove import remove_rows
+from simstore.storage import documents as document_rows
+from simstore.storage import duplicates, history
+from simstore.storage.duplicates import DuplicateRow
+from simstore.storage.engine import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class ReassignedOriginals:
+    """Documents whose original has changed, and their new state.
+
+    Attributes:
+        displaced: Originals that are duplicates by now: ``skipped`` where the text has left the
+            store, ``flagged`` where it stays.
+        unflagged: Keys of documents that were flagged because of those, and are originals now.
+        retold: Keys of documents that were flagged, and are because of others now.
+    """
+
+    displaced: tuple[Duplicate, ...] = ()
+    unflagged: frozenset[bytes] = frozenset()
+    retold: Mapping[bytes, Duplicate] = field(default_factory=dict)
+
+
+def settle(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    document_id: int,
+    options: DuplicateRule,
+    *,
+    run_id: int,
+) -> ReassignedOriginals:
+    """Make duplicates of the documents that a stored one comes before.
+
+    Args:
+        opened: The store.
+        connection: A writer that is alone; the caller commits.
+        state: What stands in its transaction, with the document.
+        document_id: The document: new, with a new text, or first seen earlier than was known.
+        options: What is a duplicate, and what is done with it.
+        run_id: The ingest run.
+    """
+    settling = _Settling(opened, connection, state, options)
+    settling.look_at(document_id)
+    return settling.write(run_id)
+
+
+class _Settling:
+    def __init__(
+        self, opened: OpenStore, connection: Connection, state: State, options: DuplicateRule
+    ) -> None:
+        self._opened = opened
+        self._connection = connection
+        self._state = state
+        self._skips = options.on_duplicate == "skip"
+        self._search = EdgeSearch(
+            opened, connection, state, min_resemblance=options.least, within=options.radius
+        )
+        self._rule = Contenders(connection)
+        # What was flagged before, as far as it was asked; None: it was not.
+        self._before: dict[int, DuplicateRow | None] = {}
+        # What each duplicates by now, where that is another than before; None: nothing.
+        self._now: dict[int, tuple[int, Edge] | None] = {}
+        self._waiting: list[tuple[tuple[int, int], int]] = []
+        self._looked_at: set[int] = set()
+
+    def look_at(self, document_id: int) -> None:
+        """Decide of a document, and of all that what becomes of it bears on."""
+        self._push([document_id])
+        while self._waiting:
+            _, number = heappop(self._waiting)
+            original = self._original(number)
+            rests = original is not None and self._original(original) is None
+            if number not in self._looked_at and (number == document_id or not rests):
+                self._looked_at.add(number)
+                self._decide(number)
+
+    def _decide(self, number: int) -> None:
+        """Look for the original of a document; where it is one, make duplicates of later ones."""
+        (probed,) = CandidateText.of_documents(
+            self._opened, self._connection, self._state, [number]
+        )
+        (edges,) = self._search.edges_of([probed])
+        of = {one.document_id: one for one in edges}
+        known = self._rule.stored([number, *of])
+        self._read([number, *of])
+        originals = [other for other in of if self._original(other) is None]
+        chosen = self._rule.original([known[number], *(known[other] for other in originals)])
+        if chosen.document_id is not None and chosen.document_id != number:
+            self._put(number, chosen.document_id, of[chosen.document_id])
+            return
+        if self._original(number) is not None:
+            self._now[number] = None
+        for other in originals:
+            self._put(other, number, of[other])
+        self._repoint(known[number], [known[one] for one in of if one not in originals], of)
+
+    def _repoint(self, one: Contender, flagged: list[Contender], of: dict[int, Edge]) -> None:
+        """Let later duplicates point at an original that comes before theirs."""
+        originals = self._rule.stored(
+            number for other in flagged if (number := self._original(other.order)) is not None
+        )
+        for other in flagged:
+            original = originals.get(self._original(other.order) or 0)
+            is_earlier = original is None or one.position < original.position
+            if is_earlier and one.position < other.position and one.document_id is not None:
+                self._put(other.order, one.document_id, of[other.order])
+
+    def _put(self, number: int, original: int, edge: Edge) -> None:
+        """Note what a document duplicates; what was flagged because of it waits."""
+        if self._original(number) is None:
+            rows = duplicates.flagged_because_of(self._connection, [number])
+            followers = {follower for _, follower in rows}
+            followers.update(n for n, now in self._now.items() if now and now[0] == number)
+            self._push(sorted(followers))
+        before = self._before[number]
+        if before is not None and before.original_id == original:
+            self._now.pop(number, None)
+        else:
+            self._now[number] = original, edge
+
+    def _push(self, numbers: list[int]) -> None:
+        self._read(numbers)
+        for number, one in self._rule.stored(numbers).items():
+            heappush(self._waiting, (one.position, number))
+
+    def _read(self, numbers: list[int]) -> None:
+        missing = [number for number in numbers if number not in self._before]
+        found = duplicates.of_documents(self._connection, missing)
+        self._before.update((number, found.get(number)) for number in missing)
+
+    def _original(self, number: int) -> int | None:
+        """Return what a document duplicates by now; None: nothing, it is an original."""
+        if number in self._now:
+            now = self._now[number]
+            return None if now is None else now[0]
+        if number not in self._before:
+            self._read([number])
+        row = self._before[number]
+        return None if row is None else row.original_id
+
+    def write(self, run_id: int) -> ReassignedOriginals:
+        """Write what was decided."""
+        # Links in a circle may leave one that rests on a duplicate: it is an original then.
+        for number, now in list(self._now.items()):
+            if now is not None and self._original(now[0]) is not None:
+                self._now[number] = None
+        displaced: list[Duplicate] = []
+        unflagged: set[bytes] = set()
+        retold: dict[bytes, Duplicate] = {}
+        fresh = [n for n, now in self._now.items() if now is not None and self._before[n] is None]
+        rows: dict[int, DuplicateRow] = {}
+        numbers = sorted(self._now)
+        asked = sorted({*numbers, *(now[0] for now in self._now.values() if now is not None)})
+        sizes = document_rows.sizes_of(self._connection, asked)
+        digests = {number: digest for number, (digest, _) in sizes.items()}
+        staying = {number for number in fresh if not self._skips or self._holds(number, digests)}
+        times = history.times_of(self._connection, numbers)
+        dropped = []
+        for number, now in self._now.items():
+            before = self._before[number]
+            key, seen = times[number]
+            if before is not None:
+                dropped.append(key)
+            if now is None:
+                if before is not None:
+                    unflagged.add(key)
+                continue
+            original, edge = now
+            is_stored = before is not None or number in staying
+            rows[number] = row = DuplicateRow(
+                key,
+                digests[number],
+                "flagged" if is_stored else "skipped",
+                number if is_stored else None,
+                original,
+                self._rule.stored([original])[original].key,
+                edge.distance,
+                edge.resemblance or 0.0,
+                edge.basis,
+                run_id,
+                seen.first_seen,
+                seen.last_seen,
+            )
+            if before is None:
+                displaced.append(as_duplicate(row))
+            else:
+                retold[key] = as_duplicate(row)
+        duplicates.drop_many(self._connection, sorted(dropped))
+        leaving = [number for number, row in rows.items() if row.document_id is None]
+        for number in leaving:
+            self._pass_on(number, rows[number], digests[rows[number].original_id or 0])
+        duplicates.put_many(
+            self._connection, [row for row in rows.values() if row.document_id is not None]
+        )
+        let_go = remove_rows(self._opened, self._connection, self._state, leaving)
+        unflagged.update(let_go.unflagged.values())
+        duplicates.put_many(
+            self._connection, [row for row in rows.values() if row.document_id is None]
+        )
+        return ReassignedOriginals(tuple(displaced), frozenset(unflagged), retold)
+
+    def _holds(self, number: int, digests: Mapping[int, bytes]) -> bool:
+        """Return whether other texts than its own and its original's were skipped because of it."""
+        skipped = duplicates.texts_skipped(self._connection, number)
+        now = self._now[number]
+        # Where fingerprints cover metadata, equal texts may have different edges.
+        if now is None or self._state.scheme.reads_metadata:
+            return bool(skipped)
+        return not skipped <= {digests[number], digests[now[0]]}
+
+    def _pass_on(self, number: int, row: DuplicateRow, of_original: bytes) -> None:
+        """Let what was skipped because of a document that leaves duplicate its original."""
+        duplicates.pass_on_skipped(self._connection, number, row)
+        if of_original != row.digest:
+            distance = None if row.distance is None else 0
+            same = replace(
+                row, digest=of_original, distance=distance, resemblance=1.0, basis="same"
+            )
+            duplicates.pass_on_skipped(self._connection, number, same)

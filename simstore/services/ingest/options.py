@@ -1,0 +1,108 @@
+"""How an ingest is done, and what a caller hears of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from simstore.errors import (
+    InvalidParameter,
+)
+from simstore.model import (
+    Decoding,
+    Duplicate,
+    Ignored,
+    IngestProgress,
+    OnDuplicate,
+    Rejection,
+)
+from simstore.services.generations.refresh import Progress
+from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
+from simstore.storage.generations import StoreSettings
+
+# Documents of a transaction: each page of an index that it changes is written once, however many
+# rows it takes.
+COMMIT_DOCUMENTS = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """How to ingest.
+
+    Attributes:
+        collection: Collection of documents that name none.
+        strict: Stop at the first record that cannot be used.
+        refresh: Refresh a live store at the end.
+        threads: Threads that prepare batches; None: as many as there are processors, at most 4.
+        batch_documents: Most documents a transaction.
+        on_duplicate: What is done with a document that duplicates one which is stored: ``keep``
+            stores it without looking; ``flag`` stores it and what it duplicates; ``skip`` stores
+            only what it duplicates. None: as the store was made; ``keep`` unless it says otherwise.
+        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1. Where
+            neither it nor ``radius`` is given, both are as the store was made; 0.8 unless it says
+            otherwise. None with a radius: any.
+        from_start: Read from their start the sources that could be read on, too.
+        radius: Largest distance of a duplicate's fingerprint to its original's, bits, inclusive;
+            None: it does not count. Where a resemblance is given too, both have to hold.
+    """
+
+    collection: str | None = None
+    strict: bool = False
+    refresh: bool = True
+    threads: int | None = None
+    batch_documents: int = COMMIT_DOCUMENTS
+    on_duplicate: OnDuplicate | None = None
+    min_resemblance: float | None = None
+    from_start: bool = False
+    radius: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and self.threads < 1:
+            raise InvalidParameter(f"{self.threads} threads: there must be at least 1")
+        if self.batch_documents < 1:
+            raise InvalidParameter(f"batches of {self.batch_documents}: there must be at least 1")
+        DuplicateRule(self.on_duplicate or "keep", self.min_resemblance, self.radius)
+
+    def check_in(self, settings: StoreSettings) -> DuplicateRule | None:
+        """Return what is looked for before a document is stored; None: nothing.
+
+        Args:
+            settings: Of the store.
+
+        Raises:
+            InvalidParameter: It is told what a duplicate is, and not what to do with one.
+        """
+        return check_in(settings, self.on_duplicate, self.min_resemblance, self.radius)
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """What a caller wants to hear of, and whether it wants to stop.
+
+    Attributes:
+        on_progress: Called after each commit.
+        on_reject: Called for each rejected record, after its commit.
+        on_duplicate: Called with a key and the key of the earlier document with its content.
+        on_refresh: Called while a live store is refreshed, with documents done and in all.
+        should_stop: Asked before each batch; True stops at the batch's boundary.
+        on_found: Called for each duplicate that a check before the insert found.
+        on_pass_over: Called for each part of a source that is no document and shall be none.
+        reading: Context in which sources are read and prepared; what it raises ends the run at
+            what is committed.
+        on_decoding: Called with the key of each document whose encoding was detected, or of whose
+            bytes some could not be read.
+        on_displaced: Called for each stored original that turned out to duplicate a document of
+            the run, which comes before it by the rule of the original.
+    """
+
+    on_progress: Callable[[IngestProgress], None] = lambda _progress: None
+    on_reject: Callable[[Rejection], None] = lambda _rejection: None
+    on_duplicate: Callable[[str, str], None] = lambda _key, _original: None
+    on_refresh: Progress = lambda _done, _total: None
+    should_stop: Callable[[], bool] = lambda: False
+    on_found: Callable[[Duplicate], None] = lambda _duplicate: None
+    on_pass_over: Callable[[Ignored], None] = lambda _part: None
+    reading: Callable[[], AbstractContextManager[None]] = nullcontext
+    on_decoding: Callable[[str, Decoding], None] = lambda _key, _decoding: None
+    on_displaced: Callable[[Duplicate], None] = lambda _duplicate: None

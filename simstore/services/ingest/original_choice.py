@@ -1,0 +1,144 @@
+"""Which of several documents that are alike is the original, as a check before the insert asks it.
+
+The rule is that of `show` (:mod:`simstore.services.history.originals`). Where nothing links to
+anything it is the order of first sights alone, and no more is read than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from simstore.services.history.originals import OriginalCandidate, original_of
+from simstore.services.history.visits import own_interval, site_interval, site_of
+from simstore.storage import history
+from simstore.storage.engine import Connection
+from simstore.storage.history import Times
+
+# Above every document number: new documents come after all others, in their order.
+NEW = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A document that may be an original: one that is stored, or one of a batch.
+
+    Attributes:
+        first_seen, basis: When it was first seen, and who says so.
+        document_id: The document, where it is stored.
+        place: Its place in the batch, where it is of one.
+        links: Keys that it links to, by its record of the batch; None: by what is stored.
+    """
+
+    key: bytes
+    first_seen: int
+    basis: str
+    document_id: int | None = None
+    place: int | None = None
+    links: frozenset[bytes] | None = None
+
+    @property
+    def order(self) -> int:
+        """Return its place in the order of ingest."""
+        return self.document_id if self.document_id is not None else NEW + (self.place or 0)
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Return where it stands by its date, then by the order of ingest."""
+        return self.first_seen, self.order
+
+
+class Contenders:
+    """Chooses originals within one transaction.
+
+    Args:
+        connection: A writer.
+        may_link: Records of the batch link to keys.
+    """
+
+    def __init__(self, connection: Connection, *, may_link: bool = False) -> None:
+        self._connection = connection
+        self._may_link = may_link or history.any_links(connection)
+        self._known: dict[int, Contender] = {}
+        self._times: dict[int, Times] = {}
+        self._links: dict[int, frozenset[bytes]] = {}
+        self._sites: dict[str, float | None] = {}
+
+    def stored(self, document_ids: Iterable[int]) -> dict[int, Contender]:
+        """Return the documents among these that are stored, as they were when first asked for."""
+        wanted = list(document_ids)
+        missing = sorted(set(wanted) - self._known.keys())
+        for number, (key, times) in history.times_of(self._connection, missing).items():
+            self._known[number] = Contender(key, times.first_seen, times.basis, number)
+            self._times[number] = times
+        return {number: self._known[number] for number in wanted if number in self._known}
+
+    def move(self, one: Contender) -> None:
+        """Note that a stored document stands elsewhere by now."""
+        if one.document_id is not None:
+            moved = Contender(one.key, one.first_seen, one.basis, one.document_id)
+            self._known[one.document_id] = moved
+
+    def are_linked(self, some: Sequence[Contender]) -> bool:
+        """Return whether a link may decide which of some documents is the original.
+
+        It does where dates leave a doubt: they are equal, or of a crawl.
+        """
+        if not self._may_link or len(some) < 2:
+            return False
+        times = [one.first_seen for one in some]
+        if len(set(times)) == len(times) and all(one.basis != "crawl" for one in some):
+            return False
+        keys = {one.key for one in some}
+        links = self._links_of(some)
+        return any(links[one.key] & (keys - {one.key}) for one in some)
+
+    def original(self, some: Sequence[Contender]) -> Contender:
+        """Return the original of documents that are alike; each has a key of its own."""
+        if not self.are_linked(some):
+            return min(some, key=lambda one: one.position)
+        links = self._links_of(some)
+        claimants = [
+            OriginalCandidate(
+                _text(one.key),
+                one.order,
+                one.first_seen,
+                one.basis,
+                self._interval(one),
+                frozenset(map(_text, links[one.key])),
+            )
+            for one in some
+        ]
+        chosen, _ = original_of(claimants)
+        return some[claimants.index(chosen)]
+
+    def _links_of(self, some: Sequence[Contender]) -> dict[bytes, frozenset[bytes]]:
+        asked = {
+            one.document_id for one in some if one.links is None and one.document_id is not None
+        }
+        missing = sorted(asked - self._links.keys())
+        found = history.links_of(self._connection, missing)
+        self._links.update((number, frozenset(found.get(number, ()))) for number in missing)
+        return {
+            one.key: self._links.get(one.document_id or 0, frozenset())
+            if one.links is None
+            else one.links
+            for one in some
+        }
+
+    def _interval(self, one: Contender) -> float | None:
+        """Return how often pages of its site are visited, or itself where it has no site."""
+        site = site_of(_text(one.key))
+        if site is not None:
+            if site not in self._sites:
+                self._sites[site] = site_interval(self._connection, site)
+            return self._sites[site]
+        times = self._times.get(one.document_id or 0)
+        if times is None or one.document_id is None:
+            return None
+        earlier = history.snapshots_of(self._connection, [one.document_id])
+        return own_interval(times, earlier.get(one.document_id, []))
+
+
+def _text(key: bytes) -> str:
+    return key.decode("utf-8", "surrogateescape")

@@ -1,0 +1,268 @@
+"""A run of an ingest: what it has counted, and how its batches are committed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from simstore.model import (
+    KEPT_OR_REMOVED,
+    IngestProgress,
+    Rejection,
+    SourceState,
+)
+from simstore.services.features.prepare import PreparedBatch, is_prepared_for, prepare
+from simstore.services.ingest import concurrent_writers
+from simstore.services.ingest.batch_history import see_again
+from simstore.services.ingest.batches import BatchOutcome
+from simstore.services.ingest.check_insert import check_and_store
+from simstore.services.ingest.duplicate_checker import DuplicateRule
+from simstore.services.ingest.options import Observer
+from simstore.services.ingest.source_batches import (
+    Batch,
+)
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State
+from simstore.storage import deltas, generations, runs
+from simstore.storage.engine import Connection
+from simstore.text.decoding import encode
+from simstore.version import __version__
+
+Work = tuple[Batch, PreparedBatch, State]
+# Changes of the vocabulary that are gathered together.
+_MERGED_TOGETHER = 64
+RUN_COUNTS = (
+    "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "byte_count",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Run:
+    """A run under way: its number, its counts so far, and the sources it knows.
+
+    Attributes:
+        run_id: None until its first commit.
+        detected: Documents by the encoding that was detected.
+        state: What stood at its last commit.
+        orphans: Keys that were skipped because of documents which it removed or changed.
+        unflagged: Keys of documents that were flagged because of those, and are originals now.
+        packed_at: Documents that it had written when it last looked whether a tail is long.
+        unmerged: Changes of the vocabulary that it appended beside others since it gathered them.
+    """
+
+    names: Sequence[str]
+    run_id: int | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    detected: Counter[str] = field(default_factory=Counter)
+    source_ids: dict[str, int | None] = field(default_factory=dict)
+    states: dict[str, SourceState] = field(default_factory=dict)
+    from_start: dict[str, bool] = field(default_factory=dict)
+    resumed_at: dict[str, int] = field(default_factory=dict)
+    state: State | None = None
+    total_bytes: int | None = 0
+    finished_bytes: int = 0
+    orphans: set[bytes] = field(default_factory=set)
+    unflagged: set[bytes] = field(default_factory=set)
+    packed_at: int = 0
+    unmerged: int = 0
+
+    def forget(self, name: str) -> None:
+        """Forget a source that was read to its end."""
+        for known in (self.states, self.source_ids, self.from_start):
+            known.pop(name, None)
+
+
+def commit(
+    opened: OpenStore,
+    run: Run,
+    works: Sequence[Work],
+    observer: Observer,
+    check: DuplicateRule | None,
+    *,
+    ends_run: bool,
+) -> None:
+    """Write batches, their rejections and their places in the sources in one transaction.
+
+    Other processes write beside it where the database lets them and they decide of other things.
+    """
+    prepared = [(batch, state) for _, batch, state in works]
+    names = {name for batch, _, _ in works for name in batch.marks}
+    seen = [part.seen_key for batch, _, _ in works for part in batch.passed_over if part.seen_key]
+    claimed = concurrent_writers.claims(opened, prepared, names, seen, check)
+    if claimed is not None:
+        try:
+            _commit(opened, run, works, observer, check, claimed, ends_run=ends_run)
+        except concurrent_writers.NeedsExclusiveWriter:
+            claimed = None
+    if claimed is None:
+        _commit(opened, run, works, observer, check, None, ends_run=ends_run)
+    elif run.unmerged >= _MERGED_TOGETHER:
+        # What is appended beside others is gathered by one alone.
+        with opened.write() as connection:
+            state = opened.state(connection)
+            deltas.merge_many(connection, state.scheme_id, run.unmerged)
+        run.unmerged = 0
+
+
+def _commit(
+    opened: OpenStore,
+    run: Run,
+    works: Sequence[Work],
+    observer: Observer,
+    check: DuplicateRule | None,
+    claimed: Sequence[int] | None,
+    *,
+    ends_run: bool,
+) -> None:
+    """Write batches alone, or beside writers that claim nothing of the same."""
+    counts, detected = Counter(run.counts), Counter(run.detected)
+    source_ids = dict(run.source_ids)
+    orphans, unflagged = set(run.orphans), set(run.unflagged)
+    outcomes = []
+    with opened.write(claimed) as connection:
+        # Not before: what waited for others comes after what they stored.
+        seen_at = now()
+        state = opened.state(connection)
+        generations.refuse_during_reindex(connection)
+        if claimed is not None:
+            prepared_works = [(batch, with_state) for _, batch, with_state in works]
+            concurrent_writers.verify(opened, connection, state, prepared_works, check)
+        run_id = run.run_id
+        if run_id is None:
+            run_id = runs.begin_run(connection, run.names, seen_at, __version__)
+        for batch, prepared, prepared_with in works:
+            if not is_prepared_for(prepared_with, state):
+                prepared = prepare(prepared.documents, state)
+            _put_marks(connection, run, batch, run_id, source_ids)
+            of_documents = {
+                place: source_id
+                for place, owner in enumerate(batch.owners)
+                if owner is not None and (source_id := source_ids.get(owner)) is not None
+            }
+            outcome = check_and_store(
+                opened,
+                connection,
+                state,
+                prepared,
+                check,
+                run_id=run_id,
+                seen_at=seen_at,
+                source_ids=of_documents,
+            )
+            outcomes.append(outcome)
+            see_again(
+                connection,
+                (
+                    (encode(part.seen_key), part.seen_at)
+                    for part in batch.passed_over
+                    if part.seen_key is not None and part.seen_at is not None
+                ),
+            )
+            orphans = (orphans - outcome.renewed) | outcome.orphans
+            unflagged = (unflagged - outcome.renewed) | outcome.unflagged
+            runs.drop_rejections_at(connection, batch.settled)
+            runs.put_rejections(connection, run_id, _named(batch.rejections, run, run_id), seen_at)
+            for name, mark in batch.marks.items():
+                if mark.ends and run.from_start.get(name):
+                    runs.drop_old_rejections(
+                        connection, encode(name), run_id, of_members=mark.is_archive
+                    )
+            counts.update(outcome.outcomes)
+            counts["duplicates"] += len(outcome.duplicates)
+            counts["rejected"] += len(batch.rejections)
+            for some in outcome.displaced.values():
+                counts.update(KEPT_OR_REMOVED[one.state] for one in some)
+            counts["passed_over"] += len(batch.passed_over)
+            decodings = [one.decoding for one in batch.documents if one.decoding is not None]
+            counts["undecodable"] += sum(one.replaced_bytes > 0 for one in decodings)
+            detected.update(one.encoding for one in decodings if one.is_detected)
+            counts["byte_count"] += sum(prepared.sizes)
+        if claimed is None:
+            deltas.merge_many(connection, state.scheme_id, len(works))
+        runs.count_in_run(
+            connection,
+            run_id,
+            {name: counts[name] for name in RUN_COUNTS},
+            finished_at=now() if ends_run else None,
+        )
+    run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, state
+    run.detected = detected
+    run.orphans, run.unflagged = orphans, unflagged
+    run.unmerged += 0 if claimed is None else len(works)
+    for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
+        _tell(run, batch, prepared, outcome, observer)
+    _tell_progress(run, works[-1][0], observer)
+
+
+def _named(rejections: Sequence[Rejection], run: Run, run_id: int) -> Sequence[Rejection]:
+    """Return rejections; those of no source, as of a table in memory, are named by their run."""
+    if run.names:
+        return rejections
+    return [replace(one, source=f"{one.source}, run {run_id}") for one in rejections]
+
+
+def _put_marks(
+    connection: Connection,
+    run: Run,
+    batch: Batch,
+    run_id: int,
+    source_ids: dict[str, int | None],
+) -> None:
+    """Write how far the sources are read with this batch; note their numbers."""
+    for name, mark in batch.marks.items():
+        if name in run.states:
+            state = replace(
+                run.states[name],
+                position=mark.position,
+                byte_offset=mark.byte_offset,
+                complete=mark.ends,
+            )
+            source_ids[name] = runs.put_source(
+                connection, source_ids.get(name), encode(name), state, run_id
+            )
+
+
+def _tell(
+    run: Run,
+    batch: Batch,
+    prepared: PreparedBatch,
+    outcome: BatchOutcome,
+    observer: Observer,
+) -> None:
+    for place, original in outcome.duplicates.items():
+        key = prepared.documents[place].key
+        observer.on_duplicate(key, original.decode("utf-8", "surrogateescape"))
+    for duplicate in outcome.found.values():
+        observer.on_found(duplicate)
+    for some in outcome.displaced.values():
+        for duplicate in some:
+            observer.on_displaced(duplicate)
+    for document in batch.documents:
+        if document.decoding is not None:
+            observer.on_decoding(document.key, document.decoding)
+    for rejection in batch.rejections:
+        observer.on_reject(rejection)
+    for part in batch.passed_over:
+        observer.on_pass_over(part)
+    for name, mark in batch.marks.items():
+        if mark.ends:
+            run.finished_bytes += mark.bytes_read
+            if mark.is_member:
+                # An archive may have very many.
+                run.forget(name)
+
+
+def _tell_progress(run: Run, batch: Batch, observer: Observer) -> None:
+    """Tell how far the run is after the last batch of a transaction."""
+    under_way = [mark.bytes_read for mark in batch.marks.values() if not mark.ends]
+    counts = run.counts
+    observer.on_progress(
+        IngestProgress(
+            next(reversed(batch.marks), ""),
+            run.finished_bytes + sum(under_way[-1:]),
+            run.total_bytes,
+            sum(counts[name] for name in ("added", "updated", "unchanged", "flagged", "skipped")),
+            counts["rejected"],
+        )
+    )

@@ -1,0 +1,227 @@
+"""Sources cut into batches of records, with the place in each source that a batch reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from simstore.errors import SourceNotFound, UnreadableSource
+from simstore.model import Document, Ignored, Rejection, SourceState
+from simstore.sources.source import Record, Source
+
+BATCH_CHARACTERS = 2 << 20
+
+
+@dataclass(slots=True)
+class Mark:
+    """How far a source is read when a batch is committed.
+
+    Attributes:
+        position: Number of the next record; of the next member, or the one under way, of an
+            archive.
+        ends: The source was read to its end.
+        is_archive: It is an archive, whose members have marks of their own.
+        is_member: It is a member of one.
+        bytes_read: Stored bytes of the source that were read when the batch was full.
+    """
+
+    source: Source
+    position: int
+    byte_offset: int
+    ends: bool = False
+    is_archive: bool = False
+    is_member: bool = False
+    bytes_read: int = 0
+
+
+@dataclass(slots=True)
+class Batch:
+    """Records that are committed together, and how far their sources are read with them.
+
+    Attributes:
+        owners: Name of the source of each document; None: from no source.
+        marks: By the name of the source, in the order of the sources; an archive after those of
+            its members that are in the batch.
+        settled: Source and position of records that were rejected and are read again.
+    """
+
+    documents: list[Document] = field(default_factory=list)
+    owners: list[str | None] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    passed_over: list[Ignored] = field(default_factory=list)
+    marks: dict[str, Mark] = field(default_factory=dict)
+    settled: list[tuple[str, int]] = field(default_factory=list)
+    size: int = 0
+
+    def append(self, record: Record, owner: str | None) -> None:
+        """Add a record of a source."""
+        if isinstance(record, Document):
+            self.documents.append(record)
+            self.owners.append(owner)
+            self.size += len(record.text)
+        elif isinstance(record, Rejection):
+            self.rejections.append(record)
+        else:
+            self.passed_over.append(record)
+
+    @property
+    def record_count(self) -> int:
+        """Return the number of records, rejected ones too, or of sources where that is larger."""
+        records = len(self.documents) + len(self.rejections) + len(self.passed_over)
+        return max(records, len(self.marks))
+
+    def is_full(self, most: int) -> bool:
+        """Return whether it holds ``most`` records or sources, or enough text."""
+        return self.record_count >= most or self.size >= BATCH_CHARACTERS
+
+
+def batches_of_sources(
+    sources: Sequence[Source],
+    state_of: Callable[[Source], SourceState | None],
+    most: int,
+    *,
+    strict: bool = False,
+) -> Iterator[Batch]:
+    """Yield the records of all sources in order; small sources share a batch.
+
+    Args:
+        sources: The sources.
+        state_of: Tells how far a source was read before; None: from its start.
+        most: Most records, or sources, in a batch.
+        strict: The first record that is rejected is the last of all; its source is to be read on
+            from there.
+    """
+    cutter = _Cutter(state_of, most, strict=strict)
+    with suppress(_Refused):
+        for source in sources:
+            for batch in cutter.read(source):
+                yield _noted(batch)
+    if cutter.batch.marks:
+        yield _noted(cutter.batch)
+
+
+def _noted(batch: Batch) -> Batch:
+    """Note how far the sources are read: while it is written, they are read on."""
+    for mark in batch.marks.values():
+        mark.bytes_read = mark.source.bytes_read
+    return batch
+
+
+class _Refused(Exception):
+    """A record is rejected, and nothing comes after it."""
+
+
+class _Cutter:
+    """Cuts sources into batches.
+
+    Attributes:
+        batch: What is gathered and not yet yielded.
+    """
+
+    def __init__(
+        self, state_of: Callable[[Source], SourceState | None], most: int, *, strict: bool
+    ) -> None:
+        self.batch = Batch()
+        self._state_of = state_of
+        self._most = most
+        self._strict = strict
+        # The archive whose members are read.
+        self._archive: Mark | None = None
+
+    def read(self, source: Source) -> Iterator[Batch]:
+        """Yield the batches that are full with the records of a source."""
+        mark = self._begin(source)
+        try:
+            members = source.members(mark.position, mark.byte_offset)
+            if members is not None:
+                mark.is_archive = True
+                self._archive = mark
+                for member in members:
+                    self._archive.position = member.number
+                    self._archive.byte_offset = member.byte_offset
+                    if isinstance(member.source, Record):
+                        self._append(member.source, source.name)
+                    else:
+                        yield from self._read_member(member.source)
+                    self._archive.position = member.number + 1
+                    self._archive.byte_offset = member.end_offset
+                    yield from self._cut_between()
+            else:
+                yield from self._read_records(mark)
+        except (UnreadableSource, SourceNotFound) as error:
+            current = self.batch.marks[source.name]
+            self._append(_unreadable(source, current, error), source.name)
+        finally:
+            self._archive = None
+        self.batch.marks[source.name].ends = True
+        if self.batch.is_full(self._most):
+            yield self.batch
+            self.batch = Batch()
+
+    def _begin(self, source: Source) -> Mark:
+        state = self._state_of(source)
+        mark = Mark(source, state.position, state.byte_offset) if state else Mark(source, 0, 0)
+        self.batch.marks[source.name] = mark
+        return mark
+
+    def _read_member(self, source: Source) -> Iterator[Batch]:
+        mark = self._begin(source)
+        mark.is_member = True
+        self._archive_last()
+        yield from self._read_records(mark)
+        self.batch.marks[source.name].ends = True
+
+    def _read_records(self, mark: Mark) -> Iterator[Batch]:
+        source = mark.source
+        try:
+            for record in source.records(mark.position, mark.byte_offset):
+                self._append(record, source.name)
+                if not (isinstance(record, Ignored) and record.is_source):
+                    mark.position = (record.position or 0) + 1
+                    mark.byte_offset = record.end_offset or 0
+                if self.batch.is_full(self._most):
+                    yield self.batch
+                    mark = replace(mark)
+                    self.batch = Batch(marks={source.name: mark})
+                    self._archive_last()
+        except (UnreadableSource, SourceNotFound) as error:
+            self._append(_unreadable(source, mark, error), source.name)
+
+    def _cut_between(self) -> Iterator[Batch]:
+        """Yield the batch where it is full after a member."""
+        if self.batch.is_full(self._most):
+            yield self.batch
+            self.batch = Batch()
+            self._archive_last()
+
+    def _archive_last(self) -> None:
+        """Put the archive that is read behind its members, with a mark of this batch."""
+        if self._archive is not None:
+            name = self._archive.source.name
+            if self.batch.marks.pop(name, None) is None:
+                # The mark that was there is yielded, and stays as it is.
+                self._archive = replace(self._archive)
+            self.batch.marks[name] = self._archive
+
+    def _append(self, record: Record, owner: str) -> None:
+        self.batch.append(record, owner)
+        if self._strict and isinstance(record, Rejection):
+            raise _Refused
+
+
+def _unreadable(source: Source, mark: Mark, error: UnreadableSource | SourceNotFound) -> Rejection:
+    reason = error.reason if isinstance(error, UnreadableSource) else "it has gone"
+    return Rejection(source.name, mark.position, mark.byte_offset, mark.byte_offset, reason)
+
+
+def batches_of_documents(given: Iterable[Document | Rejection], most: int) -> Iterator[Batch]:
+    """Yield documents that come from no source."""
+    batch = Batch()
+    for document in given:
+        batch.append(document, None)
+        if batch.is_full(most):
+            yield batch
+            batch = Batch()
+    if batch.record_count:
+        yield batch

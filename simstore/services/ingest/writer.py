@@ -1,0 +1,277 @@
+"""A writer for a process that lives long: many small requests, several to a transaction.
+
+What comes together is prepared together and committed together: a transaction costs about the same
+for one document as for many. Requests are as if one after the other, and each fails alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+
+from simstore.errors import InvalidParameter, SimstoreError, StorageError
+from simstore.model import WriteReply
+from simstore.services.features.prepare import is_prepared_for, prepare
+from simstore.services.generations import pack_sketches
+from simstore.services.ingest.check_insert import check_and_store
+from simstore.services.ingest.idempotency import (
+    KEPT_SECONDS,
+    answered_before,
+    record_replies,
+    repeats_a_name,
+)
+from simstore.services.ingest.run import RUN_COUNTS
+from simstore.services.ingest.write_groups import (
+    PreparedGroup,
+    RemovingPart,
+    Reply,
+    Request,
+    StoringPart,
+    checked,
+    keys_told,
+    outcomes_of,
+    prepared_group,
+)
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State
+from simstore.services.query.warm import warm
+from simstore.services.removal.remove import refresh_live, remove_keys
+from simstore.storage import deltas, generations, idempotency, runs
+from simstore.storage.engine import Connection
+from simstore.text.decoding import encode
+from simstore.version import __version__
+
+# Commits after which replies that are old are deleted.
+_SWEPT_AFTER = 256
+# Documents written after which is looked whether a tail is long.
+_LOOKED_AT = 4_096
+
+
+class _Apart(Exception):
+    """Requests of a group change what others duplicate: each is to be told what it changed."""
+
+
+class Writer:
+    """Commits groups of requests; their documents are of one ingest run.
+
+    Any thread may check and prepare; commits take turns.
+
+    Args:
+        opened: The store.
+    """
+
+    def __init__(self, opened: OpenStore) -> None:
+        self._opened = opened
+        self._turn = threading.Lock()
+        self._run_id: int | None = None
+        self._counts: Counter[str] = Counter()
+        self._commits = 0
+        self._looked_at = 0
+        self._is_closed = False
+        with opened.database.read() as connection:
+            opened.state(connection)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """What became of the documents so far, as the ingest run tells."""
+        return Counter(self._counts)
+
+    def checked(self, request: Request) -> Request:
+        """Return a request with its documents as they will be stored.
+
+        Raises:
+            InvalidParameter: It holds what cannot be stored, or an option is out of its range.
+            NotFound: Duplicates are asked for, and the store keeps nothing to verify them by.
+        """
+        return checked(request, self._state())
+
+    def write(self, requests: Sequence[Request]) -> list[Reply]:
+        """Prepare requests and commit them; each alone where that cannot be done together.
+
+        Returns:
+            The reply to each request, or why it failed, in their order.
+
+        Raises:
+            StorageError: The store cannot be written; nothing of the requests is, unless some
+                could not be prepared together.
+        """
+        try:
+            group = self.prepare(requests)
+        except Exception as error:
+            if len(requests) == 1:
+                return [error]
+            # Only what cannot be prepared fails.
+            return [reply for one in requests for reply in self.write([one])]
+        return self.commit(group)
+
+    def prepare(self, requests: Sequence[Request]) -> PreparedGroup:
+        """Compute what needs no transaction, for requests that will be committed together.
+
+        Raises:
+            InvalidParameter: One of them holds what cannot be stored; :meth:`checked` tells which.
+        """
+        return prepared_group(requests, self._state())
+
+    def commit(self, group: PreparedGroup) -> list[Reply]:
+        """Do requests in one transaction, as if one after the other; durable on return.
+
+        Where one fails by what it asks, only it does. Where something fails that was not foreseen,
+        the transaction is undone, and each request has one of its own; so it has where a name
+        occurs twice.
+
+        Returns:
+            The reply to each request, or why it failed, in their order.
+
+        Raises:
+            StorageError: The store cannot be written. Nothing of the group is, unless a name occurs
+                twice.
+            InvalidParameter: The writer is closed.
+        """
+        with self._turn:
+            if self._is_closed:
+                raise InvalidParameter("this writer is closed; open another by Store.writer()")
+            if not repeats_a_name(group.requests):
+                try:
+                    return self._commit(group)
+                except StorageError:
+                    raise
+                except Exception as error:
+                    if len(group.requests) == 1:
+                        return [error]
+            replies: list[Reply] = []
+            for request in group.requests:
+                try:
+                    replies += self._commit(self.prepare([request]))
+                except Exception as error:
+                    replies.append(error)
+            return replies
+
+    def tidy(self, *, is_busy: bool = False) -> bool:
+        """Refresh a live store, and pack a tail that has grown long; any thread may, at any time.
+
+        A corpus-dependent scheme is brought up to date as an ingest does at its end. Commits go on
+        between the transactions of it.
+
+        Args:
+            is_busy: Much is written just now: what takes long waits, unless it would take longer
+                and longer.
+
+        Returns:
+            Whether a tail was packed; what queries go by is read anew then.
+        """
+        refresh_live(self._opened)
+        written = sum(self._counts[name] for name in ("added", "updated", "flagged"))
+        if written - self._looked_at < _LOOKED_AT:
+            return False
+        if not is_busy:
+            self._looked_at = written
+        if not pack_sketches.pack_long_tail(self._opened, is_busy=is_busy):
+            return False
+        warm(self._opened)
+        return True
+
+    def close(self) -> None:
+        """End the run."""
+        with self._turn:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            if self._run_id is not None:
+                with self._opened.write() as connection:
+                    runs.end_run(connection, self._run_id, "finished", now())
+
+    def _state(self) -> State:
+        """Return what stood when it was last asked; a commit looks whether it still does."""
+        known = self._opened.last_state
+        if known is None:
+            with self._opened.database.read() as connection:
+                known = self._opened.state(connection)
+        return known
+
+    def _commit(self, group: PreparedGroup) -> list[Reply]:
+        counts, run_id = Counter(self._counts), self._run_id
+        made: dict[int, Reply] = {}
+        with self._opened.write() as connection:
+            # Not before: what waited for others comes after what they stored.
+            moment = now()
+            generations.refuse_during_reindex(connection)
+            known = answered_before(connection, group.requests, moment)
+            done = set(known)
+            for part in group.parts:
+                if isinstance(part, RemovingPart):
+                    if part.place not in done:
+                        reply = made[part.place] = self._removed(connection, part)
+                        if isinstance(reply, WriteReply) and reply.removed:
+                            counts["removed"] += reply.removed
+                            if run_id is None:
+                                run_id = runs.begin_run(connection, [], moment, __version__)
+                elif not done.issuperset(part.spans):
+                    if run_id is None:
+                        run_id = runs.begin_run(connection, [], moment, __version__)
+                    made |= self._stored(connection, part, done, counts, run_id, moment)
+            if run_id is not None:
+                of_run = {name: counts[name] for name in (*RUN_COUNTS, "removed")}
+                runs.count_in_run(connection, run_id, of_run, finished_at=None)
+            record_replies(connection, group.requests, made, moment)
+            if self._commits % _SWEPT_AFTER == 0:
+                idempotency.drop_older(connection, moment - KEPT_SECONDS)
+        self._run_id, self._counts = run_id, counts
+        self._commits += 1
+        replies = known | made
+        return [replies[place] for place in range(len(group.requests))]
+
+    def _removed(self, connection: Connection, part: RemovingPart) -> Reply:
+        keys = list(dict.fromkeys(map(encode, part.request.keys)))
+        try:
+            removed, let_go = remove_keys(
+                self._opened, connection, keys, missing_ok=part.request.missing_ok
+            )
+        except StorageError:
+            raise
+        except SimstoreError as error:
+            # Nothing was changed yet.
+            return error
+        return WriteReply(
+            removed=removed,
+            orphans=keys_told(let_go.orphans),
+            unflagged=keys_told(set(let_go.unflagged.values()).difference(keys)),
+        )
+
+    def _stored(
+        self,
+        connection: Connection,
+        part: StoringPart,
+        done: set[int],
+        counts: Counter[str],
+        run_id: int,
+        seen_at: int,
+    ) -> dict[int, Reply]:
+        """Store the documents of a part, but those of requests that are done."""
+        opened, batch = self._opened, part.batch
+        state = opened.state(connection)
+        if not is_prepared_for(part.state, state):
+            batch = prepare(batch.documents, state)
+        replies: dict[int, Reply] = {}
+        appended = 0
+        for spans in part.undone(done):
+            if appended:
+                state = opened.state(connection)
+            first = min(start for start, _ in spans.values())
+            some = batch.part(first, max(end for _, end in spans.values()))
+            outcome = check_and_store(
+                opened, connection, state, some, part.check,
+                run_id=run_id, seen_at=seen_at, source_ids={},
+            )  # fmt: skip
+            appended += 1
+            counts.update(outcome.outcomes)
+            counts["duplicates"] += len(outcome.duplicates)
+            counts["byte_count"] += sum(some.sizes)
+            told = tuple(outcomes_of(some, outcome))
+            freed = keys_told(outcome.orphans), keys_told(outcome.unflagged)
+            if len(spans) > 1 and (outcome.lets_go or any(freed)):
+                raise _Apart
+            for place, (start, end) in spans.items():
+                replies[place] = WriteReply(told[start - first : end - first], 0, False, *freed)
+        deltas.merge_many(connection, state.scheme_id, appended)
+        return replies

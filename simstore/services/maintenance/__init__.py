@@ -1,0 +1,1 @@
+"""Maintenance: create, copy, compact, upgrade and reindex a store."""

@@ -1,0 +1,281 @@
+"""Make, back up, compact and upgrade a store."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from simstore import outputs
+from simstore.errors import (
+    Conflict,
+    CorruptStore,
+    InvalidParameter,
+    StorageError,
+    StoreExists,
+    printable,
+)
+from simstore.fingerprint.channels import Channels, Sketching
+from simstore.fingerprint.minhash import BandLayout
+from simstore.fingerprint.scheme import Scheme
+from simstore.model import Policy
+from simstore.search.plan import check_radius
+from simstore.services.check import passage_index
+from simstore.services.generations import pack_fingerprints
+from simstore.services.generations.pack_sketches import pack_tail
+from simstore.services.generations.refresh import Progress, drop_retired, freeze
+from simstore.services.ingest.duplicate_checker import DuplicateRule
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State, missing_channel
+from simstore.storage import (
+    cluster_names,
+    copies,
+    deltas,
+    generations,
+    history,
+    idempotency,
+    migrate,
+    packed_columns,
+    runs,
+    segment_pages,
+    transfer,
+    vocabularies,
+)
+from simstore.storage.engine import Database
+from simstore.storage.generations import StoreSettings
+from simstore.storage.translate import translated_files
+from simstore.version import __version__
+
+# Records of a document, other than the one it was taken from, that a compaction leaves: enough that
+# the latest sources can be read again without an update.
+MOST_SEEN_RECORDS = 8
+# Earlier versions that it leaves of a document that no source dates. What is dated keeps them all:
+# they tell how often a page is visited and changes.
+MOST_UNDATED_VERSIONS = 2
+
+
+def create_store(
+    database: Database,
+    scheme: Scheme,
+    *,
+    channels: Channels | None = None,
+    policy: Policy = "live",
+    text_kept: bool = True,
+    vocabulary_recorded: bool = True,
+    check: DuplicateRule | None = None,
+    keep_columns: bool = False,
+) -> None:
+    """Make a new store, all or nothing: a file gets its name when it is complete.
+
+    Args:
+        database: Where.
+        scheme: The scheme.
+        channels: None: both, with the scheme's normalization.
+        policy: Whether each ingest refreshes a corpus-dependent scheme.
+        text_kept: Keep the texts.
+        vocabulary_recorded: Count the features of all documents.
+        check: What an ingest does with duplicates that is not told; None: it keeps them.
+        keep_columns: Packed fingerprints keep their segment columns.
+
+    Raises:
+        StoreExists: There is something at this place already.
+        InvalidParameter: The scheme needs the vocabulary or the channel that was switched off.
+    """
+    if channels is None:
+        channels = Channels(sketching=Sketching(scheme.normalization))
+    check_channels(scheme, channels)
+    if scheme.depends_on_corpus and not vocabulary_recorded:
+        raise InvalidParameter(
+            f"scheme {scheme.label} depends on the vocabulary; leave out --no-vocabulary"
+        )
+    settings = StoreSettings(policy, text_kept, vocabulary_recorded, 0, keep_columns=keep_columns)
+    if check is not None:
+        if check.radius is not None:
+            check_radius(check.radius, scheme.bits)
+        settings = replace(
+            settings,
+            on_duplicate=check.on_duplicate,
+            min_resemblance=check.min_resemblance,
+            radius=check.radius,
+        )
+    if database.path is None:
+        with database.read() as connection:
+            if migrate.revision(connection) is not None:
+                raise StoreExists(database.label)
+            transfer.check_names_free(connection, database.label)
+        _fill(database, scheme, channels, settings)
+        return
+    if os.path.lexists(database.path):
+        raise StoreExists(database.label)
+    if not os.path.isdir(database.path.absolute().parent):
+        raise StorageError(f"{database.label}: its folder does not exist; make it first")
+    with translated_files(str(database.path)):
+        draft_path = outputs.draft_beside(database.path)
+        draft = Database(draft_path)
+        draft.label = database.label  # what a message names
+        try:
+            migrate.prepare_new_file(draft)
+            _fill(draft, scheme, channels, settings)
+            migrate.settle_new_file(draft)
+            migrate.publish(draft_path, database.path)
+        finally:
+            draft.close()
+            outputs.delete_file(draft_path)
+
+
+def check_channels(scheme: Scheme, channels: Channels) -> None:
+    """Raise InvalidParameter where a scheme cannot go without the channel that is switched off."""
+    if scheme.depends_on_corpus and not channels.simhash:
+        raise InvalidParameter(
+            f"scheme {scheme.label} is one for fingerprints; give it the channel simhash"
+        )
+
+
+def _fill(database: Database, scheme: Scheme, channels: Channels, settings: StoreSettings) -> None:
+    with database.write() as connection:
+        migrate.create_tables(connection)
+        generations.create_settings(connection, settings, now(), __version__)
+        scheme_id = generations.add_scheme(
+            connection, scheme.record(), channels.record(), "standing", now()
+        )
+        if channels.simhash and not scheme.depends_on_corpus:
+            row = freeze(connection, State(settings, scheme_id, scheme, None, channels))
+            generations.set_generation_status(connection, row.generation_id, "standing", now())
+
+
+def backup(
+    opened: OpenStore,
+    target: Path,
+    *,
+    replace: bool = False,
+    on_progress: Progress | None = None,
+) -> int:
+    """Copy the store while others use it, check the copy; return its size in bytes.
+
+    Raises:
+        NotAFile: There is a folder, a device, a pipe or a socket at ``target``.
+        OutputExists: There is a file at ``target`` and ``replace`` is not set.
+        CorruptStore: The copy does not hold together.
+    """
+    database = opened.database
+    if database.path is None:
+        raise InvalidParameter(
+            f"{database.label}: `simstore backup` copies SQLite files; "
+            "of a server's database make one with pg_dump"
+        )
+    if outputs.is_same_file(target, database.path):
+        raise InvalidParameter(f"{printable(str(target))} is the store itself; name another file")
+    place = outputs.check_file(target, replace=replace)
+    if not os.path.isdir(place.parent):
+        raise StorageError(f"{printable(str(target))}: its folder does not exist; make it first")
+    with translated_files(str(target)):
+        draft = outputs.draft_beside(place)
+        try:
+            copies.copy(database, draft, on_progress)
+            problem = copies.check(draft)
+            if problem is not None:
+                raise CorruptStore(str(draft), f"the backup is not sound ({problem})")
+            # Its log is deleted before the copy gets the name: until then the older one is whole.
+            copies.settle(place)
+            outputs.publish(draft, place, replace=replace, journals=True, source=database.path)
+        finally:
+            outputs.delete_file(draft)
+    return place.stat().st_size
+
+
+def compact(
+    opened: OpenStore, layout: BandLayout | None = None, on_progress: Progress | None = None
+) -> tuple[int, int]:
+    """Pack the sketches, give unused space back; return the file's bytes before and after.
+
+    Terms that no document has any more are forgotten, where nothing names them by number; of the
+    records that are older than a document's present version, and of the earlier versions of a
+    document that no source dates, the latest are remembered; so are of the names of clusters that
+    ended. Replies that were kept for a day, to be given again, go.
+
+    Raises:
+        InvalidParameter: A layout is given and the store keeps no sketches.
+        Conflict: A layout is given, and another process packs, or a reindex is under way.
+    """
+    database = opened.database
+    before = database.file_bytes()
+    with database.read() as connection:
+        state = opened.state(connection)
+    if layout is not None and not state.channels.minhash:
+        raise missing_channel(state, "minhash")
+    if not pack_tail(opened, layout, on_progress) and layout is not None:
+        raise Conflict("another process packs the sketches, or reindexes; try again when it has")
+    drop_retired(opened)
+    passage_index.compact(opened)
+    with opened.write() as connection:
+        state = opened.state(connection)
+        deltas.merge(connection, state.scheme_id)
+        if not state.keeps_counts:
+            vocabularies.drop_unused(connection, state.scheme_id)
+        runs.drop_old_seen(connection, MOST_SEEN_RECORDS)
+        history.drop_old_undated(connection, MOST_UNDATED_VERSIONS)
+        cluster_names.drop_old_ended(connection)
+        idempotency.drop_older(connection, now() - idempotency.KEPT_SECONDS)
+    database.vacuum()
+    return before, database.file_bytes()
+
+
+def pack(
+    opened: OpenStore,
+    *,
+    fingerprints: bool = True,
+    bands: bool = True,
+    columns: bool | None = None,
+    on_progress: Progress | None = None,
+) -> int:
+    """Put fingerprints and sketches into pages; return how many fingerprints were packed.
+
+    Args:
+        opened: The store.
+        fingerprints: Pack them.
+        bands: Pack the sketches.
+        columns: Packed fingerprints keep their segment columns, or no longer; None: as before.
+        on_progress: Called with fingerprints packed and in all, then with bands.
+
+    Raises:
+        InvalidParameter: Fingerprints alone are asked for, and those of this length have no pages.
+        Conflict: Another process packs the sketches, or a reindex is under way.
+    """
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+    if fingerprints and not bands:
+        pack_fingerprints.check_packable(state)
+    if columns is not None:
+        with opened.write() as connection:
+            (packed_columns.keep if columns else packed_columns.drop)(connection)
+    packed = 0
+    if fingerprints and segment_pages.is_packable(state.scheme.bits):
+        packed = pack_fingerprints.pack(opened, on_progress)
+    if bands and not pack_tail(opened, None, on_progress):
+        raise Conflict("another process packs the sketches, or reindexes; try again when it has")
+    return packed
+
+
+def upgrade(database: Database) -> tuple[str, str, Path | None]:
+    """Bring an older store to the present schema, after a backup.
+
+    All migrations are one transaction: a kill leaves the old store or the new one.
+
+    Returns:
+        The revision before and after, and the backup; None where nothing was to be done.
+
+    Raises:
+        NotAStore: There is no store of ours.
+        SchemaTooNew: A newer simstore made it.
+    """
+    database.check_exists()
+    with database.read() as connection:
+        before = migrate.known_revision(connection, database.label)
+    if before == migrate.HEAD:
+        return before, before, None
+    kept = None
+    if database.given is not None:
+        kept = database.given.with_name(f"{database.given.name}.{before}.backup")
+        backup(OpenStore(database), kept, replace=True)
+    migrate.upgrade(database)
+    return before, migrate.HEAD, kept

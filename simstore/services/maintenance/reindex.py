@@ -1,0 +1,299 @@
+"""Reindex: fingerprints, sketches and the vocabulary made anew from the kept texts.
+
+The new scheme is built beside the standing one in batches; queries go on with the old one, new
+documents are refused until the switch, which is one transaction. A killed reindex is gone on with
+by the same call, or given up (``abort``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
+from simstore.fingerprint.channels import Channels, Sketching, sketch_texts
+from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.minhash import BandLayout
+from simstore.fingerprint.scheme import Scheme, SchemeRecord
+from simstore.fingerprint.schemes import make_scheme, open_scheme
+from simstore.fingerprint.simhash import to_integers
+from simstore.services.features import feature_counts
+from simstore.services.generations.pack_sketches import pack_long_tail
+from simstore.services.generations.refresh import Progress, drop_retired, freeze, link_batch
+from simstore.services.maintenance.maintain import check_channels
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.state import State
+from simstore.storage import (
+    deltas,
+    documents,
+    fingerprints,
+    generations,
+    sketches,
+    vocabularies,
+)
+from simstore.storage.engine import Connection
+
+BATCH_DOCUMENTS = 1_000
+
+
+def reindex(
+    opened: OpenStore,
+    scheme: Scheme | None,
+    channels: tuple[bool, bool] | None = None,
+    *,
+    resume: bool = False,
+    on_progress: Progress | None = None,
+) -> str:
+    """Make the store's fingerprints anew; return the label of the scheme that stands now.
+
+    Args:
+        opened: The store.
+        scheme: The new scheme; None: the present one, computed as this installation does.
+        channels: Whether to keep fingerprints, and sketches; None: as before.
+        resume: Go on with a reindex that was interrupted, whatever its scheme.
+        on_progress: Called with documents done and documents in all, twice over for a scheme
+            that depends on the corpus.
+
+    Raises:
+        ReindexInProgress: One to another scheme or other channels was begun before; one to the
+            same is gone on with.
+        InvalidParameter: The store keeps no text.
+        Conflict: ``resume`` and there is nothing to go on with.
+    """
+    state = _begin(opened, scheme, channels, resume=resume)
+    if state.channels.simhash and state.generation is None:
+        _count(opened, state, on_progress)
+        with opened.write() as connection:
+            _check_building(connection, state)
+            building = generations.generation_with_status(connection, "building")
+            state = replace(state, settings=generations.settings(connection))
+            state = replace(state, generation=building or freeze(connection, state))
+    _make_anew(opened, state, on_progress)
+    with opened.write() as connection:
+        _switch(connection, state)
+    drop_retired(opened)
+    pack_long_tail(opened)
+    return state.scheme.label
+
+
+def abort(opened: OpenStore) -> None:
+    """Give up a reindex that was begun.
+
+    Raises:
+        Conflict: There is none.
+    """
+    with opened.write() as connection:
+        found = generations.scheme_with_status(connection, "building")
+        if found is None:
+            raise Conflict("no reindex is under way; there is nothing to give up")
+        _retire_building(connection, found[0])
+        generations.set_scheme_status(connection, found[0], "retired")
+        documents.drop_reindexed_counts(connection)
+    drop_retired(opened)
+
+
+def _begin(
+    opened: OpenStore,
+    scheme: Scheme | None,
+    wanted: tuple[bool, bool] | None,
+    *,
+    resume: bool,
+) -> State:
+    """Return the state of the scheme under construction."""
+    with opened.write() as connection:
+        settings = generations.settings(connection)
+        found = generations.scheme_with_status(connection, "building")
+        if found is not None:
+            if not resume and not _is_wanted(connection, found, scheme, wanted):
+                raise ReindexInProgress(found[1].label)
+            scheme_id, record = found
+            scheme = open_scheme(record)
+            channels = Channels.from_record(
+                generations.channels_of(connection, scheme_id), scheme.normalization, record.label
+            )
+            building = generations.generation_with_status(connection, "building")
+            return _frozen(connection, State(settings, scheme_id, scheme, building, channels))
+        if resume:
+            raise Conflict("no reindex is under way; begin one with `simstore reindex`")
+        if not settings.text_kept:
+            raise InvalidParameter(
+                "this store keeps no text (--no-text), so nothing can be counted anew; "
+                "ingest the sources into a new store"
+            )
+        scheme, channels = _wanted(connection, scheme, wanted)
+        standing = generations.scheme_with_status(connection, "standing")
+        # A refresh under way is of no use any more.
+        if standing is not None:
+            _retire_building(connection, standing[0])
+        check_channels(scheme, channels)
+        scheme_id = generations.add_scheme(
+            connection, scheme.record(), channels.record(), "building", now()
+        )
+        return _frozen(connection, State(settings, scheme_id, scheme, None, channels))
+
+
+def _wanted(
+    connection: Connection, scheme: Scheme | None, wanted: tuple[bool, bool] | None
+) -> tuple[Scheme, Channels]:
+    """Return the scheme and the channels that are asked for: the standing ones, where none are."""
+    standing = generations.scheme_with_status(connection, "standing")
+    if scheme is None and standing is not None:
+        scheme = make_scheme(standing[1])
+    if scheme is None:
+        raise InvalidParameter("the store has no scheme; name one with --scheme")
+    channels = Channels(sketching=Sketching(scheme.normalization))
+    if standing is not None:
+        kept = generations.channels_of(connection, standing[0])
+        channels = replace(
+            channels,
+            simhash=kept is None or kept["simhash"],
+            minhash=kept is not None and kept["minhash"],
+            layout=channels.layout if kept is None else BandLayout(*kept["bands"]),
+        )
+    if wanted is not None:
+        channels = replace(channels, simhash=wanted[0], minhash=wanted[1])
+    return scheme, channels
+
+
+def _is_wanted(
+    connection: Connection,
+    begun: tuple[int, SchemeRecord],
+    scheme: Scheme | None,
+    wanted: tuple[bool, bool] | None,
+) -> bool:
+    """Return whether the reindex that was begun is the one that is asked for."""
+    scheme, channels = _wanted(connection, scheme, wanted)
+    return (
+        begun[1] == scheme.record()
+        and generations.channels_of(connection, begun[0]) == channels.record()
+    )
+
+
+def _frozen(connection: Connection, state: State) -> State:
+    """Return the state with its generation, begun now where it needs no count of the corpus."""
+    if state.generation is not None or state.scheme.depends_on_corpus or not state.channels.simhash:
+        return state
+    return replace(state, generation=freeze(connection, state))
+
+
+def _retire_building(connection: Connection, scheme_id: int) -> None:
+    for row in generations.generations(connection, ("building",)):
+        if row.scheme_id == scheme_id:
+            generations.set_generation_status(connection, row.generation_id, "retired")
+
+
+def _count(opened: OpenStore, state: State, on_progress: Progress | None) -> None:
+    """Count the features of every document by the new scheme."""
+    with opened.database.read() as connection:
+        after = vocabularies.last_counted_document(connection, state.scheme_id)
+        done = documents.count_up_to(connection, after)
+        total = documents.count(connection)
+    while True:
+        with opened.write() as connection:
+            _check_building(connection, state)
+            batch = documents.ids_after(connection, after, BATCH_DOCUMENTS)
+            if not batch:
+                return
+            # Another process may go on with the same reindex.
+            if not vocabularies.packed_features_of(connection, state.scheme_id, batch[:1]):
+                _count_batch(opened, connection, state, batch)
+            after = batch[-1]
+        done += len(batch)
+        if on_progress is not None:
+            on_progress(done, total)
+
+
+def _count_batch(opened: OpenStore, connection: Connection, state: State, batch: list[int]) -> None:
+    texts = feature_counts.whole_texts(opened, connection, batch)
+    counts = feature_counts.count_stored(connection, state.scheme, texts)
+    _note_sizes(connection, state, batch, counts)
+    ids = feature_counts.change_vocabulary(opened, connection, state, added=counts)
+    deltas.merge_many(connection, state.scheme_id, 1)
+    if state.keeps_counts:
+        feature_counts.write_counts(connection, state.scheme_id, ids, counts, batch)
+    if state.generation is not None:
+        values = to_integers(state.scheme.fingerprints(counts))
+        fingerprints.link_many(
+            connection,
+            state.scheme.bits,
+            state.generation.generation_id,
+            dict(zip(batch, values, strict=True)),
+        )
+
+
+def _note_sizes(
+    connection: Connection, state: State, batch: list[int], counts: FeatureCounts
+) -> None:
+    """Note how many features the documents have by the new scheme, for the switch."""
+    sizes = state.scheme.token_counts(counts).tolist()
+    documents.put_reindexed_counts(connection, dict(zip(batch, sizes, strict=True)))
+
+
+def _make_anew(opened: OpenStore, state: State, on_progress: Progress | None) -> None:
+    """Give every document its fingerprint and its sketch by the new scheme."""
+    generation_id = state.generation.generation_id if state.generation else 0
+    with opened.database.read() as connection:
+        after = _last_made(connection, state)
+        done = documents.count_up_to(connection, after)
+        total = documents.count(connection)
+    while True:
+        with opened.write() as connection:
+            _check_building(connection, state)
+            batch = documents.ids_after(connection, _last_made(connection, state), BATCH_DOCUMENTS)
+            if not batch:
+                return
+            if state.records_vocabulary and not state.scheme.depends_on_corpus:
+                _count_batch(opened, connection, state, batch)
+            elif state.channels.simhash:
+                link_batch(opened, connection, state, generation_id, batch)
+            if not state.records_vocabulary:
+                texts = feature_counts.whole_texts(opened, connection, batch)
+                counts = feature_counts.count_stored(connection, state.scheme, texts)
+                _note_sizes(connection, state, batch, counts)
+            if state.channels.minhash:
+                sketch_batch(opened, connection, state, batch)
+        done += len(batch)
+        if on_progress is not None:
+            on_progress(min(done, total), total)
+
+
+def _last_made(connection: Connection, state: State) -> int:
+    """Return the last document that the new scheme has done."""
+    if state.generation is None:
+        return sketches.last_document(connection, state.scheme_id)
+    return fingerprints.last_linked_document(
+        connection, state.scheme.bits, state.generation.generation_id
+    )
+
+
+def sketch_batch(
+    opened: OpenStore, connection: Connection, state: State, document_ids: list[int]
+) -> None:
+    """Make the sketches of stored documents from their texts, and store them."""
+    texts = feature_counts.whole_texts(opened, connection, document_ids)
+    made = sketch_texts(state.channels.sketching, list(texts.values()))
+    sketches.put_many(
+        connection,
+        state.scheme_id,
+        [(number, *sketch) for number, sketch in zip(texts, made, strict=True)],
+    )
+
+
+def _check_building(connection: Connection, state: State) -> None:
+    found = generations.scheme_with_status(connection, "building")
+    if found is None or found[0] != state.scheme_id:
+        raise Conflict("the reindex was given up or finished by another process")
+
+
+def _switch(connection: Connection, state: State) -> None:
+    """Make the new scheme and its generation the standing ones."""
+    _check_building(connection, state)
+    for row in generations.generations(connection, ("standing",)):
+        generations.set_generation_status(connection, row.generation_id, "retired")
+    for scheme_id in generations.scheme_ids(connection, "standing"):
+        generations.set_scheme_status(connection, scheme_id, "retired")
+    generations.set_scheme_status(connection, state.scheme_id, "standing")
+    documents.take_reindexed_counts(connection)
+    if state.generation is not None:
+        generations.set_generation_status(
+            connection, state.generation.generation_id, "standing", now()
+        )

@@ -1,1 +1,0 @@
-"""Check and insert: verified edges, and what a new document duplicates."""

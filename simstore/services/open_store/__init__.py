@@ -1,0 +1,1 @@
+"""The open store: its database, its scheme, its caches and its locks."""

@@ -1,0 +1,135 @@
+"""What is known of the bands of stored sketches from one query to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.fingerprint.minhash import BandLayout
+from simstore.search.band_filter import BandFilter
+from simstore.search.band_hashes import BandHashes
+from simstore.search.band_index import BandIndex
+from simstore.storage.sketches import LayoutRow
+
+
+@dataclass(frozen=True, slots=True)
+class CachedTail:
+    """The bands of a tail, kept from query to query.
+
+    Attributes:
+        layout_id: The layout it is the tail of, 0 before the first.
+        changes: The store's count of changes when it was read.
+    """
+
+    scheme_id: int
+    layout_id: int
+    changes: int
+    index: BandIndex
+
+
+@dataclass(frozen=True, slots=True)
+class CachedBandFilter:
+    """What the pages of a layout carry, and how much was asked of them.
+
+    Attributes:
+        layout_id: The layout.
+        seconds: What the reading of pages took since the filter has the bands that it has.
+        filter: None: it was not made yet.
+    """
+
+    layout_id: int
+    seconds: float
+    filter: BandFilter | None
+
+
+@dataclass(frozen=True, slots=True)
+class CachedBandHashes:
+    """The bands of all sketches up to a number, for those who have asked for them.
+
+    Attributes:
+        scheme_id: The scheme.
+        layout: How sketches are cut into bands.
+        last_number: All sketches up to this number are there; some may have gone.
+        since: The store's count of changes from which on they are: in an older snapshot there may
+            be others.
+        hashes: The bands.
+    """
+
+    scheme_id: int
+    layout: BandLayout
+    last_number: int
+    since: int
+    hashes: BandHashes
+
+    def serves(self, scheme_id: int, packed: LayoutRow, changes: int) -> bool:
+        """Return whether all sketches that are packed in a snapshot are there."""
+        return (
+            (self.scheme_id, self.layout) == (scheme_id, packed.layout)
+            and self.last_number >= packed.packed_to
+            and self.since <= changes
+        )
+
+
+# Pages of more bytes than this are read when they are looked at: at 42 bands, those of some six
+# million sketches are fewer.
+_MOST_PAGE_BYTES = 1 << 30
+_READ_PAGES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class CachedBandPages:
+    """All pages of a layout, which never change: who has them looks nothing up in the file.
+
+    Attributes:
+        layout_id: The layout.
+        numbers: Of the pages, ascending, int64, shape (pages,).
+        ends: Where each begins and the last ends, int64, shape (pages + 1,).
+        data: The pages, one after the other.
+    """
+
+    layout_id: int
+    numbers: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    data: bytearray
+
+    def of(self, wanted: NDArray[np.int64]) -> dict[int, bytes]:
+        """Return those of some pages that are there."""
+        if not len(self.numbers):
+            return {}
+        places = np.minimum(np.searchsorted(self.numbers, wanted), len(self.numbers) - 1)
+        places = places[self.numbers[places] == wanted]
+        held = memoryview(self.data)
+        return {
+            number: bytes(held[start:end])
+            for number, start, end in zip(
+                self.numbers[places].tolist(),
+                self.ends[places].tolist(),
+                self.ends[places + 1].tolist(),
+                strict=True,
+            )
+        }
+
+
+def kept_pages(layout_id: int, pages: Iterable[tuple[int, bytes]]) -> CachedBandPages | None:
+    """Return pages to be kept; None: they are too many.
+
+    Args:
+        layout_id: Their layout.
+        pages: All of its pages, by ascending number.
+    """
+    numbers, lengths = [np.empty(0, np.int64)], [np.zeros(1, np.int64)]
+    data = bytearray()
+    every = iter(pages)
+    while some := list(islice(every, _READ_PAGES)):
+        numbers.append(np.array([number for number, _ in some], np.int64))
+        lengths.append(np.array([len(page) for _, page in some], np.int64))
+        data += b"".join(page for _, page in some)
+        if len(data) > _MOST_PAGE_BYTES:
+            return None
+    return CachedBandPages(
+        layout_id, np.concatenate(numbers), np.concatenate(lengths).cumsum(), data
+    )

@@ -1,0 +1,298 @@
+"""A store that is open: its database, its scheme, and what a writer remembers between batches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import CorruptStore, MissingExtra, SchemeMismatch
+from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.passage_recipe import PassageRecipe
+from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.schemes import open_scheme
+from simstore.search.growing_tables import GrowingTables
+from simstore.services.open_store.fair_lock import FairLock, LongTurns
+from simstore.services.open_store.shingle_cache import ShingleCache, most_kept
+from simstore.services.open_store.state import State
+from simstore.services.open_store.tail_cache import TailCache, moment_of
+from simstore.storage import counter_deltas, frequencies, generations, passage_indexes, vocabularies
+from simstore.storage.commit_horizon import SettledNumbers
+from simstore.storage.engine import Connection, Database
+from simstore.storage.frequencies import Frequencies
+from simstore.storage.generations import GenerationRow
+
+if TYPE_CHECKING:
+    from simstore.services.open_store.band_cache import (
+        CachedBandFilter,
+        CachedBandHashes,
+        CachedBandPages,
+        CachedTail,
+    )
+    from simstore.services.open_store.resident_index import ResidentIndex
+
+# Terms a writer remembers; beyond, it forgets them all and asks the database again.
+_REMEMBERED_TERMS = 1_000_000
+# Texts of more characters are worked on for milliseconds without the interpreter's lock.
+SHORT_CHARACTERS = 1 << 16
+
+
+class OpenStore:
+    """The database of a store and what is known of it in this process.
+
+    Threads may share it: readers have a snapshot each, writers take turns.
+    """
+
+    def __init__(self, database: Database, *, resident: bool = False) -> None:
+        self.database = database
+        # None: each look-up reads what it needs from the file.
+        self.resident: ResidentIndex | None = None
+        if resident:
+            from simstore.services.open_store.resident_index import ResidentIndex
+
+            self.resident = ResidentIndex()
+        self._turns = FairLock()
+        self._short_questions = LongTurns()
+        # Whether the writer of this process works beside others.
+        self.is_beside = False
+        # What stood when it was last asked; it may have changed since.
+        self.last_state: State | None = None
+        self._schemes: dict[int, tuple[Scheme, Channels]] = {}
+        # By the number of the index.
+        self._passages: dict[int, PassageRecipe] = {}
+        self._terms: dict[bytes, int] = {}
+        self._terms_scheme = 0
+        # Up to which sketches are known by their numbers.
+        self.settled_sketches = SettledNumbers("sketch", "sketch_id")
+        self.kept_tail: CachedTail | None = None
+        self.tail_cache = TailCache()
+        self.kept_bands: CachedBandFilter | None = None
+        self.kept_hashes: CachedBandHashes | None = None
+        self.kept_pages: CachedBandPages | None = None
+        self._shingles: ShingleCache | None = None
+        self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
+        self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
+        self._frequencies: tuple[int, Frequencies] | None = None
+
+    def computing(self, characters: int = 0) -> AbstractContextManager[None]:
+        """Return the context of work on a question: of short ones, one is worked on at a time.
+
+        What a short question needs of a resident index in this process is hardly ever waited for:
+        threads that worked on some at once would only wait for the interpreter's lock, some twenty
+        times a question.
+
+        Args:
+            characters: The length of its texts.
+        """
+        if self.resident is None or not self.database.is_file or characters > SHORT_CHARACTERS:
+            return nullcontext()
+        return self._short_questions
+
+    @contextmanager
+    def write(self, claims: Sequence[int] | None = None) -> Iterator[Connection]:
+        """Yield a writer's connection; commit at the end, roll back on error.
+
+        Args:
+            claims: What no other process decides of meanwhile, where the database lets writers
+                work beside each other; they may add then, and change or remove nothing. None: this
+                is the only writer.
+        """
+        with self._turns:
+            self.is_beside = claims is not None and self.database.lets_write_beside
+            try:
+                with self.database.write(claims) as connection:
+                    if not self.is_beside:
+                        counter_deltas.settle(connection)
+                    if self.resident is not None and not self.is_beside:
+                        self.resident.begin(connection)
+                    yield connection
+                if self.resident is not None:
+                    self.resident.end(committed=True)
+            except BaseException:
+                if self.resident is not None:
+                    self.resident.end(committed=False)
+                # Terms, fingerprints and sketches that this transaction added are not there. Pages
+                # are looked up once they stand, and were committed before.
+                self.forget_terms()
+                self.kept_tail = None
+                self.tail_cache.forget()
+                raise
+
+    def state(self, connection: Connection) -> State:
+        """Return what stands in this snapshot.
+
+        Raises:
+            SchemeMismatch: This installation computes other fingerprints or sketches than the
+                store's scheme.
+            MissingExtra: The scheme needs a package that is not installed here.
+        """
+        settings, scheme_id, generation = generations.standing(connection)
+        known = None if scheme_id is None else self._schemes.get(scheme_id)
+        if scheme_id is None or known is None:
+            found = generations.scheme_with_status(connection, "standing")
+            if found is None:
+                raise CorruptStore(self.database.label, "it has no scheme")
+            scheme_id, record = found
+            try:
+                scheme = open_scheme(record)
+                channels = Channels.from_record(
+                    generations.channels_of(connection, scheme_id),
+                    scheme.normalization,
+                    record.label,
+                )
+                known = self._schemes[scheme_id] = scheme, channels
+            except MissingExtra:
+                raise
+            except (ValueError, KeyError, TypeError) as error:
+                raise CorruptStore(
+                    self.database.label, f"its scheme {record.label} is damaged ({error})"
+                ) from error
+        recipe = None
+        if settings.passage_index_id is not None:
+            recipe = self._passage_recipe(connection, settings.passage_index_id)
+        scheme, channels = known
+        # A scheme that does not depend on the corpus has had one from the start.
+        is_lost = (
+            generation is None
+            and channels.simhash
+            and (not scheme.depends_on_corpus or generations.stood_once(connection, scheme.bits))
+        )
+        self.last_state = State(settings, scheme_id, scheme, generation, channels, recipe, is_lost)
+        return self.last_state
+
+    def _passage_recipe(self, connection: Connection, index_id: int) -> PassageRecipe:
+        known = self._passages.get(index_id)
+        if known is None:
+            row = passage_indexes.index(connection)
+            try:
+                known = PassageRecipe.from_record(row.recipe if row else {})
+            except (SchemeMismatch, MissingExtra):
+                raise
+            except (ValueError, KeyError, TypeError) as error:
+                raise CorruptStore(
+                    self.database.label, f"the recipe of its passages is damaged ({error})"
+                ) from error
+            self._passages[index_id] = known
+        return known
+
+    def feature_ids(
+        self, connection: Connection, scheme_id: int, terms: Sequence[bytes]
+    ) -> NDArray[np.int64]:
+        """Return the feature number of each term; new terms are added. For writers only."""
+        if self._terms_scheme != scheme_id or len(self._terms) > _REMEMBERED_TERMS:
+            self._terms, self._terms_scheme = {}, scheme_id
+        known = self._terms
+        unknown = [term for term in terms if term not in known]
+        if unknown:
+            known.update(vocabularies.feature_ids(connection, scheme_id, unknown))
+            new = [term for term in unknown if term not in known]
+            known.update(vocabularies.add_terms(connection, scheme_id, new))
+        return np.fromiter((known[term] for term in terms), np.int64, len(terms))
+
+    def shingles(self, state: State) -> ShingleCache:
+        """Return the shingle sets that are kept by the scheme that stands."""
+        kept = self._shingles  # one read: another thread may put another in its place
+        if kept is None or kept.scheme_id != state.scheme_id:
+            most = most_kept(resident=self.resident is not None)
+            kept = self._shingles = ShingleCache(state.scheme_id, most)
+        return kept
+
+    def tail_tables(
+        self, connection: Connection, bits: int, row: GenerationRow, asked: int
+    ) -> GrowingTables | None:
+        """Return the tail of a generation in memory; None: to be looked up in the file.
+
+        Args:
+            connection: A snapshot, or a writer.
+            bits: Fingerprint length M.
+            row: The generation in it.
+            asked: How many fingerprints are about to be looked up.
+        """
+        if self.is_beside:
+            kept = self.tail_cache.kept
+            is_current = kept is not None and kept.moment == moment_of(row)
+            return kept.tables if kept is not None and is_current else None
+        return self.tail_cache.tables(connection, bits, row, asked)
+
+    def note_added(self, connection: Connection, state: State, words: NDArray[np.uint64]) -> None:
+        """Keep fingerprints with what of the store was in memory when a transaction added them.
+
+        Args:
+            connection: The writer that has added them, and no others.
+            state: What stood before.
+            words: The fingerprints, shape (n, ceil(M / 64)).
+        """
+        row = state.generation
+        if (
+            row is None
+            or (self.tail_cache.kept is None and self.resident is None)
+            or self.is_beside
+        ):
+            # Beside other writers, nobody knows what the tail holds by what this one has added.
+            return
+        after = generations.standing(connection)[2]
+        if after is None:
+            return
+        if self.resident is not None:
+            self.resident.note_added(connection, row, after, words)
+        self.tail_cache.note_added(row, after, words)
+
+    def forget_schemes(self) -> None:
+        """Forget the schemes: what the store says of one has changed."""
+        self._schemes = {}
+
+    def forget_terms(self) -> None:
+        """Forget the numbers of terms: some are not in the vocabulary any more."""
+        self._terms = {}
+
+    def rank_of_terms(self, connection: Connection, generation_id: int | None) -> dict[bytes, int]:
+        """Return the rank of each ranked term of a generation; read once a generation."""
+        if generation_id is None:
+            return {}
+        known = self._ranked_terms  # one read: another thread may put another in its place
+        if known[0] != generation_id:
+            terms = vocabularies.ranked_terms(connection, generation_id)
+            known = (generation_id, {term: rank for rank, term in enumerate(terms)})
+            self._ranked_terms = known
+        return known[1]
+
+    def frequencies_of(self, connection: Connection, generation_id: int) -> Frequencies:
+        """Return how many documents have each feature in a generation; read once a generation.
+
+        Raises:
+            CorruptStore: They are missing or damaged.
+        """
+        known = self._frequencies  # one read: another thread may put another in its place
+        if known is None or known[0] != generation_id:
+            try:
+                found = frequencies.of_generation(connection, generation_id)
+            except ValueError as error:
+                raise CorruptStore(self.database.label, f"document frequencies: {error}") from error
+            known = self._frequencies = (generation_id, found)
+        return known[1]
+
+    def ranks_of(
+        self, connection: Connection, generation_id: int, feature_ids: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the rank of each feature in a generation, -1 where it has none."""
+        known = self._ranks
+        if known is None or known[0] != generation_id:
+            ids = np.array(
+                [number for number, _ in vocabularies.ranks(connection, generation_id)], np.int64
+            )
+            order = np.argsort(ids)
+            known = self._ranks = (generation_id, ids[order], order)
+        _, ids, ranks = known
+        if not len(ids):
+            return np.full(len(feature_ids), -1, np.int64)
+        places = np.minimum(np.searchsorted(ids, feature_ids), len(ids) - 1)
+        return np.where(ids[places] == feature_ids, ranks[places], -1)
+
+
+def now() -> int:
+    """Return the time in seconds since 1970-01-01 UTC."""
+    return int(time.time())

@@ -1,0 +1,258 @@
+"""The resident index: all fingerprints of a generation in memory, and it grows with the store.
+
+The fingerprints that were read at once are sorted by each segment; those that came since are kept
+beside them. Nothing is taken out: what has gone has no document any more, and is found in vain.
+So what is kept serves every snapshot since the one that it was read from.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.fingerprint.simhash import word_count
+from simstore.search.batch_results import BatchResults
+from simstore.search.growing_tables import GrowingTables
+from simstore.search.hamming import verify
+from simstore.search.sorted_tables import SortedTables
+from simstore.services.open_store.state import State
+from simstore.storage import fingerprints, sketches
+from simstore.storage.commit_horizon import SettledNumbers
+from simstore.storage.engine import Connection
+from simstore.storage.generations import GenerationRow
+
+# What came since is sorted together with the others when it is more than this, and than a quarter
+# of them.
+_FEW_GROWN = 65_536
+_GROWN_SHARE = 4
+# All is read anew when more than this, and more than an eighth, have gone or are held twice.
+_FEW_GONE = 16_384
+_GONE_SHARE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ResidentTables:
+    """All fingerprints of a generation in some snapshots, and others that have gone.
+
+    Attributes:
+        generation_id: The generation.
+        first_edition: Edition of the snapshot that the sorted ones were read from.
+        edition: All that stood at this one, and at those between, are here.
+        last_sketch: Documents whose sketches have larger numbers may have come since.
+        base: What was read at once.
+        grown: What came since; some may be there already.
+    """
+
+    generation_id: int
+    first_edition: int
+    edition: int
+    last_sketch: int
+    base: SortedTables
+    grown: GrowingTables
+
+    def __len__(self) -> int:
+        return self.base.count + len(self.grown)
+
+    def serves(self, row: GenerationRow) -> bool:
+        """Return whether all fingerprints of a generation in a snapshot are here."""
+        same = self.generation_id == row.generation_id
+        return same and self.first_edition <= row.edition <= self.edition
+
+    def near_many(self, words: NDArray[np.uint64], radius: int) -> BatchResults:
+        """Return the fingerprints within a radius of each of many; some may have gone.
+
+        Args:
+            words: Fingerprints, shape (m, ceil(M / 64)).
+            radius: Largest distance, in bits, inclusive.
+        """
+        found = self.base.near_many(words, radius)
+        if not len(self.grown):
+            return found
+        rows, others = self.grown.near_many(words, radius)
+        if not len(rows):
+            return found
+        near, far = verify(others, words[rows], radius)
+        rows = np.concatenate((found.query_rows, rows[near]))
+        values = np.concatenate((found.words, others[near]))
+        distances = np.concatenate((found.distances, far))
+        order = np.lexsort((*values.T[::-1], distances, rows))
+        rows, values, distances = rows[order], values[order], distances[order]
+        fresh = np.ones(len(rows), np.bool_)
+        fresh[1:] = (rows[1:] != rows[:-1]) | (values[1:] != values[:-1]).any(axis=1)
+        return BatchResults(rows[fresh], values[fresh], distances[fresh])
+
+    def is_newer(self, other: ResidentTables) -> bool:
+        """Return whether these serve later snapshots, or are of a later one, than others."""
+        mine = self.edition, self.first_edition, -len(self.grown)
+        theirs = other.edition, other.first_edition, -len(other.grown)
+        return self.generation_id == other.generation_id and mine > theirs
+
+
+class ResidentIndex:
+    """Keeps the fingerprints of the generation that was last asked for, in this process.
+
+    Writers note what they add; what other processes have added is read when it is asked for. What
+    a writer has is its own until it commits. One writer at a time; any number of threads ask.
+    """
+
+    def __init__(self) -> None:
+        self._kept: ResidentTables | None = None
+        self._writer: Connection | None = None
+        # What the writer under way has; None: what is kept.
+        self._pending: ResidentTables | None = None
+        self._lock = threading.Lock()
+        self._settled = SettledNumbers("sketch", "sketch_id")
+
+    def begin(self, connection: Connection) -> None:
+        """Let a writer begin."""
+        self._writer, self._pending = connection, None
+
+    def end(self, *, committed: bool) -> None:
+        """Let the writer end: what it had is kept for all where it has committed."""
+        pending = self._pending
+        self._writer = self._pending = None
+        if committed and pending is not None:
+            # Not for the lock: a commit does not wait for a reader that reads all.
+            self._keep(pending)
+
+    def current(self, connection: Connection, state: State, row: GenerationRow) -> ResidentTables:
+        """Return all fingerprints of a generation in a snapshot, and perhaps some that have gone.
+
+        Args:
+            connection: The snapshot, or a writer.
+            state: What stands in it.
+            row: Its generation.
+        """
+        held = self._held(connection)
+        if held is not None and held.serves(row):
+            return held
+        # Not twice at once: they may take much memory.
+        with self._lock:
+            held = self._held(connection)
+            if held is None or not held.serves(row):
+                held = self._all_known(connection, _brought_up(connection, state, row, held))
+                self._put(connection, held)
+        return held
+
+    def tables(self, connection: Connection, state: State, row: GenerationRow) -> SortedTables:
+        """Return exactly the fingerprints of a generation in a snapshot, sorted."""
+        held = self.current(connection, state, row)
+        if len(held.grown):
+            held = _sorted_anew(held)
+        if held.base.count != row.fingerprint_count:
+            # Some have gone, or have come after this snapshot.
+            held = self._all_known(connection, _read(connection, state, row))
+        with self._lock:
+            self._put(connection, held)
+        return held.base
+
+    def note_added(
+        self,
+        connection: Connection,
+        before: GenerationRow,
+        after: GenerationRow,
+        words: NDArray[np.uint64],
+    ) -> None:
+        """Keep fingerprints that the writer under way has added, and no others.
+
+        Args:
+            connection: The writer.
+            before: The generation at some moment of its transaction before it added them.
+            after: The generation after it.
+            words: The fingerprints, shape (n, ceil(M / 64)).
+        """
+        held = self._held(connection)
+        if self._writer is connection and held is not None and held.serves(before):
+            grown = replace(held, grown=held.grown.extended(words), edition=after.edition)
+            self._pending = _trimmed(grown, after)
+
+    def _all_known(self, connection: Connection, held: ResidentTables) -> ResidentTables:
+        """Return what was read, to be looked up again where smaller numbers may still come."""
+        settled = self._settled.up_to(connection)
+        if settled is None or settled >= held.last_sketch:
+            return held
+        return replace(held, last_sketch=settled)
+
+    def _held(self, connection: Connection) -> ResidentTables | None:
+        pending = self._pending  # one read: another thread may put another in its place
+        return pending if pending is not None and self._writer is connection else self._kept
+
+    def _put(self, connection: Connection, held: ResidentTables) -> None:
+        if self._writer is connection:
+            self._pending = held
+        else:
+            self._keep(held)
+
+    def _keep(self, held: ResidentTables) -> None:
+        kept = self._kept
+        if kept is None or held.generation_id > kept.generation_id or held.is_newer(kept):
+            self._kept = held
+
+
+def _brought_up(
+    connection: Connection, state: State, row: GenerationRow, held: ResidentTables | None
+) -> ResidentTables:
+    """Return what is held with what came until a snapshot; or all that is in it."""
+    if (
+        held is None
+        or held.generation_id != row.generation_id
+        or held.first_edition > row.edition
+        or not state.channels.minhash
+        or row.fingerprint_count > 2 * len(held)
+    ):
+        return _read(connection, state, row)
+    words, last = fingerprints.linked_after(
+        connection, state.scheme.bits, row.generation_id, state.scheme_id, held.last_sketch
+    )
+    # What a writer of this process has added is here.
+    new = np.ones(len(words), np.bool_)
+    new[held.near_many(words, 0).query_rows] = False
+    made = replace(
+        held, grown=held.grown.extended(words[new]), edition=row.edition, last_sketch=last
+    )
+    if len(made) < row.fingerprint_count:
+        return _read(connection, state, row)
+    made = _trimmed(made, row)
+    return made if made.serves(row) else _read(connection, state, row)
+
+
+def _read(connection: Connection, state: State, row: GenerationRow) -> ResidentTables:
+    """Return what a snapshot holds."""
+    last = sketches.last_number(connection, state.scheme_id) if state.channels.minhash else 0
+    bits = state.scheme.bits
+    base = sorted_tables(connection, bits, row.generation_id)
+    return ResidentTables(
+        row.generation_id, row.edition, row.edition, last, base, GrowingTables(bits)
+    )
+
+
+def _trimmed(held: ResidentTables, row: GenerationRow) -> ResidentTables:
+    """Sort again where much has come; where much has gone, let it serve nobody any more."""
+    if len(held.grown) > max(_FEW_GROWN, held.base.count // _GROWN_SHARE):
+        held = _sorted_anew(held)
+    gone = len(held) - row.fingerprint_count
+    if gone > max(_FEW_GONE, row.fingerprint_count // _GONE_SHARE):
+        held = replace(held, edition=held.first_edition - 1)
+    return held
+
+
+def _sorted_anew(held: ResidentTables) -> ResidentTables:
+    bits = held.base.bits
+    base = SortedTables(np.concatenate((held.base.words(), held.grown.words())), bits)
+    return replace(held, base=base, grown=GrowingTables(bits))
+
+
+def sorted_tables(connection: Connection, bits: int, generation_id: int) -> SortedTables:
+    """Read all fingerprints of a generation and sort them.
+
+    Args:
+        connection: A snapshot.
+        bits: Fingerprint length M.
+        generation_id: The generation.
+    """
+    parts = [np.empty((0, word_count(bits)), np.uint64)]
+    parts += fingerprints.scan(connection, bits, generation_id)
+    return SortedTables(np.concatenate(parts), bits)

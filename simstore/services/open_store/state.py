@@ -1,0 +1,84 @@
+"""The state of a store in one snapshot: its settings, scheme, generation and channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simstore.errors import CorruptStore, InvalidParameter
+from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.passage_recipe import PassageRecipe
+from simstore.fingerprint.scheme import Scheme
+from simstore.storage.generations import GenerationRow, StoreSettings
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What stands in one snapshot of a store.
+
+    Attributes:
+        generation: The standing generation; None before the first, and without fingerprints.
+        generation_is_lost: There was one, and it is not there any more.
+        channels: By which the store finds documents.
+        passages: How the passage index cuts texts; None: there is none.
+    """
+
+    settings: StoreSettings
+    scheme_id: int
+    scheme: Scheme
+    generation: GenerationRow | None
+    channels: Channels
+    passages: PassageRecipe | None = None
+    generation_is_lost: bool = False
+
+    @property
+    def records_vocabulary(self) -> bool:
+        """Return whether the store counts features."""
+        return self.settings.vocabulary_recorded or self.scheme.depends_on_corpus
+
+    @property
+    def keeps_counts(self) -> bool:
+        """Return whether the store keeps each document's feature counts.
+
+        It must where fingerprints are made anew from them, and where they could not be counted
+        again from a kept text.
+        """
+        return self.scheme.depends_on_corpus or (
+            self.settings.vocabulary_recorded and not self.settings.text_kept
+        )
+
+    @property
+    def is_fresh(self) -> bool:
+        """Return whether the standing generation covers the present vocabulary."""
+        if not self.scheme.depends_on_corpus:
+            return True
+        if self.generation is None:
+            return self.settings.changes == 0
+        return self.generation.basis == self.settings.changes
+
+
+def check_generation(state: State, label: str) -> None:
+    """Raise CorruptStore where the generation of fingerprints that stood is lost.
+
+    One that was never made is no damage: no document has a fingerprint yet.
+
+    Args:
+        state: What stands.
+        label: The store, for the message.
+    """
+    if not state.generation_is_lost:
+        return
+    reason = "its standing generation of fingerprints is lost"
+    if state.scheme.depends_on_corpus:
+        reason += ": `simstore vocabulary refresh --force` makes another"
+    elif state.settings.text_kept:
+        reason += ": `simstore reindex` makes another"
+    raise CorruptStore(label, reason)
+
+
+def missing_channel(state: State, name: str) -> InvalidParameter:
+    """Return the error that a store has not a channel, with the remedy."""
+    if state.settings.text_kept:
+        remedy = "`simstore reindex --channels both` makes it"
+    else:
+        remedy = "it keeps no texts to make it from: ingest the sources into a new store"
+    return InvalidParameter(f"this store has no channel {name}; {remedy}")

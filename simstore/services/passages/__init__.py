@@ -1,1 +1,0 @@
-"""Passages: the index of anchors, and papers checked against it."""

@@ -1,0 +1,1 @@
+"""Query: from samples to verified matches, channel by channel."""

@@ -1,0 +1,323 @@
+"""From samples to matches: all channels, filters, verification, order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from simstore.fingerprint.minhash import VALUES
+from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
+from simstore.search.resemblance import Overlap
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.services.query.matched_documents import KnownDocuments
+from simstore.services.query.minhash_channel import MinhashChannel
+from simstore.services.query.samples import ReadSample, read_samples
+from simstore.services.query.sentence_channel import FoundSentence, SentenceChannel
+from simstore.services.query.simhash_channel import SimhashChannel
+from simstore.services.query.validation import SENTENCES, check_tellable, chosen_channels
+from simstore.services.query.verify import Verifier
+from simstore.storage import documents
+from simstore.storage.engine import Connection
+
+
+class Matcher:
+    """Finds the matches of samples in one snapshot of a store.
+
+    Raises:
+        InvalidParameter: The store has not a channel that is asked for.
+    """
+
+    def __init__(
+        self, opened: OpenStore, connection: Connection, state: State, options: QueryOptions
+    ) -> None:
+        self._connection = connection
+        self._state = state
+        least = options.min_features
+        if least is None:
+            least = state.scheme.least_features
+        self._least = least
+        self._options = options
+        check_tellable(state, options)
+        chosen = chosen_channels(state, options)
+        self.channels = chosen
+        fingerprinted = state.channels.simhash
+        self._neighbours = (
+            SimhashChannel(opened, connection, state, options) if fingerprinted else None
+        )
+        self._sketches = MinhashChannel(opened, connection, state) if "minhash" in chosen else None
+        self._sentences = (
+            SentenceChannel(opened, connection, state) if SENTENCES in chosen else None
+        )
+        self._verifier = Verifier(opened, connection, state)
+
+    def answer(self, samples: Sequence[Document]) -> list[SampleResult]:
+        """Return the matches of each sample, by distance, then order of ingest."""
+        if not samples:
+            return []
+        made, words = read_samples(
+            self._state, samples, self._neighbours, sketched=self._sketches is not None
+        )
+        if self._neighbours is not None and words is not None:
+            first = self._options.first
+            for sample, near in zip(made, self._neighbours.find(words, first=first), strict=True):
+                sample.near = near
+        if self._sketches is not None:
+            judged = [sample for sample in made if sample.shingle_count]
+            sketched = np.array([sample.sketch for sample in judged], np.uint16)
+            found = self._sketches.find(sketched.reshape(len(judged), VALUES))
+            for sample, agreeing in zip(judged, found, strict=True):
+                sample.agreeing = agreeing
+        if self._sentences is not None:
+            for sample in made:
+                sample.sentences = self._sentences.find(sample.document.text)
+        known = self._known_of(made)
+        found_of = [self._filtered(self._found(one, known), one.document.key) for one in made]
+        self._read_ahead(made, found_of, known)
+        results = []
+        for row, (sample, matches) in enumerate(zip(made, found_of, strict=True)):
+            result = self._result(sample, matches, known)
+            if (
+                self._options.first
+                and not result.matches
+                and self._neighbours
+                and words is not None
+            ):
+                # What was found first may have been filtered out.
+                (sample.near,) = self._neighbours.find(words[row : row + 1])
+                further = self._known_of([sample])
+                matches = self._filtered(self._found(sample, further), sample.document.key)
+                result = self._result(sample, matches, further)
+            results.append(result)
+        return results
+
+    def _known_of(self, made: Sequence[ReadSample]) -> KnownDocuments:
+        """Read what is to be known of the documents that any of the samples found."""
+        return KnownDocuments(
+            self._connection,
+            self._neighbours.linked if self._neighbours else None,
+            [one.near for one in made if one.near] if "simhash" in self.channels else [],
+            {number for one in made for number in (*one.agreeing, *one.sentences)},
+        )
+
+    def _read_ahead(
+        self,
+        made: Sequence[ReadSample],
+        found: Sequence[Sequence[Match]],
+        known: KnownDocuments,
+    ) -> None:
+        """Read at once the texts that most likely will be compared with a sample."""
+        options = self._options
+        if not (options.verify or options.filters_by_text):
+            return
+        limit = 1 if options.first else options.limit
+        wanted: dict[bytes, int] = {}
+        compared = []
+        for sample, matches in zip(made, found, strict=True):
+            some = matches if options.filters_by_text else matches[:limit]
+            if some:
+                compared.append(sample)
+            wanted.update((known.sizes[one.document_id][0], one.document_id) for one in some)
+        if len(compared) > 1 and self._state.settings.text_kept:
+            self._verifier.read_ahead(wanted)
+            sets = self._state.channels.sketching.sets([one.document.text for one in compared])
+            for place, sample in enumerate(compared):
+                sample.known_shingles = sets.row(place)
+
+    def _result(
+        self, sample: ReadSample, matches: list[Match], known: KnownDocuments
+    ) -> SampleResult:
+        started = time.perf_counter()
+        near = sample.near
+        verified, overlaps = self._judged(sample, matches, known.sizes)
+        explanation = SampleExplanation(
+            near.method if near else "none",
+            near.thresholds if near else (),
+            near.probe_count if near else 0,
+            near.candidate_count if near else 0,
+            time.perf_counter() - started + (near.seconds if near else 0.0),
+            len(sample.agreeing),
+            overlaps,
+        )
+        return SampleResult(
+            sample.document.key,
+            self._neighbours.hexadecimal(near) if self._neighbours and near else "",
+            tuple(verified),
+            explanation,
+            sample.feature_count < self._least,
+            sample.document.decoding,
+        )
+
+    def _found(self, sample: ReadSample, known: KnownDocuments) -> list[Match]:
+        """Return what the channels found, by distance, then order of ingest.
+
+        What was found by its sentences alone comes behind the others, the most similar first.
+        """
+        distances: dict[int, int | None] = {}
+        found_by: dict[int, list[str]] = {}
+        near = sample.near
+        if near is not None and "simhash" in self.channels:
+            for value, distance in near.found:
+                for number in known.holders.get(value, ()):
+                    distances[number] = distance
+                    found_by[number] = ["simhash"]
+        for number in sample.agreeing:
+            # What has no fingerprint yet is not part of what stands.
+            if number not in distances and near is not None and number in known.values:
+                distances[number] = (known.values[number] ^ near.value).bit_count()
+            elif near is None and number in known.keys:
+                distances[number] = None
+            if number in distances:
+                found_by.setdefault(number, []).append("minhash")
+        alike = {n: found for n, found in sample.sentences.items() if n in known.keys}
+        for number in alike:
+            if number not in distances:
+                has_both = near is not None and number in known.values
+                distances[number] = (
+                    (known.values[number] ^ near.value).bit_count() if near and has_both else None
+                )
+            found_by.setdefault(number, []).append(SENTENCES)
+        matches = [
+            Match(
+                known.keys[number].decode("utf-8", "surrogateescape"),
+                distance,
+                number,
+                tuple(found_by[number]),
+                **_passage(alike.get(number)),
+            )
+            for number, distance in distances.items()
+        ]
+        return sorted(matches, key=_order)
+
+    def _filtered(self, matches: list[Match], own_key: str) -> list[Match]:
+        """Return the matches that pass the filters that ask nothing of the texts."""
+        options = self._options
+        if options.exclude_self:
+            matches = [match for match in matches if match.key != own_key]
+        if options.collection is not None or options.since is not None or options.where:
+            passing = documents.filtered(
+                self._connection,
+                [match.document_id for match in matches],
+                collection=options.collection,
+                since=options.since,
+                where=options.where,
+            )
+            matches = [match for match in matches if match.document_id in passing]
+        return matches
+
+    def _judged(
+        self, sample: ReadSample, matches: list[Match], sizes: Mapping[int, tuple[bytes, int]]
+    ) -> tuple[list[Match], int]:
+        """Return the matches to tell of, verified and cut, and how many were verified."""
+        options = self._options
+        limit = 1 if options.first else options.limit
+        digests = {match.document_id: sizes[match.document_id][0] for match in matches}
+        short = {
+            number: digest
+            for number, digest in digests.items()
+            if min(sizes[number][1], sample.feature_count) < self._least
+        }
+        without_distance = self._neighbours is None
+        must_verify = self._options.filters_by_text or without_distance
+        if not must_verify:
+            # Only what is told of need be verified, and what is too short to be told of unseen.
+            kept: list[Match] = []
+            seen = 0
+            while seen < len(matches) and (limit is None or len(kept) < limit):
+                part = matches[seen:] if limit is None else matches[seen : seen + limit]
+                seen += len(part)
+                judged = self._verified(sample, part, digests if options.verify else short)
+                kept += [match for match in judged if self._is_told(sample, match, short)]
+            return kept[:limit], seen if options.verify else 0
+        judged = self._verified(sample, matches, digests)
+        told = [match for match in judged if self._is_told(sample, match, short)]
+        if without_distance:
+            told.sort(key=lambda match: (-_likeness(match), match.document_id))
+        return told[:limit], len(matches)
+
+    def _verified(
+        self, sample: ReadSample, matches: Sequence[Match], digests: Mapping[int, bytes]
+    ) -> list[Match]:
+        """Return the matches, those of which a digest is given with their overlap."""
+        wanted = {
+            m.document_id: digests[m.document_id] for m in matches if m.document_id in digests
+        }
+        overlaps = (
+            self._verifier.overlaps(sample.shingles, sample.sketch, wanted, sample.agreeing)
+            if wanted
+            else {}
+        )
+        # The same text is the same though it have no shingle.
+        overlaps |= {
+            number: replace(
+                overlaps[number], resemblance=1.0, containment=1.0, containment_reverse=1.0
+            )
+            for number, digest in wanted.items()
+            if digest == sample.digest and number in overlaps
+        }
+        judged = [_with(match, overlaps.get(match.document_id)) for match in matches]
+        if not self._options.asks_likeness:
+            return judged
+        alike = self._verifier.likenesses(sample.document, [m.document_id for m in matches])
+        return [
+            replace(match, likeness=found[0], cosine=found[1])
+            if (found := alike.get(match.document_id))
+            else match
+            for match in judged
+        ]
+
+    def _is_told(self, sample: ReadSample, match: Match, short: Mapping[int, bytes]) -> bool:
+        options = self._options
+        alike = match.passage_similarity is not None
+        if match.document_id in short and not (
+            alike
+            or short[match.document_id] == sample.digest
+            or 1.0 in (match.containment, match.containment_reverse)
+        ):
+            return False
+        # What cannot be verified passes no threshold.
+        thresholds = (
+            (options.min_resemblance, match.resemblance),
+            (options.min_containment, match.containment),
+            (options.min_likeness, match.likeness),
+            (options.min_cosine, match.cosine),
+        )
+        return all((least or 0.0) <= (value or 0.0) for least, value in thresholds)
+
+
+def _passage(found: FoundSentence | None) -> dict[str, Any]:
+    """Return the fields of a match that tell of a sentence."""
+    if found is None:
+        return {}
+    return {
+        "passage_start": found.start,
+        "passage_end": found.end,
+        "passage_similarity": found.similarity,
+    }
+
+
+def _order(match: Match) -> tuple[bool, float, int]:
+    if match.channels == (SENTENCES,):
+        return True, -_likeness(match), match.document_id
+    return False, match.distance or 0, match.document_id
+
+
+def _likeness(match: Match) -> float:
+    """Return how like a sample a document is, or the one of its sentences that was found."""
+    return max(match.resemblance or 0.0, match.passage_similarity or 0.0)
+
+
+def _with(match: Match, found: Overlap | None) -> Match:
+    if found is None:
+        return match
+    return replace(
+        match,
+        resemblance=found.resemblance,
+        containment=found.containment,
+        containment_reverse=found.containment_reverse,
+        basis=found.basis,
+    )

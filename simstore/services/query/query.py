@@ -1,0 +1,292 @@
+"""Query: samples to fingerprints, fingerprints to candidates, candidates to verified matches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from dataclasses import fields, replace
+
+from simstore import compiled
+from simstore.errors import (
+    InvalidParameter,
+    SimstoreError,
+    StaleGeneration,
+    StorageError,
+    printable,
+)
+from simstore.model import (
+    Document,
+    QueryOptions,
+    QueryRun,
+    Rejection,
+    SampleResult,
+)
+from simstore.search.methods import METHODS, check_method
+from simstore.search.plan import check_radius, default_radius
+from simstore.services.generations.refresh import refresh
+from simstore.services.open_store.open_store import SHORT_CHARACTERS, OpenStore, now
+from simstore.services.open_store.state import State
+from simstore.services.query.matching import Matcher
+from simstore.services.workers.worker_pool import (
+    EarlyStart,
+    WorkerPool,
+    in_order,
+    snapshot_for,
+    worker_count,
+)
+from simstore.storage import documents, fingerprints, queries
+from simstore.storage.engine import Connection, Database
+
+BATCH_SAMPLES = 256
+BATCH_CHARACTERS = 4 << 20
+# What is answered before worker processes are started takes about as long as starting them.
+ALONE_BATCHES = 8
+ALONE_CHARACTERS = 8 << 20
+
+
+def query_samples(
+    opened: OpenStore,
+    samples: Iterable[Document | Rejection],
+    options: QueryOptions,
+    *,
+    sources: Sequence[str] = (),
+    record: bool = True,
+    require_fresh: bool = False,
+    on_progress: Callable[[], None] | None = None,
+    threads: int | None = 1,
+    expected_characters: int = 0,
+) -> QueryRun:
+    """Find the stored documents near each sample.
+
+    Args:
+        opened: The store.
+        samples: The samples, in order; rejected ones are passed through.
+        options: How to look.
+        sources: Where the samples come from, for the record.
+        record: Keep the run for reports.
+        require_fresh: Refresh a stale generation first.
+        on_progress: Called after each batch of samples.
+        threads: Processes that compute, with this one; None: as many as there are processors.
+            Others are started after :data:`ALONE_BATCHES` batches or :data:`ALONE_CHARACTERS`. All
+            read the same snapshot: those that cannot, as something was committed to an SQLite
+            file meanwhile, are not asked.
+        expected_characters: How long all samples are, as far as is known: where it is much, others
+            are used from the first on.
+
+    Raises:
+        InvalidParameter: The radius is larger than the fingerprints or than the plan can do, a
+            threshold is not from 0 to 1, or the store has not the channel.
+        StaleGeneration: ``require_fresh`` and the store cannot be refreshed.
+    """
+    started_at, started = now(), time.perf_counter()
+    threads = worker_count(threads)
+    if options.limit is not None and options.limit < 1:
+        raise InvalidParameter(f"limit {options.limit}: it must be at least 1")
+    if options.plan not in METHODS:
+        raise InvalidParameter(f"plan {options.plan!r}: choose one of {', '.join(METHODS)}")
+    if options.since is not None and not abs(options.since) < 1 << 63:
+        shown = str(options.since)[:20]
+        raise InvalidParameter(f"since {shown}: it is no time in seconds since 1970")
+    for name in ("min_resemblance", "min_containment", "min_likeness", "min_cosine"):
+        least = getattr(options, name)
+        if least is not None and not 0 <= least <= 1:
+            raise InvalidParameter(f"{name.replace('_', ' ')} {least}: it must be from 0 to 1")
+    if require_fresh:
+        _refresh_first(opened)
+    results: list[SampleResult] = []
+    rejections: list[Rejection] = []
+    # Threads that changed places within a question would wait for each other at each statement.
+    is_whole = threads == 1 and on_progress is None and _is_short(samples)
+    computing = _in_the_same_turn if is_whole else opened.computing
+    compiled.announce(expected_characters)
+    early = EarlyStart(
+        opened.database,
+        threads,
+        expected_characters,
+        ALONE_CHARACTERS,
+        lambda: _warm_up(opened, options),
+        __name__,
+    )
+    with (
+        opened.computing() if is_whole else nullcontext(),
+        early.workers() as workers,
+        snapshot_for(opened.database, threads) as snapshot,
+    ):
+        connection = snapshot.connection
+        with computing():
+            state, radius, matcher = _matcher(opened, connection, options)
+
+        def answer(batch: list[Document]) -> list[SampleResult]:
+            with computing(_characters(batch)):
+                return matcher.answer(batch)
+
+        pool = WorkerPool(
+            threads,
+            _answering,
+            lambda: (opened.database.place, snapshot.name(), replace(options, radius=radius)),
+            snapshot.is_latest,
+            ALONE_BATCHES,
+            ALONE_CHARACTERS,
+            _characters,
+            workers,
+        )
+        for answered in in_order(_batches(samples, rejections), answer, pool):
+            results += answered
+            if on_progress is not None:
+                on_progress()
+        with computing():
+            stale = stale_reason(connection, state)
+    run = QueryRun(
+        None,
+        radius,
+        state.scheme.bits,
+        state.scheme.label,
+        tuple(results),
+        stale,
+        None,
+        tuple(rejections),
+    )
+    if not record:
+        return run
+    seconds = time.perf_counter() - started
+    return _record(opened, run, options, state, sources, started_at, seconds)
+
+
+def _matcher(
+    opened: OpenStore, connection: Connection, options: QueryOptions
+) -> tuple[State, int, Matcher]:
+    """Return what stands in a snapshot, the radius, and what answers there."""
+    state = opened.state(connection)
+    bits = state.scheme.bits
+    radius = default_radius(bits) if options.radius is None else options.radius
+    check_radius(radius, bits)
+    check_method(options.plan, bits, radius)
+    return state, radius, Matcher(opened, connection, state, replace(options, radius=radius))
+
+
+def _warm_up(opened: OpenStore, options: QueryOptions) -> None:
+    """Import and compile in this process what answers to many samples need."""
+    # What is wrong is told where the samples are asked for.
+    with suppress(SimstoreError), opened.database.read() as connection:
+        _matcher(opened, connection, options)[2].answer(_short_samples())
+
+
+def _short_samples() -> list[Document]:
+    """Return so many samples that they are looked up as many are."""
+    words = [f"w{number}" for number in range(200)]
+    return [Document(f"{n}", " ".join(words[n : n + 100])) for n in range(64)]
+
+
+def _is_short(samples: Iterable[Document | Rejection]) -> bool:
+    """Return whether samples are there already, and short."""
+    return (
+        isinstance(samples, list)
+        and _characters(sample for sample in samples if isinstance(sample, Document))
+        <= SHORT_CHARACTERS
+    )
+
+
+def _in_the_same_turn(_characters: int = 0) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def _batches(
+    samples: Iterable[Document | Rejection], rejections: list[Rejection]
+) -> Iterator[list[Document]]:
+    """Yield samples that are answered together; put aside what was rejected."""
+    batch: list[Document] = []
+    size = 0
+    for sample in samples:
+        if isinstance(sample, Rejection):
+            rejections.append(sample)
+            continue
+        batch.append(sample)
+        size += len(sample.text)
+        if len(batch) >= BATCH_SAMPLES or size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _characters(batch: Iterable[Document]) -> int:
+    return sum(len(sample.text) for sample in batch)
+
+
+@contextmanager
+def _answering(
+    place: str, snapshot: str | None, options: QueryOptions
+) -> Iterator[Callable[[list[Document]], list[SampleResult]]]:
+    """Yield what answers batches of samples in a worker process."""
+    with closing(Database(place, read_only=True)) as database:
+        opened = OpenStore(database)
+        with database.read(snapshot) as connection:
+            _, _, matcher = _matcher(opened, connection, options)
+            # Before it is asked: the others would wait for its first answer.
+            matcher.answer(_short_samples())
+            yield matcher.answer
+
+
+def stale_reason(connection: Connection, state: State) -> str | None:
+    """Return why the standing generation does not give a batch run's answer; None where it does."""
+    if not state.channels.simhash:
+        return None
+    if state.generation is None:
+        if not state.settings.changes:
+            return None
+        return "no generation was made yet, so no document is found by its fingerprint"
+    if not state.scheme.depends_on_corpus or state.settings.policy == "frozen" or state.is_fresh:
+        return None
+    waiting = documents.count(connection) - fingerprints.link_count(
+        connection, state.scheme.bits, state.generation.generation_id
+    )
+    return (
+        "the vocabulary has changed since the standing generation was made"
+        if not waiting
+        else f"{waiting:,} documents wait for the next generation"
+    )
+
+
+def _refresh_first(opened: OpenStore) -> None:
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        reason = stale_reason(connection, state)
+    if reason is None:
+        return
+    try:
+        refresh(opened)
+    except StorageError as error:
+        raise StaleGeneration(f"{reason}, and it cannot be refreshed ({error})") from error
+
+
+def _record(
+    opened: OpenStore,
+    run: QueryRun,
+    options: QueryOptions,
+    state: State,
+    sources: Sequence[str],
+    started_at: int,
+    seconds: float,
+) -> QueryRun:
+    """Keep the run; an answer is not lost because it cannot be kept."""
+    kept = {
+        field.name: getattr(options, field.name)
+        for field in fields(options)
+        if getattr(options, field.name) != field.default
+    }
+    try:
+        # Beside ingests: it claims nothing that they decide of.
+        with opened.write(()) as connection:
+            run_id = queries.record_run(
+                connection,
+                run,
+                sources=[printable(source) for source in sources],
+                options=kept,
+                generation_id=state.generation.generation_id if state.generation else None,
+                started_at=started_at,
+                seconds=seconds,
+            )
+    except StorageError as error:
+        return replace(run, not_recorded=str(error))
+    return replace(run, run_id=run_id)

@@ -1,0 +1,218 @@
+"""Channel 1: from texts to the stored fingerprints within the radius."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.fingerprint.features import FeatureCounts
+from simstore.fingerprint.simhash import to_hex, to_integers, to_words
+from simstore.model import QueryOptions
+from simstore.search.methods import CLASSIC_METHODS
+from simstore.search.scan import scan_many
+from simstore.services.features import corpus_statistics
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State, check_generation
+from simstore.services.query.lookup import Lookup, LookupResult
+from simstore.storage import fingerprints
+from simstore.storage.engine import Connection
+
+if TYPE_CHECKING:
+    from simstore.services.open_store.resident_index import ResidentTables
+
+
+@dataclass(frozen=True, slots=True)
+class SimhashNeighbours:
+    """The fingerprints within the radius of a text.
+
+    Attributes:
+        value: The text's fingerprint.
+        query: The same as words, shape (ceil(M / 64),).
+        method: ``segments``, ``scan``, or the plan that was asked for.
+        found: Fingerprints and their distances.
+        thresholds: Bits flipped in each segment; -1: the segment was not looked at.
+        probe_count: Segment values looked up.
+        candidate_count: Postings compared; a fingerprint counts for each probe that it shares.
+        seconds: Wall time.
+    """
+
+    value: int
+    query: NDArray[np.uint64]
+    method: str
+    found: Sequence[tuple[int, int]]
+    thresholds: tuple[int, ...]
+    probe_count: int
+    candidate_count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Which documents have which fingerprints in a snapshot."""
+
+    connection: Connection
+    bits: int
+    generation_id: int
+
+    def holders_of(self, values: Sequence[int]) -> list[tuple[int, int]]:
+        """Return (fingerprint, document) of the documents with these fingerprints."""
+        return fingerprints.holders_of(self.connection, self.bits, self.generation_id, values)
+
+    def values_of(self, document_ids: Sequence[int]) -> dict[int, int]:
+        """Return the fingerprints of documents that have one."""
+        return fingerprints.of_documents(
+            self.connection, self.bits, self.generation_id, document_ids
+        )
+
+
+class SimhashChannel:
+    """A search in one snapshot of a store."""
+
+    def __init__(
+        self, opened: OpenStore, connection: Connection, state: State, options: QueryOptions
+    ) -> None:
+        self._opened = opened
+        self._connection = connection
+        self._state = state
+        self._options = options
+        self._bits = state.scheme.bits
+        self._radius = options.radius or 0
+        check_generation(state, opened.database.label)
+        row = state.generation
+        self._generation_id = row.generation_id if row else None
+        self._lookup = Lookup(connection, self._bits, row, opened.database.label) if row else None
+        self.linked = Linked(connection, self._bits, row.generation_id) if row else None
+        self._everything: NDArray[np.uint64] | None = None
+        self._tables: ResidentTables | None = None
+        if row and opened.resident is not None and options.plan == "auto":
+            self._tables = opened.resident.current(connection, state, row)
+
+    def find(self, words: NDArray[np.uint64], *, first: bool = False) -> list[SimhashNeighbours]:
+        """Return the fingerprints within the radius of each of some.
+
+        Args:
+            words: Fingerprints, shape (n, ceil(M / 64)).
+            first: Stop at the first segment that gives one.
+        """
+        if not len(words):
+            return []
+        values = to_integers(words)
+        if self._lookup is None:
+            return [
+                SimhashNeighbours(v, w, "scan", [], (), 0, 0, 0.0)
+                for v, w in zip(values, words, strict=True)
+            ]
+        if self._options.plan in CLASSIC_METHODS:
+            return self._by_classic(values, words)
+        if self._tables is not None:
+            return self._by_tables(self._tables, values, words)
+        plan = self._lookup.plan(
+            self._radius, query_count=len(set(values)), method=self._options.plan
+        )
+        scanned = self._scan(values) if plan.method == "scan" else None
+        results = []
+        for value, query in zip(values, words, strict=True):
+            started = time.perf_counter()
+            if scanned is not None:
+                answer = LookupResult(scanned[value], (), 0, self._lookup.count)
+            else:
+                answer = self._lookup.search(value, self._radius, plan, first=first)
+            seconds = time.perf_counter() - started
+            results.append(
+                SimhashNeighbours(
+                    value,
+                    query,
+                    plan.method,
+                    answer.found,
+                    answer.thresholds,
+                    answer.probe_count,
+                    answer.candidate_count,
+                    seconds,
+                )
+            )
+        return results
+
+    def hexadecimal(self, near: SimhashNeighbours) -> str:
+        """Return the fingerprint of the text, zero-padded."""
+        return to_hex(near.value, self._bits)
+
+    def fingerprints(self, counts: FeatureCounts) -> NDArray[np.uint64]:
+        """Make the fingerprints of texts as they are made in the standing generation."""
+        scheme = self._state.scheme
+        if not scheme.depends_on_corpus:
+            return scheme.fingerprints(counts)
+        known = corpus_statistics.of_terms(
+            self._opened, self._connection, self._state, self._generation_id, counts.terms
+        )
+        return scheme.fingerprints(counts, known)
+
+    def _by_tables(
+        self, tables: ResidentTables, values: Sequence[int], words: NDArray[np.uint64]
+    ) -> list[SimhashNeighbours]:
+        """Return the answers of what is in memory, where fingerprints that have gone may be."""
+        started = time.perf_counter()
+        found: list[list[tuple[int, int]]] = [[] for _ in values]
+        near = tables.near_many(words, self._radius)
+        near_values = to_integers(near.words)
+        for row, value, distance in zip(
+            near.query_rows.tolist(), near_values, near.distances.tolist(), strict=True
+        ):
+            found[row].append((value, distance))
+        plan, probes, candidates = tables.base.explain_many(words, self._radius)
+        each = (time.perf_counter() - started) / len(values)
+        return [
+            SimhashNeighbours(value, query, plan.method, some, plan.thresholds, probes, count, each)
+            for value, query, some, count in zip(
+                values, words, found, candidates.tolist(), strict=True
+            )
+        ]
+
+    def _scan(self, values: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
+        """Return (fingerprint, distance) of the matches of each query, looking at everything."""
+        found: dict[int, list[tuple[int, int]]] = {value: [] for value in values}
+        asked = list(found)
+        queries = to_words(asked, self._bits)
+        for part in self._all_fingerprints():
+            rows, positions, far = scan_many(part, queries, self._radius)
+            near = zip(rows.tolist(), to_integers(part[positions]), far.tolist(), strict=True)
+            for row, value, distance in near:
+                found[asked[row]].append((value, distance))
+        return found
+
+    def _by_classic(
+        self, values: Sequence[int], words: NDArray[np.uint64]
+    ) -> list[SimhashNeighbours]:
+        """Return the answers of the plan that was asked for, on all fingerprints in memory."""
+        from simstore.search.classic import near_many_by
+
+        started = time.perf_counter()
+        method = self._options.plan
+        if self._everything is None:
+            empty = np.empty((0, words.shape[1]), np.uint64)
+            self._everything = np.concatenate([empty, *self._all_fingerprints()])
+        answer = near_many_by(method, self._everything, self._bits, words, self._radius)
+        found: list[list[tuple[int, int]]] = [[] for _ in values]
+        for row, value, distance in zip(
+            answer.query_rows.tolist(),
+            to_integers(answer.words),
+            answer.distances.tolist(),
+            strict=True,
+        ):
+            found[row].append((value, distance))
+        costs = zip(answer.probe_counts.tolist(), answer.candidate_counts.tolist(), strict=True)
+        each = (time.perf_counter() - started) / len(values)
+        return [
+            SimhashNeighbours(value, query, method, near, (), probes, candidates, each)
+            for value, query, near, (probes, candidates) in zip(
+                values, words, found, costs, strict=True
+            )
+        ]
+
+    def _all_fingerprints(self) -> Iterator[NDArray[np.uint64]]:
+        if self._generation_id is not None:
+            yield from fingerprints.scan(self._connection, self._bits, self._generation_id)

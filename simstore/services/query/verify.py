@@ -1,0 +1,142 @@
+"""Verify: how much of a sample and of a stored document is the same.
+
+From the text where the store keeps it, exactly; else from the sketch, as an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import CorruptStore
+from simstore.fingerprint.channels import unpack_sketches
+from simstore.fingerprint.minhash import estimates
+from simstore.model import Document
+from simstore.search.likeness import likenesses, plain_vectors, term_vectors
+from simstore.search.resemblance import Overlap, estimated_overlap, overlap
+from simstore.services.features import feature_counts
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.storage import documents, sketches, vocabularies
+from simstore.storage.documents import chunks
+from simstore.storage.engine import Connection
+from simstore.storage.sketches import StoredSketch
+
+_BATCH_DOCUMENTS = 256
+
+
+class Verifier:
+    """Compares samples with stored documents, in one snapshot of a store."""
+
+    def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:
+        self._opened = opened
+        self._connection = connection
+        self._state = state
+        self._kept = opened.shingles(state)
+        self._corpus: tuple[int, dict[int | bytes, int]] | None = None
+
+    def overlaps(
+        self,
+        shingles: NDArray[np.uint64],
+        sketch: NDArray[np.uint16],
+        digests: Mapping[int, bytes],
+        known: Mapping[int, StoredSketch],
+    ) -> dict[int, Overlap]:
+        """Return the overlap of a sample with documents; those without text and sketch are missing.
+
+        Args:
+            shingles: The sample's shingle set, ascending, distinct.
+            sketch: Its sketch, shape (128,).
+            digests: The documents, and the digest of each; equal texts are looked at once.
+            known: Sketches of documents that were read already.
+        """
+        if self._state.settings.text_kept:
+            return self._exact(shingles, digests)
+        rows = dict(known)
+        missing = [number for number in digests if number not in rows]
+        rows |= sketches.of_documents(self._connection, self._state.scheme_id, missing)
+        return self._estimated(shingles, sketch, [rows[n] for n in digests if n in rows])
+
+    def _exact(
+        self, shingles: NDArray[np.uint64], digests: Mapping[int, bytes]
+    ) -> dict[int, Overlap]:
+        # One document of each digest stands for all.
+        document_of = {digest: number for number, digest in digests.items()}
+        found: dict[bytes, Overlap] = {}
+        for part in chunks(list(document_of), _BATCH_DOCUMENTS):
+            sets = self._shingles({digest: document_of[digest] for digest in part})
+            found |= {digest: overlap(shingles, held) for digest, held in sets.items()}
+        return {number: found[digest] for number, digest in digests.items() if digest in found}
+
+    def read_ahead(self, document_of: Mapping[bytes, int]) -> None:
+        """Read texts that will be compared with samples, all at once.
+
+        Args:
+            document_of: Their digests, and a document that has each.
+        """
+        for part in chunks(list(document_of), _BATCH_DOCUMENTS):
+            self._shingles({digest: document_of[digest] for digest in part})
+
+    def likenesses(
+        self, sample: Document, document_ids: Sequence[int]
+    ) -> dict[int, tuple[float, float]]:
+        """Return likeness and cosine of a sample and documents.
+
+        Empty where the store keeps no texts or no vocabulary.
+        """
+        state, connection = self._state, self._connection
+        if not (state.settings.text_kept and state.records_vocabulary):
+            return {}
+        if self._corpus is None:
+            # The same for every sample of this snapshot.
+            pending = vocabularies.pending_documents(connection, state.scheme_id)
+            self._corpus = documents.count(connection), pending
+        total, pending = self._corpus
+        found: dict[int, tuple[float, float]] = {}
+        for part in chunks(document_ids, _BATCH_DOCUMENTS):
+            texts = feature_counts.stored_texts(self._opened, connection, part)
+            metadata: list[Mapping[str, Any]] = [sample.metadata]
+            if state.scheme.reads_metadata:
+                kept = documents.metadata_of(connection, list(texts))
+                metadata += [kept.get(number, {}) for number in texts]
+            else:
+                metadata += [{}] * len(texts)
+            counts = state.scheme.count([sample.text, *texts.values()], metadata)
+            held = vocabularies.document_counts(connection, state.scheme_id, counts.terms, pending)
+            own = np.zeros(len(texts), np.int64)
+            others = np.arange(1, len(texts) + 1)
+            alike = likenesses(term_vectors(counts, held, total), own, others)
+            plain = likenesses(plain_vectors(counts), own, others)
+            found |= dict(zip(texts, zip(alike.tolist(), plain.tolist(), strict=True), strict=True))
+        return found
+
+    def _shingles(self, document_of: Mapping[bytes, int]) -> dict[bytes, NDArray[np.uint64]]:
+        """Return the shingle sets of texts by their digests, given a document that has each."""
+        found = self._kept.of(document_of)
+        missing = {n: digest for digest, n in document_of.items() if digest not in found}
+        if missing:
+            texts = feature_counts.stored_texts(self._opened, self._connection, list(missing))
+            sets = self._state.channels.sketching.sets(texts.values())
+            made = {missing[number]: sets.row(place) for place, number in enumerate(texts)}
+            self._kept.put(made)
+            found |= made
+        return found
+
+    def _estimated(
+        self,
+        shingles: NDArray[np.uint64],
+        sketch: NDArray[np.uint16],
+        rows: Sequence[StoredSketch],
+    ) -> dict[int, Overlap]:
+        judged = [row for row in rows if row.packed] if len(shingles) else []
+        found = {row.document_id: estimated_overlap(0.0, 0, 0) for row in rows}
+        try:
+            many = unpack_sketches([row.packed for row in judged])
+        except ValueError as error:
+            raise CorruptStore(self._opened.database.label, str(error)) from error
+        for row, estimate in zip(judged, estimates(many, sketch).tolist(), strict=True):
+            found[row.document_id] = estimated_overlap(estimate, len(shingles), row.size)
+        return found

@@ -1,0 +1,1 @@
+"""Removal: documents that are deleted or expire."""

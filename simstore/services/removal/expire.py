@@ -1,0 +1,112 @@
+"""Expiry: what was not seen since a time leaves."""
+
+from __future__ import annotations
+
+from simstore.errors import InvalidParameter, check_numbers
+from simstore.model import ExpireSummary
+from simstore.services.generations.refresh import Progress
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.removal.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
+from simstore.services.removal.run import RemovalRun, recorded
+from simstore.storage import documents, duplicates, history
+
+# Numbers of documents that are read at a time.
+_READ_NUMBERS = 100_000
+
+
+def expiry_time(not_seen_since: int | None, older_than: int | None) -> int:
+    """Return the time before which documents expire.
+
+    Args:
+        not_seen_since: The time, in seconds since 1970-01-01 UTC.
+        older_than: So many seconds before now.
+
+    Raises:
+        InvalidParameter: Both are given, or neither, or a negative age.
+    """
+    if (not_seen_since is None) == (older_than is None):
+        raise InvalidParameter("give one of not_seen_since and older_than")
+    check_numbers(not_seen_since=not_seen_since, older_than=older_than)
+    if not_seen_since is not None:
+        return not_seen_since
+    if older_than is None or older_than < 0:
+        raise InvalidParameter(f"older_than {older_than}: there must be 0 seconds at least")
+    return now() - older_than
+
+
+def expire_documents(
+    opened: OpenStore,
+    since: int,
+    *,
+    collection: str | None = None,
+    dry_run: bool = False,
+    refresh_after: bool = True,
+    batch_documents: int = BATCH_DOCUMENTS,
+    on_progress: Progress | None = None,
+    on_refresh: Progress | None = None,
+) -> ExpireSummary:
+    """Remove the documents that were not seen since a time, in batches.
+
+    A batch is a transaction: a process that is killed has removed whole batches, and the same call
+    again goes on. What is seen again meanwhile stays. The expiry is recorded as a run, whatever it
+    removes.
+
+    Args:
+        opened: The store.
+        since: What was last seen before it expires, in seconds since 1970-01-01 UTC.
+        collection: Only documents of this collection; keys that were skipped belong to none.
+        dry_run: Only count; no orphans are told.
+        refresh_after: Refresh a live store at the end.
+        batch_documents: Most documents a transaction.
+        on_progress: Called after each batch, with documents done and in all.
+        on_refresh: Called while the store is refreshed, with documents done and in all.
+
+    Raises:
+        InvalidParameter: A batch would be empty.
+        ReindexInProgress: The store is between two schemes.
+    """
+    if batch_documents < 1:
+        raise InvalidParameter(f"batches of {batch_documents}: there must be at least 1")
+    with opened.database.read() as connection:
+        total = history.count_unseen(connection, since, collection)
+        if dry_run:
+            skipped = 0 if collection is not None else duplicates.count_older(connection, since)
+            return ExpireSummary(since, total, skipped, (), dry_run=True)
+    going_by = RemovalRun(kind="expire", not_seen_since=since, collection=collection)
+    with recorded(opened, going_by) as run:
+        forgotten = 0
+        # Before the documents: what is forgotten is no orphan.
+        while collection is None:
+            with opened.write() as connection:
+                some = duplicates.delete_older(connection, since, batch_documents)
+                if some:
+                    run.count(connection, some, ends_run=False)
+            forgotten += some
+            if some < batch_documents:
+                break
+        removed = after = done = 0
+        orphans: list[bytes] = []
+        unflagged: set[int] = set()
+        while True:
+            with opened.database.read() as connection:
+                numbers = history.unseen(connection, since, collection, after, _READ_NUMBERS)
+            if not numbers:
+                break
+            for part in documents.chunks(numbers, batch_documents):
+                with opened.write() as connection:
+                    ids = history.unseen_among(connection, part, since)
+                    let_go = remove_batch(opened, connection, ids)
+                    run.count(connection, len(ids), ends_run=False)
+                orphans += let_go.orphans
+                # Some may expire after what they duplicate.
+                unflagged = (unflagged | let_go.unflagged.keys()) - set(ids)
+                removed += len(ids)
+                done += len(part)
+                if on_progress is not None:
+                    on_progress(done, max(total, done))
+            after = numbers[-1]
+        with opened.write() as connection:
+            run.count(connection, 0, ends_run=True)
+    refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
+    keys = tuple(key.decode("utf-8", "surrogateescape") for key in sorted(orphans))
+    return ExpireSummary(since, removed, forgotten, keys, unflagged=len(unflagged))

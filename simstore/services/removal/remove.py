@@ -1,0 +1,174 @@
+"""Remove documents and everything that stands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from simstore.errors import DocumentNotFound
+from simstore.services.clusters.changes import forget_digests, note_changes
+from simstore.services.duplicates import duplicates
+from simstore.services.features import feature_counts
+from simstore.services.generations.refresh import Progress, refresh
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.services.removal.run import RemovalRun, recorded
+from simstore.storage import deltas, documents, fingerprints, generations
+from simstore.storage import duplicates as duplicate_rows
+from simstore.storage.duplicates import ReleasedDuplicates
+from simstore.storage.engine import Connection
+from simstore.text.decoding import encode
+
+# Documents a transaction: a page of fingerprints that loses several is written once for all.
+BATCH_DOCUMENTS = 8_000
+
+
+def remove_documents(
+    opened: OpenStore,
+    keys: Sequence[str],
+    *,
+    missing_ok: bool = False,
+    refresh_after: bool = True,
+    on_progress: Progress | None = None,
+    on_refresh: Progress | None = None,
+    on_orphan: Callable[[str], None] | None = None,
+    on_unflagged: Callable[[str], None] | None = None,
+) -> int:
+    """Remove the documents with these keys, in batches, as one run; return how many there were.
+
+    A key that was skipped as a duplicate is forgotten, and counts. A process that is killed has
+    removed whole batches.
+
+    Args:
+        opened: The store.
+        keys: Keys; a repeated one counts once.
+        missing_ok: Pass over keys that are not there.
+        refresh_after: Refresh a live store at the end.
+        on_progress: Called after each batch, with keys done and in all.
+        on_refresh: Called while the store is refreshed, with documents done and in all.
+        on_orphan: Called with each key that was skipped as a duplicate of one that is removed,
+            after the batch is committed.
+        on_unflagged: Called with each key that was flagged as a duplicate of one that is removed,
+            and stays; after the batch is committed.
+
+    Raises:
+        DocumentNotFound: A key is not there; then nothing is removed.
+        ReindexInProgress: The store is between two schemes.
+    """
+    wanted = list(dict.fromkeys(encode(key) for key in keys))
+    with opened.database.read() as connection:
+        opened.state(connection)
+        found = documents.numbers_of(connection, wanted)
+        others = [key for key in wanted if key not in found]
+        noted = duplicate_rows.by_keys(connection, others)
+    for key in others:
+        if key not in noted and not missing_ok:
+            raise DocumentNotFound(key.decode("utf-8", "surrogateescape"))
+    # In the order of ingest, which is that of most tables; what was skipped has none.
+    wanted = [*noted, *sorted(found, key=found.__getitem__)]
+    going = set(wanted)
+    done = 0
+    with recorded(opened, RemovalRun(kind="remove")) as run:
+        for part in documents.chunks(wanted, BATCH_DOCUMENTS):
+            done += len(part)
+            with opened.write() as connection:
+                # Others may have removed some meanwhile, and added them again.
+                gone, let_go = remove_keys(opened, connection, part)
+                run.count(connection, gone, ends_run=done == len(wanted))
+            if on_orphan is not None:
+                for orphan in sorted(let_go.orphans):
+                    on_orphan(orphan.decode("utf-8", "surrogateescape"))
+            if on_unflagged is not None:
+                for key in sorted(set(let_go.unflagged.values()) - going):
+                    on_unflagged(key.decode("utf-8", "surrogateescape"))
+            if on_progress is not None:
+                on_progress(done, len(wanted))
+    refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
+    return run.removed
+
+
+def refresh_live(
+    opened: OpenStore, *, refresh_after: bool = True, on_refresh: Progress | None = None
+) -> None:
+    """Refresh a live store that is not fresh any more."""
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+    if refresh_after and state.settings.policy == "live" and not state.is_fresh:
+        refresh(opened, on_progress=on_refresh)
+
+
+def remove_keys(
+    opened: OpenStore, connection: Connection, keys: Sequence[bytes], *, missing_ok: bool = True
+) -> tuple[int, ReleasedDuplicates]:
+    """Remove the documents with these keys within a transaction, and forget those skipped.
+
+    Args:
+        opened: The store.
+        connection: A writer; the caller commits.
+        keys: Keys, each once.
+        missing_ok: Pass over keys that are not there.
+
+    Returns:
+        How many were there, and what duplicated them.
+
+    Raises:
+        DocumentNotFound: A key is not there; then nothing is removed.
+        ReindexInProgress: The store is between two schemes.
+    """
+    numbers = documents.numbers_of(connection, keys)
+    # Before the documents: what is forgotten is no orphan.
+    unstored = [key for key in keys if key not in numbers]
+    forgotten = duplicate_rows.by_keys(connection, unstored)
+    if not missing_ok:
+        for key in unstored:
+            if key not in forgotten:
+                raise DocumentNotFound(key.decode("utf-8", "surrogateescape"))
+    duplicate_rows.drop_many(connection, list(forgotten))
+    let_go = remove_batch(opened, connection, list(numbers.values()))
+    return len(numbers) + len(forgotten), let_go
+
+
+def remove_batch(
+    opened: OpenStore, connection: Connection, document_ids: Sequence[int]
+) -> ReleasedDuplicates:
+    """Remove the documents of one transaction; return what duplicated them.
+
+    Raises:
+        ReindexInProgress: The store is between two schemes.
+    """
+    generations.refuse_during_reindex(connection)
+    state = opened.state(connection)
+    let_go = remove_rows(opened, connection, state, document_ids)
+    deltas.merge_many(connection, state.scheme_id, 1)
+    return let_go
+
+
+def remove_rows(
+    opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
+) -> ReleasedDuplicates:
+    """Remove documents with all that stands for them, within a transaction of the caller.
+
+    Their part in the vocabulary, fingerprints, sketches, earlier versions and links go; the texts
+    that lost a document are noted for the clusters that are kept, without the digests of those
+    that lost their last.
+
+    Args:
+        opened: The store.
+        connection: A writer; the caller commits.
+        state: What stands in the writer's transaction.
+        document_ids: Stored documents, in any order, each once.
+
+    Returns:
+        What duplicated these documents: nothing stands for what was skipped any more.
+    """
+    ids = sorted(document_ids)
+    if not ids:
+        return ReleasedDuplicates([], {})
+    let_go = duplicates.orphan(connection, ids)
+    digests = documents.digests_of(connection, ids)
+    note_changes(connection, digests)
+    feature_counts.change_vocabulary(opened, connection, state, removed=ids)
+    fingerprints.unlink_many(connection, ids)
+    documents.delete_many(connection, ids)
+    forget_digests(connection, digests)
+    generations.note_change(connection)
+    return let_go

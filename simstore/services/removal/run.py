@@ -1,0 +1,69 @@
+"""Removals are recorded as runs, as ingests are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from simstore.errors import StorageError
+from simstore.services.open_store.open_store import OpenStore, now
+from simstore.storage import runs
+from simstore.storage.engine import Connection
+from simstore.storage.runs import RunKind
+from simstore.version import __version__
+
+
+@dataclass(slots=True, kw_only=True)
+class RemovalRun:
+    """A removal under way: what it goes by, and how much it has removed.
+
+    Attributes:
+        not_seen_since: The time that an expiry goes by.
+        collection: The collection that it keeps to.
+        run_id: None until its first commit.
+        removed: Documents, and skipped keys that were forgotten.
+    """
+
+    kind: RunKind
+    not_seen_since: int | None = None
+    collection: str | None = None
+    run_id: int | None = None
+    removed: int = 0
+    is_finished: bool = False
+
+    def count(self, connection: Connection, removed: int, *, ends_run: bool) -> None:
+        """Record what a transaction removes, within it.
+
+        Args:
+            connection: The writer.
+            removed: Documents, and skipped keys that are forgotten.
+            ends_run: Nothing follows.
+        """
+        if self.run_id is None:
+            self.run_id = runs.begin_run(
+                connection,
+                [],
+                now(),
+                __version__,
+                kind=self.kind,
+                not_seen_since=self.not_seen_since,
+                collection=self.collection,
+            )
+        self.removed += removed
+        self.is_finished = ends_run
+        finished_at = now() if ends_run else None
+        counts = {"removed": self.removed}
+        runs.count_in_run(connection, self.run_id, counts, finished_at=finished_at)
+
+
+@contextmanager
+def recorded(opened: OpenStore, run: RemovalRun) -> Iterator[RemovalRun]:
+    """Yield a run, and record that it was interrupted where it does not come to its end."""
+    try:
+        yield run
+    finally:
+        if run.run_id is not None and not run.is_finished:
+            # Where even this cannot be written, the run stays "running".
+            with suppress(StorageError), opened.write() as connection:
+                runs.end_run(connection, run.run_id, "interrupted", now())

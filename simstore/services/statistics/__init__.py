@@ -1,0 +1,1 @@
+"""Statistics: what a store holds, in lists and in numbers."""

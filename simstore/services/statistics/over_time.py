@@ -1,0 +1,129 @@
+"""Figures of a store over time: growth, duplicates, clusters, distances, vocabulary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import accumulate
+
+from simstore.errors import NotFound
+from simstore.reports.store_figures import StoreFigures, TimeSlot, VocabularySlice
+from simstore.services.clusters.distinct_texts import Progress
+from simstore.services.clusters.read import kept_clusters
+from simstore.services.features import feature_counts
+from simstore.services.generations import drift
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.storage import clusters, documents, growth
+from simstore.storage.engine import Connection
+
+_MOST_SLOTS = 60
+_SPANS = (
+    60, 300, 900, 3_600, 21_600, 86_400, 604_800, 2_592_000, 7_776_000, 31_536_000, 315_360_000,
+)  # fmt: skip
+_SAMPLE = 2_000
+_MOST_SLICES = 20
+_LEAST_SLICE = 10
+
+
+def store_figures(opened: OpenStore, on_progress: Progress | None = None) -> StoreFigures:
+    """Return the figures of a store; of clusters those that are kept, as they stand.
+
+    Args:
+        opened: The store.
+        on_progress: Called with documents of a sample counted, and its size.
+    """
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        seconds, slots = _slots(connection)
+        vocabulary = tuple(_vocabulary(opened, connection, state, on_progress))
+        kept = clusters.row(connection) is not None
+        waiting = clusters.count_changes(connection)
+    sizes: Counter[int] = Counter()
+    distances: Counter[int] = Counter()
+    try:
+        for cluster in kept_clusters(opened) if kept else ():
+            sizes[len(cluster.members)] += 1
+            distances.update(
+                one.distance for one in cluster.members[1:] if one.distance is not None
+            )
+    except NotFound:
+        # They were dropped meanwhile.
+        kept = False
+    ranks = fingerprints = None
+    if state.scheme.depends_on_corpus:
+        found = drift.status(opened)
+        ranks = found.changed_ranks, found.rank_count
+        fingerprints = found.changed_fingerprints, found.sampled
+    return StoreFigures(
+        seconds,
+        slots,
+        dict(sorted(sizes.items())) if kept else None,
+        dict(sorted(distances.items())),
+        waiting,
+        vocabulary,
+        ranks,
+        fingerprints,
+    )
+
+
+def _slots(connection: Connection) -> tuple[int, tuple[TimeSlot, ...]]:
+    """Return the length of a span of time, and what was first seen in each."""
+    found = growth.span(connection)
+    if found is None:
+        return _SPANS[0], ()
+    first, last = found
+    seconds = next((one for one in _SPANS if (last - first) < one * _MOST_SLOTS), _SPANS[-1])
+    # Days and hours begin where they do in UTC.
+    start = first // seconds * seconds
+    counts = {what: growth.counts(connection, what, start, seconds) for what in growth.COUNTED}
+    return seconds, tuple(
+        TimeSlot(
+            start + slot * seconds,
+            *(counts[what].get(slot, 0) for what in growth.COUNTED),
+        )
+        for slot in range((last - start) // seconds + 1)
+    )
+
+
+def _vocabulary(
+    opened: OpenStore, connection: Connection, state: State, on_progress: Progress | None
+) -> Iterator[VocabularySlice]:
+    """Yield how the terms of a sample grow with the documents."""
+    if not (state.keeps_counts or state.settings.text_kept):
+        return
+    sample = drift.sample_documents(connection, _SAMPLE)
+    total = documents.count(connection)
+    size = max(-(-len(sample) // _MOST_SLICES), _LEAST_SLICE)
+    parts = [sample[start : start + size] for start in range(0, len(sample), size)]
+    known: set[Hashable] = set()
+    for part, done in zip(parts, accumulate(map(len, parts)), strict=True):
+        counted = _terms(opened, connection, state, part)
+        occurrences = sum(counted.values())
+        fresh = sum(count for term, count in counted.items() if term not in known)
+        known.update(counted)
+        yield VocabularySlice(
+            round(total * done / len(sample)),
+            done,
+            len(known),
+            fresh / occurrences if occurrences else 0.0,
+        )
+        if on_progress is not None:
+            on_progress(done, len(sample))
+
+
+def _terms(
+    opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
+) -> Counter[Hashable]:
+    """Return the terms of documents with their counts, by number or by name."""
+    found: Counter[Hashable] = Counter()
+    if state.keeps_counts:
+        rows = feature_counts.feature_rows(opened, connection, state, document_ids)
+        for numbers, amounts in rows.values():
+            found.update(dict(zip(numbers.tolist(), amounts.tolist(), strict=True)))
+        return found
+    texts = feature_counts.whole_texts(opened, connection, document_ids)
+    counts = feature_counts.count_stored(connection, state.scheme, texts)
+    _, totals = feature_counts.feature_sums(counts)
+    found.update(dict(zip(counts.terms, totals.tolist(), strict=True)))
+    return found

@@ -1,0 +1,203 @@
+"""What a store holds: its documents, and itself in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from simstore.errors import DocumentNotFound
+from simstore.fingerprint.simhash import to_hex
+from simstore.model import StoredDocument, StoreStatistics
+from simstore.services.check.passage_index import anchor_count
+from simstore.services.features import feature_counts
+from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.state import State
+from simstore.storage import (
+    documents,
+    fingerprints,
+    generations,
+    migrate,
+    passage_indexes,
+    queries,
+    runs,
+    sketches,
+    vocabularies,
+)
+from simstore.storage.engine import Connection
+from simstore.text.decoding import encode
+
+_PAGE = 400
+
+
+def show_document(opened: OpenStore, key: str, *, with_text: bool = False) -> StoredDocument:
+    """Return a document by its key.
+
+    Raises:
+        DocumentNotFound: No document has the key.
+    """
+    with opened.database.read() as connection:
+        rows = list(documents.full_rows(connection, keys=[encode(key)]))
+        if not rows:
+            raise DocumentNotFound(key)
+        state = opened.state(connection)
+        return _stored(opened, connection, state, rows, with_text=with_text)[0]
+
+
+def iterate_documents(
+    opened: OpenStore,
+    *,
+    collection: str | None = None,
+    limit: int | None = None,
+    with_text: bool = False,
+    after: int = 0,
+) -> Iterator[StoredDocument]:
+    """Yield documents in order of ingest; pages of them are read in a snapshot each."""
+    left = limit
+    while left is None or left > 0:
+        with opened.database.read() as connection:
+            rows = list(
+                documents.full_rows(
+                    connection,
+                    after=after,
+                    limit=_PAGE if left is None else min(left, _PAGE),
+                    collection=collection,
+                )
+            )
+            if not rows:
+                return
+            state = opened.state(connection)
+            page = _stored(opened, connection, state, rows, with_text=with_text)
+        yield from page
+        after = page[-1].document_id
+        if left is not None:
+            left -= len(page)
+
+
+def _stored(
+    opened: OpenStore,
+    connection: Connection,
+    state: State,
+    rows: list[Any],
+    *,
+    with_text: bool,
+) -> list[StoredDocument]:
+    ids = [row.document_id for row in rows]
+    values = {}
+    if state.generation is not None:
+        values = fingerprints.of_documents(
+            connection, state.scheme.bits, state.generation.generation_id, ids
+        )
+    holders = documents.by_digests(connection, [row.digest for row in rows])
+    texts = feature_counts.stored_texts(opened, connection, ids) if with_text else {}
+    found = []
+    for row in rows:
+        value = values.get(row.document_id)
+        earliest = holders[row.digest][0]
+        found.append(
+            StoredDocument(
+                row.document_id,
+                _text(row.key),
+                row.digest.hex(),
+                row.title,
+                row.collection,
+                None if row.source_name is None else _text(row.source_name),
+                row.position,
+                row.byte_offset,
+                row.byte_count,
+                row.token_count,
+                row.metadata or {},
+                row.first_seen,
+                row.last_seen,
+                row.revision,
+                row.run_id,
+                None if value is None else to_hex(value, state.scheme.bits),
+                None if earliest[0] == row.document_id else _text(earliest[1]),
+                texts.get(row.document_id),
+            )
+        )
+    return found
+
+
+def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
+    """Return the store in numbers.
+
+    Args:
+        opened: The store.
+        sizes: Count the bytes of texts, sketches and passages, too: all of them are read.
+    """
+    database = opened.database
+    with database.read() as connection:
+        state = opened.state(connection)
+        count, contents, text_bytes, first_seen, last_seen = documents.totals(connection)
+        distinct = packed_fingerprints = linked = 0
+        if state.generation is not None:
+            generation_id = state.generation.generation_id
+            distinct = state.generation.fingerprint_count
+            packed_fingerprints = state.generation.packed_count
+            linked = fingerprints.link_count(connection, state.scheme.bits, generation_id)
+        waiting = count - linked if state.channels.simhash else 0
+        packed = sketches.layout(connection, state.scheme_id)
+        sketched_count = sketches.count(connection, state.scheme_id)
+        sketched = state.channels.minhash
+        ingested, removed = runs.run_counts(connection)
+        held = None if state.passages is None else passage_indexes.size(connection, sizes=sizes)
+        return StoreStatistics(
+            database.label,
+            migrate.revision(connection) or "",
+            state.scheme.label,
+            state.scheme.bits,
+            " + ".join(state.channels.names),
+            state.settings.policy,
+            state.settings.text_kept,
+            state.records_vocabulary,
+            count,
+            contents,
+            distinct,
+            packed_fingerprints,
+            waiting,
+            sketched_count,
+            sum(sketches.stored_bytes(connection, state.scheme_id)) if sizes else None,
+            sketched_count
+            if packed is None
+            else sketches.count(connection, state.scheme_id, packed.packed_to),
+            str(packed.layout if packed else state.channels.layout) if sketched else "",
+            text_bytes,
+            documents.stored_text_bytes(connection) if sizes else None,
+            database.file_bytes(),
+            vocabularies.known_term_count(connection, state.scheme_id),
+            ingested,
+            queries.run_count(connection),
+            runs.reject_count(connection),
+            state.generation.generation_id if state.generation else None,
+            state.is_fresh and not waiting,
+            first_seen,
+            last_seen,
+            *(
+                (
+                    held.passage_count,
+                    anchor_count(state.passages, held),
+                    held.stored_bytes,
+                )
+                if held and state.passages
+                else (0, 0, 0 if sizes else None)
+            ),
+            removed,
+            state.settings.on_duplicate,
+            state.settings.min_resemblance,
+            state.settings.radius,
+            state.settings.keep_columns,
+        )
+
+
+def scheme_record(opened: OpenStore) -> dict[str, Any]:
+    """Return the standing scheme's name, version, bits and options."""
+    with opened.database.read() as connection:
+        found = generations.scheme_with_status(connection, "standing")
+    if found is None:
+        return {}
+    record = found[1]
+    return {"scheme": record.label, "bits": record.bits, **record.parameters}
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

@@ -1,1 +1,0 @@
-"""Upkeep: new stores, backups, packing, generations, and checks of every invariant."""

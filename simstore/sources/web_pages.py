@@ -1,0 +1,220 @@
+"""Web pages to documents: the main text, and what a page says of itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from simstore.errors import MissingExtra
+from simstore.sources.addresses import joined_address, joiner
+from simstore.sources.dates import seconds
+from simstore.sources.html_limits import tangle
+
+if TYPE_CHECKING:
+    from resiliparse.parse.html import HTMLTree
+
+# Of a page; directories of links have more, and say little by each.
+_MOST_LINKS = 1_000
+_MOST_CHARACTERS = 2_000
+_MOST_ELEMENTS = 5_000
+# What changes with each visit; the library leaves out other things around the main text itself.
+_COUNTERS = [
+    ".counter", ".visitor-counter", ".hit-counter", ".page-views", ".pageviews", ".view-count",
+    ".views-count", ".post-views", ".share-count", ".like-count", "#counter", "#hitcounter",
+]  # fmt: skip
+_DATE_PROPERTIES = ("article:published_time", "og:article:published_time", "og:published_time")
+_DATE_NAMES = (
+    "date", "pubdate", "publishdate", "publication_date", "publish_date", "parsely-pub-date",
+    "dc.date", "dc.date.issued", "dcterms.date", "dcterms.created", "dcterms.issued",
+    "citation_publication_date", "citation_date", "weibo: article:create_at",
+)  # fmt: skip
+# Everything that a page says of itself but its links, in one walk through it.
+_SAYINGS = (
+    'html[lang], base[href], link[rel~="canonical" i], meta[content], '
+    'script[type="application/ld+json" i], time'
+)
+# Links into the page itself are none, and many.
+_LINKS = 'a[href]:not([href^="#"])'
+_DATE_START = re.compile(r"\d{4}-\d{2}-\d{2}")
+_SLASHED = re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What was taken from a page.
+
+    Attributes:
+        text: Its main text, or all of it.
+        title: Of its ``title`` element.
+        metadata: ``canonical``, its address by its own word, and ``language``, its language code.
+        published_at: When it was published, in seconds since 1970-01-01 UTC.
+        links: Addresses that it links to, each once, without fragments, the first 1,000.
+    """
+
+    text: str
+    title: str | None
+    metadata: dict[str, Any]
+    published_at: int | None
+    links: tuple[str, ...]
+
+
+def read_page(markup: str, extract: Literal["main", "all"], address: str | None) -> Page | str:
+    """Return what a page holds; or why it is not read, in a few words.
+
+    The main text is that without navigation, banners, footers and the like, as resiliparse finds
+    it; where it finds next to none, all visible text is taken.
+
+    Args:
+        markup: HTML.
+        extract: The main text or all visible text.
+        address: Where the page was found; None: nobody knows, and relative links are left out.
+
+    Raises:
+        MissingExtra: resiliparse is not installed.
+    """
+    try:
+        from resiliparse.extract.html2text import extract_plain_text
+        from resiliparse.parse.html import HTMLTree
+    except ImportError:
+        raise MissingExtra("reading web pages", "web") from None
+    if (reason := tangle(markup)) is not None:
+        return reason
+    tree = HTMLTree.parse(markup)
+    about = _About(tree, address)
+    title = " ".join((tree.title or "").split())[:_MOST_CHARACTERS]
+    text = ""
+    if extract == "main":
+        text = extract_plain_text(
+            tree,
+            main_content=True,
+            list_bullets=False,
+            alt_texts=False,
+            comments=False,
+            skip_elements=_COUNTERS,
+        )
+    if not text.strip():
+        text = extract_plain_text(tree, list_bullets=False, alt_texts=False)
+    return Page(text, title or None, about.metadata, about.published_at(), about.links())
+
+
+class _About:
+    """What a page says of itself.
+
+    Attributes:
+        metadata: Its canonical address and its language.
+    """
+
+    def __init__(self, tree: HTMLTree, address: str | None) -> None:
+        self._document: Any = tree.document
+        self._named: dict[str, str] = {}
+        self._scripts: list[Any] = []
+        self._has_times = False
+        told = self._sayings()
+        self.metadata: dict[str, Any] = {}
+        self._base = joined_address(address, told.get("base")) or address
+        canonical = joined_address(self._base, told.get("link"))
+        if canonical is not None:
+            self.metadata["canonical"] = canonical
+            self._base = self._base or canonical
+        language = told.get("html", "").split("-")[0].strip().lower()
+        if language.isalpha() and 2 <= len(language) <= 3:
+            self.metadata["language"] = language
+
+    def _sayings(self) -> dict[str, str]:
+        """Keep what the page tells; return the first address or language of each such element."""
+        told: dict[str, str] = {}
+        for element in self._all(_SAYINGS):
+            tag = element.tag
+            if tag == "meta":
+                for attribute in ("property", "name", "itemprop"):
+                    name = (element.getattr(attribute) or "").strip().lower()
+                    if name:
+                        self._named.setdefault(name, element.getattr("content"))
+            elif tag == "script":
+                self._scripts.append(element)
+            elif tag == "time":
+                self._has_times = True
+            elif tag not in told:
+                told[tag] = element.getattr("lang" if tag == "html" else "href") or ""
+        return told
+
+    def links(self) -> tuple[str, ...]:
+        """Return the addresses that the page links to."""
+        found: dict[str, None] = {}
+        tried: set[str] = set()
+        joined = joiner(self._base)
+        for element in self._all(_LINKS):
+            href = element.getattr("href")
+            if href in tried:
+                continue
+            tried.add(href)
+            target = joined(href)
+            if target is not None:
+                found[target] = None
+                if len(found) == _MOST_LINKS:
+                    break
+        return tuple(found)
+
+    def published_at(self) -> int | None:
+        """Return when the page was published; None where it does not say so in a usual way."""
+        for date in self._dates():
+            if (time := _time(date)) is not None:
+                return time
+        return None
+
+    def _dates(self) -> Iterator[str]:
+        named = self._named
+        yield from (named[name] for name in _DATE_PROPERTIES if name in named)
+        for script in self._scripts:
+            yield from _published_in(script.text)
+        yield from (named[name] for name in ("datepublished", *_DATE_NAMES) if name in named)
+        if self._has_times:
+            yield self._attribute('time[itemprop~="datePublished" i]', "datetime")
+            yield self._attribute("time[pubdate]", "datetime")
+            yield self._attribute("article time[datetime]", "datetime")
+
+    def _all(self, selector: str) -> Iterator[Any]:
+        """Yield the first elements that a selector finds."""
+        found = self._document.query_selector_all(selector)
+        # The library's own iteration makes objects of all elements at each step.
+        for number in range(min(len(found), _MOST_ELEMENTS)):
+            yield found.item(number)
+
+    def _attribute(self, selector: str, name: str) -> str:
+        element = self._document.query_selector(selector)
+        return "" if element is None else element.getattr(name) or ""
+
+
+def _published_in(script: str) -> Iterator[str]:
+    """Yield the dates of publication in a page's JSON-LD, those of its outer objects first."""
+    try:
+        level = [json.loads(script)]
+    except (ValueError, RecursionError):
+        return
+    while level:
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                if isinstance(value.get("datePublished"), str):
+                    yield value["datePublished"]
+                inner.extend(value.values())
+            elif isinstance(value, list):
+                inner.extend(value)
+        level = inner
+
+
+def _time(date: str) -> int | None:
+    """Return a date of a page in seconds; None: it is written in no usual way."""
+    date = date.strip()[:40]
+    if (found := _SLASHED.match(date)) is not None:
+        year, month, day = found.groups()
+        date = f"{year}-{month:0>2}-{day:0>2}{found.string[found.end() :]}"
+    for part in (date, date[:10] if _DATE_START.match(date) else ""):
+        try:
+            return seconds(part)
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,131 @@
+"""Clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from simstore.errors import check_numbers
+from simstore.model import Clustering, ClusterMerge, ClusterPlace, ClustersStatus, StoredCluster
+from simstore.store.opened import Opened
+
+if TYPE_CHECKING:
+    from simstore.services.clusters.cluster import ClusterOptions
+    from simstore.services.generations.refresh import Progress
+
+
+class ClustersMixin(Opened):
+    """Groups of documents that are alike."""
+
+    def clusters(
+        self, options: ClusterOptions | None = None, *, on_progress: Progress | None = None
+    ) -> Clustering:
+        """Return clusters of near-duplicates: stars of verified edges to a canonical document.
+
+        Nothing is stored.
+
+        Args:
+            options: How to cluster.
+            on_progress: Called with documents read and in all, then with texts read and in all.
+
+        Raises:
+            InvalidParameter: A parameter is out of its range, or asks for what the store has not.
+            NotFound: The store keeps nothing to verify candidates by.
+        """
+        self._check_takes_documents()
+        from simstore.services.clusters.cluster import ClusterOptions, cluster_documents
+
+        return cluster_documents(self._opened, options or ClusterOptions(), on_progress)
+
+    def keep_clusters(
+        self,
+        *,
+        min_resemblance: float | None = None,
+        policy: str | None = None,
+        rebuild: bool = False,
+        on_progress: Progress | None = None,
+    ) -> ClustersStatus:
+        """Bring the clusters that the store keeps up to date; the first time, make them.
+
+        Args:
+            min_resemblance: Least resemblance of a member to its canonical document; None: that
+                of the clusters that are kept, else 0.5.
+            policy: ``first``, ``longest`` or ``prefer:REGEX``; None: as above, else ``first``.
+            rebuild: Make them anew, by what is given.
+            on_progress: Called with texts done and in all.
+
+        Raises:
+            InvalidParameter: A parameter is out of its range, or other than that of the clusters
+                that are kept and they are not to be made anew.
+            NotFound: The store keeps neither texts nor sketches to verify by.
+            ReadOnlyStore: It cannot be written.
+        """
+        self._check_takes_documents()
+        from simstore.services.clusters.stored_clusters import keep_clusters
+
+        return keep_clusters(
+            self._opened,
+            min_resemblance=min_resemblance,
+            policy=policy,
+            rebuild=rebuild,
+            on_progress=on_progress,
+        )
+
+    def kept_clusters(self, min_size: int = 2, *, after: int = 0) -> Iterator[StoredCluster]:
+        """Yield the kept clusters, as they were last brought up to date, by their names.
+
+        Args:
+            min_size: Leave out clusters of fewer documents.
+            after: Only those behind the one with this ``cluster_id``.
+
+        Raises:
+            NotFound: The store keeps no clusters.
+        """
+        from simstore.services.clusters.read import kept_clusters
+
+        check_numbers(min_size=min_size, after=after)
+        return kept_clusters(self._opened, min_size=min_size, after=after)
+
+    def cluster_of(self, key: str) -> ClusterPlace | None:
+        """Return where a document stands among the kept clusters; None where it does not.
+
+        Raises:
+            DocumentNotFound: There is no document with the key.
+        """
+        from simstore.services.clusters.read import cluster_of
+
+        return cluster_of(self._opened, key)
+
+    def cluster_members(self, cluster_id: int) -> StoredCluster | None:
+        """Return a kept cluster by its name; None where there is none, or none any more."""
+        from simstore.services.clusters.read import cluster_members
+
+        check_numbers(cluster_id=cluster_id)
+        return cluster_members(self._opened, cluster_id)
+
+    def cluster_merges(self, *, after: int = 0) -> Iterator[ClusterMerge]:
+        """Yield the kept clusters that have ended, by their names.
+
+        Args:
+            after: Only those behind the one with this ``cluster_id``.
+        """
+        from simstore.services.clusters.read import cluster_merges
+
+        check_numbers(after=after)
+        return cluster_merges(self._opened, after=after)
+
+    def cluster_summary(self, *, largest: bool = False) -> ClustersStatus | None:
+        """Return what there is of kept clusters; None where none are kept.
+
+        Args:
+            largest: Count the documents of the largest, too; it looks at every text.
+        """
+        from simstore.services.clusters.stored_clusters import kept_summary
+
+        return kept_summary(self._opened, largest=largest)
+
+    def drop_clusters(self) -> bool:
+        """Forget the kept clusters; return whether there were any."""
+        from simstore.services.clusters.stored_clusters import drop_clusters
+
+        return drop_clusters(self._opened)

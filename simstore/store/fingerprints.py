@@ -1,0 +1,79 @@
+"""Fingerprints by their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from simstore.store.opened import Opened
+
+if TYPE_CHECKING:
+    from simstore.services.fingerprints.fingerprint_store import Values
+    from simstore.services.fingerprints.reader import Reader
+    from simstore.services.generations.refresh import Progress
+
+
+class FingerprintsMixin(Opened):
+    """Fingerprints by their values, with documents or without."""
+
+    def add_fingerprints(
+        self,
+        values: Values,
+        *,
+        apart: int | None = None,
+        on_progress: Progress | None = None,
+    ) -> int:
+        """Add fingerprints to a store of fingerprints alone; return how many were not there.
+
+        Args:
+            values: An array of uint64, shape (n,) up to 64 bits, else (n, 2), the most significant
+                word first; or integers.
+            apart: Leave out what lies within so many bits of one that is there, or of one before
+                it; None: only what is there.
+            on_progress: Called with fingerprints added and in all; what it was told is durable.
+
+        Raises:
+            InvalidParameter: The store is one of documents, a value does not fit M, or the distance
+                is not from 0 to M.
+        """
+        from simstore.services.fingerprints.fingerprint_store import add_fingerprints
+
+        return add_fingerprints(self._opened, values, on_progress, apart=apart)
+
+    def remove_fingerprints(self, values: Values, *, on_progress: Progress | None = None) -> int:
+        """Remove fingerprints from a store of fingerprints alone; return how many were there.
+
+        Args:
+            values: As for :meth:`add_fingerprints`.
+            on_progress: Called with fingerprints done and in all; what it was told is durable.
+
+        Raises:
+            InvalidParameter: The store is one of documents, or a value does not fit M.
+        """
+        from simstore.services.fingerprints.fingerprint_store import remove_fingerprints
+
+        return remove_fingerprints(self._opened, values, on_progress)
+
+    @contextmanager
+    def reader(self, *, resident: bool | None = None) -> Iterator[Reader]:
+        """Yield a reader of the fingerprints of one snapshot, for many questions in a row.
+
+        Args:
+            resident: Answer from memory, where all fingerprints are read to first; None: as the
+                store was opened.
+        """
+        from simstore.services.fingerprints.reader import Reader
+        from simstore.services.open_store.resident_index import ResidentIndex
+
+        kept = self._opened.resident
+        if resident is None:
+            resident = kept is not None
+        with self._opened.database.read() as connection:
+            state = self._opened.state(connection)
+            index = (kept or ResidentIndex()) if resident else None
+            reader = Reader(self._opened, connection, state, index)
+            try:
+                yield reader
+            finally:
+                reader.close()
