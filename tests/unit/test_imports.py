@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -118,6 +121,33 @@ def test_a_query_loads_only_what_it_needs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NOT_FOR_A_QUERY)
 def test_what_a_query_does_without_is_there(name: str) -> None:
     assert find_spec(name) is not None
+
+
+def imported_by(path: Path, name: str, modules: set[str]) -> Iterator[str]:
+    """Yield the modules of the package that a file imports anywhere, for type checkers too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{name} imports by a relative name"
+            for one in node.names:
+                full = f"{node.module}.{one.name}"
+                yield full if full in modules else str(node.module)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    package = Path(simstore.__file__).resolve().parent
+    files = {}
+    for path in package.rglob("*.py"):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        files[".".join(parts).removesuffix(".__init__")] = path
+    modules = set(files)
+    graph = {
+        name: {other for other in imported_by(path, name, modules) if other in modules} - {name}
+        for name, path in files.items()
+        if not name.startswith("simstore.migrations")
+    }
+    TopologicalSorter(graph).prepare()  # it raises an error that shows a circle
 
 
 def test_garbage_is_collected_after_imports() -> None:

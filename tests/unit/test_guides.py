@@ -1,0 +1,63 @@
+"""The guides for developers name only what is there."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+GUIDES = ("CONTRIBUTING.md", "docs/architecture.md")
+CODE = re.compile(r"`([^`\n]+)`")
+PATH = re.compile(r"(?:[\w.]+/)+(?:[\w.]+\.(?:py|md|mako|toml|html|c))?")
+SYMBOL = re.compile(r"`(\w+)(?:\(\))?` (?:in|of) `([\w/]+\.py)`")
+
+pytestmark = pytest.mark.skipif(
+    not (REPOSITORY / "CONTRIBUTING.md").exists(), reason="the guides are not beside the tests"
+)
+
+
+def paths(text: str) -> set[str]:
+    """Return the paths of files and folders that stand between back quotes."""
+    words = (word for code in CODE.findall(text) for word in code.split())
+    return {word for word in words if PATH.fullmatch(word) and not re.search("NAME|NNNN", word)}
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_each_path_is_there(name: str) -> None:
+    found = paths((REPOSITORY / name).read_text(encoding="utf-8"))
+    assert len(found) > 5
+    missing = [
+        path
+        for path in sorted(found)
+        if not (REPOSITORY / path).exists() and not (REPOSITORY / "simstore" / path).exists()
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_each_module_is_there(name: str) -> None:
+    text = (REPOSITORY / name).read_text(encoding="utf-8")
+    for module in re.findall(r"`(simstore(?:\.[a-z_]\w*)+)`", text):
+        if module != "simstore.readers":  # a group of entry points
+            assert find_spec(module) is not None, module
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_each_symbol_is_in_the_file_that_is_named_with_it(name: str) -> None:
+    text = (REPOSITORY / name).read_text(encoding="utf-8")
+    for symbol, path in SYMBOL.findall(text):
+        full = REPOSITORY / path
+        full = full if full.exists() else REPOSITORY / "simstore" / path
+        assert re.search(rf"\b{symbol}\b", full.read_text(encoding="utf-8")), (symbol, path)
+
+
+def test_the_house_shows_each_folder() -> None:
+    text = (REPOSITORY / "docs/architecture.md").read_text(encoding="utf-8")
+    house = text.split("```")[1]
+    for above, indent in (("simstore", 2), ("simstore/services", 4)):
+        shown = set(re.findall(rf"^ {{{indent}}}(\w+)/ ", house, re.MULTILINE))
+        there = {path.parent.name for path in (REPOSITORY / above).glob("*/__init__.py")}
+        assert shown == there
