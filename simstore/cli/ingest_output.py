@@ -1,4 +1,4 @@
-"""What commands that ingest have in common: progress, messages, stopping, the summary."""
+"""Output shared by commands that ingest: progress, messages, stopping, the summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands share that take keys, or take them away."""
+"""Options and checks shared by commands that take keys of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a filter of known keys says, for ``simstore seen --filter``."""
+"""Look keys up in a filter file, for ``simstore seen --filter``."""
 
 from __future__ import annotations
 

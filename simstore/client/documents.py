@@ -1,4 +1,4 @@
-"""What is stored, over a server."""
+"""List and show stored documents, over a server."""
 
 from __future__ import annotations
 

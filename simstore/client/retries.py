@@ -1,4 +1,4 @@
-"""When a request is sent again."""
+"""Retries: when a failed request is sent again, and after which pause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was asked for is not there, or cannot be used."""
+"""Errors of input: something that was named is missing, or cannot be used."""
 
 from __future__ import annotations
 

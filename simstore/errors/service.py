@@ -1,4 +1,4 @@
-"""What a server answers besides."""
+"""Errors that a server adds: limits, rights, conflicts, requests that cannot be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a job on a cluster."""
+"""Errors of jobs on a Spark cluster."""
 
 from __future__ import annotations
 

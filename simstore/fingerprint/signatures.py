@@ -1,4 +1,4 @@
-"""All by which texts are found and compared: fingerprints and sketches, and their sizes."""
+"""Signatures of a batch of texts: fingerprints, sketches and their sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the settings of a Scrapy project say about simstore."""
+"""Settings of a Scrapy project that configure the pipeline."""
 
 from __future__ import annotations
 

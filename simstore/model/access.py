@@ -1,4 +1,4 @@
-"""Who may use a served store."""
+"""Tokens of a served store, and their scopes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store knows of its documents."""
+"""Documents as a store lists and shows them."""
 
 from __future__ import annotations
 

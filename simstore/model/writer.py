@@ -1,4 +1,4 @@
-"""What a process that lives long asks a store to write, and what it is told of it."""
+"""Requests to a writer that stays open, and its replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the HTML report says, in the languages of its interface: ``templates/LANGUAGE.json``.
+"""Words of the HTML report in each language: ``templates/LANGUAGE.json``.
 
 A name that ends in ``_run`` is said of query runs in the place of the name without it. Sentences
 that come with a paper are English; ``templates/sentences.LANGUAGE.json`` has them in others, clause

@@ -1,4 +1,4 @@
-"""How well the pairs that were found agree with those that were labelled.
+"""Agreement of the pairs that were found with those that were labelled.
 
 References:
     Hubert, Arabie: Comparing partitions, Journal of Classification 2, 1985 (adjusted Rand index).

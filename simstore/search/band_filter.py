@@ -1,4 +1,4 @@
-"""Which check bits the packed pages of bands carry, in memory: most look-ups then read no page.
+"""A filter of the check bits in packed band pages: most look-ups then read no page.
 
 A page of 32 to 64 postings carries 31 to 57 of the 256 values of check bits, so it has what is
 looked for by chance once in 4 to 8 times.

@@ -1,4 +1,4 @@
-"""Which bands sketches have, nearly, in memory: a look-up that finds nothing then reads nothing.
+"""A set of band hashes in memory, with false positives: absent bands then cost no read.
 
 A Bloom filter for each band. :mod:`simstore.search.band_filter` is made of what packed pages carry,
 23 bits of a hash, so it passes one look-up in four to eight by chance; this one is made of whole

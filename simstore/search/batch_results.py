@@ -1,4 +1,4 @@
-"""What many questions at once give."""
+"""Results of a search for many fingerprints at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several documents is canonical: the order in which a policy takes them."""
+"""The order in which a policy takes documents: the first of a cluster is canonical."""
 
 from __future__ import annotations
 

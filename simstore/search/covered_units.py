@@ -1,4 +1,4 @@
-"""What is known already of a source, so that nothing of it is told twice."""
+"""Units of a paper that copies from one source cover, so that none is reported twice."""
 
 from __future__ import annotations
 

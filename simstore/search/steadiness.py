@@ -1,4 +1,4 @@
-"""Which threshold to keep: one whose neighbours are good too.
+"""Choose a threshold whose neighbours score well too.
 
 The threshold with the highest F1 on some labelled pairs owes part of that to their accidents. The
 mean over the thresholds around each one owes less to them, and its maximum lies in the middle of

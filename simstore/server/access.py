@@ -1,4 +1,4 @@
-"""Who may do what: every route says which scope it needs, and the gate looks before it is run."""
+"""Access control: each route names the scope it needs, and a gate checks it first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What takes time to make and may be somewhat old."""
+"""A cached value, made anew after a time that grows with its cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the next page of a list begins, as a word that is to be sent back as it is."""
+"""Cursors: opaque words that name the next page of a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often somebody may ask."""
+"""Rate limits for each client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``/metrics`` tells, in the text format of Prometheus."""
+"""Metrics in the text format of Prometheus, for ``/metrics``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands behind the question mark of an address."""
+"""Parse the query string of an address."""
 
 from __future__ import annotations
 

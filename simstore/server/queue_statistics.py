@@ -1,4 +1,4 @@
-"""What waits to be written, and what was."""
+"""Counters of the write queue, and the requests that wait in it."""
 
 from __future__ import annotations
 

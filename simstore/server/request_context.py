@@ -1,4 +1,4 @@
-"""What surrounds every request: its number, its limits, its time, its place in the metrics."""
+"""The context of each request: its number, limits, deadline and metrics."""
 
 from __future__ import annotations
 

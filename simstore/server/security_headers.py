@@ -1,4 +1,4 @@
-"""What every answer says to browsers, whoever made it."""
+"""Security headers of every response."""
 
 from __future__ import annotations
 

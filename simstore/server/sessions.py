@@ -1,4 +1,4 @@
-"""Who has signed in on the page."""
+"""Sessions of people who have signed in on the page."""
 
 from __future__ import annotations
 

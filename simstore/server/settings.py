@@ -1,4 +1,4 @@
-"""What a server takes on, and where it listens."""
+"""Settings of a server: addresses, limits, processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader is: it knows one format, and makes records of the bytes of a source."""
+"""The protocol of a reader: it makes records of the bytes of one format."""
 
 from __future__ import annotations
 

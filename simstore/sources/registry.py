@@ -1,4 +1,4 @@
-"""Which reader reads what: by the bytes that a source begins with, then by its name."""
+"""The registry of readers: chosen by a source's first bytes, then by its name."""
 
 from __future__ import annotations
 

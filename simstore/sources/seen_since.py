@@ -1,4 +1,4 @@
-"""Since when a record says that its document is there."""
+"""Read the time since which a record says that its document is there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a source is: a place that gives records in order and can be read on from a record."""
+"""The protocol of a source: records in order, readable again from any of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``simstore spark dedup`` has left in a folder, read without Spark."""
+"""Read the output folder of ``simstore spark dedup`` without Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What documents there are after new records: the last of a key counts, each text once."""
+"""Current documents after new records: the last of a key counts, each text once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs leave behind: tables of Parquet, a folder a run each, and what of them is valid.
+"""Output of runs: tables of Parquet, a folder a run, and which of them are valid.
 
 A run adds rows and never changes a file. A row of a document that a later run replaced is named in
 the table ``superseded``. The manifest says which folders are valid, and is written last: a run that

@@ -1,4 +1,4 @@
-"""What executors need to make fingerprints and to judge pairs, as plain values."""
+"""The recipe of signatures and edges as plain values, for executors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a database has to do to hold a store, whatever it is."""
+"""The protocol of a database that holds a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the database itself can say about its soundness."""
+"""Integrity checks that the database itself offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be told of kept clusters by their tables alone."""
+"""Checks of stored clusters by their tables alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How texts, feature counts and vocabulary deltas are packed into BLOBs."""
+"""Encode texts, feature counts and vocabulary deltas as BLOBs."""
 
 from __future__ import annotations
 

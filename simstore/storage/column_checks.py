@@ -1,4 +1,4 @@
-"""What each column of each table may hold: its type, its range, its form."""
+"""Constraints of each column: its type, its range, its form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which numbers of new rows are settled: none of them will come any more.
+"""The largest row number below which no transaction is still open.
 
 Writers beside each other take numbers from one sequence and commit in any order, so a row may come
 under a smaller number than rows that are there already. What was once seen to be the largest is

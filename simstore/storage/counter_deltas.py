@@ -1,4 +1,4 @@
-"""What writers that work beside each other add to the counts of a store.
+"""Counter deltas: what concurrent writers add to the counts of a store.
 
 Each appends rows: were a counter changed, every other writer would wait for the end of the
 transaction. Readers add them up; a writer that is the only one adds them to the counters.

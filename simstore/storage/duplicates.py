@@ -1,4 +1,4 @@
-"""What checks before the insert found to be duplicates, and of which document."""
+"""Duplicates on record, and the document that each of them duplicates."""
 
 from __future__ import annotations
 

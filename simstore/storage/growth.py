@@ -1,4 +1,4 @@
-"""How a store grew: documents and duplicates by when they were first seen."""
+"""Growth of a store: documents and duplicates by when they were first seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When documents were seen, their earlier versions, and the links between them."""
+"""Visits of documents, their earlier versions, and the links between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be of the times and versions of documents."""
+"""Checks of times and versions of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All rows of a store, table by table, so that another database can hold them.
+"""Copy all rows of a store, table by table, to another database.
 
 Rows are read in the order of their keys and in one form, whatever database they are of: JSON as
 text, truth as 0 or 1. A store that is being filled has a table more and no revision, so nobody

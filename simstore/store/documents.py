@@ -1,4 +1,4 @@
-"""What is stored."""
+"""List and show stored documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a text becomes features: its form, its units, and how many of them make one feature."""
+"""Feature recipes: the form of a text, its units, and how many make one feature."""
 
 from __future__ import annotations
 

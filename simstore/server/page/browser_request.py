@@ -1,4 +1,4 @@
-"""What a browser asks for: keys with any bytes, and what it likes."""
+"""Read a browser's request: keys of any bytes, languages, themes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plot is made of: series, hints, bars, and the same figures as a table."""
+"""Parts of plots: series, hints, bars, and the same figures as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page holds besides the store: reports just made, and figures that take a while."""
+"""State of the page beside the store: reports just made, and figures that take a while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page says, in its languages: ``templates/words.LANGUAGE.json``."""
+"""Words of the page in each language: ``templates/words.LANGUAGE.json``."""
 
 from __future__ import annotations
 

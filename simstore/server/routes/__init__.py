@@ -1,1 +1,1 @@
-"""What there is to ask, a file a subject."""
+"""Routes, a file a subject."""

@@ -1,4 +1,4 @@
-"""Whether the server lives, whether it takes requests, and its figures."""
+"""Health checks, readiness and metrics."""
 
 from __future__ import annotations
 

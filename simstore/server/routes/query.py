@@ -1,4 +1,4 @@
-"""What is near a text."""
+"""Query for documents near a text."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who may use a served store."""
+"""Tokens of those who use a served store."""

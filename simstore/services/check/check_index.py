@@ -1,4 +1,4 @@
-"""What a check asks of a passage index."""
+"""Read the passage index for a check: candidates, postings, texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of a paper and of its sources before they are compared: units and symbols."""
+"""Units and symbols of a paper and of its sources, as they are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed since clusters were last brought up to date."""
+"""Record the texts that changed since clusters were last brought up to date."""
 
 from __future__ import annotations
 

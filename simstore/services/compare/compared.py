@@ -1,4 +1,4 @@
-"""What is compared: options, and two texts as the algorithms see them."""
+"""Options of a comparison, and two texts as the algorithms see them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each algorithm says of two texts: the measures of a comparison."""
+"""Measures of a comparison: what each algorithm computes of two texts."""
 
 from __future__ import annotations
 

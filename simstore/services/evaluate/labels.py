@@ -1,4 +1,4 @@
-"""What is labelled, by the rows of a store's documents; its tuning and its test part."""
+"""Labels by the rows of a store's documents, in a tuning part and a test part."""
 
 from __future__ import annotations
 

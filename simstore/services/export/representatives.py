@@ -1,4 +1,4 @@
-"""What stands for a document when one a cluster is wanted."""
+"""Choose the document that represents a cluster in an export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a corpus-dependent scheme needs to know of features: ranks, or weights by frequency.
+"""Ranks and frequencies of features, for schemes that depend on the corpus.
 
 From the vocabulary as it is, or as a generation has frozen it.
 """

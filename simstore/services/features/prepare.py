@@ -1,4 +1,4 @@
-"""What can be computed of documents without the database: digests, counts, fingerprints."""
+"""Prepare documents without the database: digests, feature counts, fingerprints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with tokens and with recorded replies."""
+"""Check tokens and recorded replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to hold of the clusters that are kept."""
+"""Check stored clusters: names, spokes, canonical texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with what is known of duplicates."""
+"""Check the duplicates on record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to hold of the passage index: each document's entry is that of its text."""
+"""Check the passage index: each document's entry is that of its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a vocabulary: it is not the sum of the documents."""
+"""Check that the vocabulary is the sum of the documents."""
 
 from __future__ import annotations
 

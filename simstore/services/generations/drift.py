@@ -1,4 +1,4 @@
-"""How far a vocabulary has drifted from the standing generation, and what is in it."""
+"""Measure how far the vocabulary has drifted from the standing generation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several documents that resemble each other is the original, and why.
+"""Choose the original among documents that resemble each other, and say why.
 
 The one that was first seen; but what a crawl first saw at some time may have been there since the
 visit before: such a date decides only beyond the interval at which its site is visited. Within it

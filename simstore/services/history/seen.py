@@ -1,4 +1,4 @@
-"""Whether a key, or a content, was seen, and what became of it."""
+"""Tell whether a key or a content was seen, and what became of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often pages are visited: one, and those of a site."""
+"""Intervals between visits, of a page and of a site."""
 
 from __future__ import annotations
 

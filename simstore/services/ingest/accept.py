@@ -1,4 +1,4 @@
-"""What callers may give as documents: documents, pairs, mappings."""
+"""Validate one document from a caller: a document, a pair or a mapping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch of documents tells of when each was seen, of earlier versions and of links.
+"""Update times, versions and links of the documents of a batch.
 
 Told record by record in their order, so that the size of a batch changes nothing.
 

@@ -1,4 +1,4 @@
-"""What batches claim, so that other processes may write beside the one that stores them.
+"""Claims of a batch, so that several processes may write at a time.
 
 Two processes that decide of the same must take turns: of one key, of one text, of two texts that a
 channel may find from each other. Fingerprints within the radius share a segment, where the radius

@@ -1,4 +1,4 @@
-"""What becomes of each document of a batch: added, updated or unchanged, and what it duplicates.
+"""Decide of each document of a batch: added, updated, unchanged, or a duplicate.
 
 Decided in the order of the documents, as if each were stored before the next is looked at, so that
 the size of a batch never changes the outcome.

@@ -1,4 +1,4 @@
-"""What callers may give as many documents: documents, and records whose fields are to be found."""
+"""Validate many documents from a caller: documents, records, rows of tables."""
 
 from __future__ import annotations
 

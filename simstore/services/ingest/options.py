@@ -1,4 +1,4 @@
-"""How an ingest is done, and what a caller hears of it."""
+"""Options of an ingest, and the progress that it reports."""
 
 from __future__ import annotations
 

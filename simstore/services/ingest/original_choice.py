@@ -1,4 +1,4 @@
-"""Which of several documents that are alike is the original, as a check before the insert asks it.
+"""Choose the original of a new document among stored ones that are alike.
 
 The rule is that of `show` (:mod:`simstore.services.history.originals`). Where nothing links to
 anything it is the order of first sights alone, and no more is read than that.

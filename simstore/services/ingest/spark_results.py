@@ -1,4 +1,4 @@
-"""What ``simstore spark dedup`` found, into a store: documents, and clusters without comparing."""
+"""Ingest the output of ``simstore spark dedup``: documents and clusters."""
 
 from __future__ import annotations
 

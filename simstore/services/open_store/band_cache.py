@@ -1,4 +1,4 @@
-"""What is known of the bands of stored sketches from one query to the next."""
+"""Cached bands of stored sketches, kept from query to query."""
 
 from __future__ import annotations
 

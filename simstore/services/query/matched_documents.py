@@ -1,4 +1,4 @@
-"""What is to be known of the documents that the samples of a batch found, read at once."""
+"""Read the documents that the samples of a batch found, all at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query may ask of a store, by what it keeps."""
+"""Validate the options of a query against what the store keeps."""
 
 from __future__ import annotations
 

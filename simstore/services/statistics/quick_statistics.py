@@ -1,4 +1,4 @@
-"""What is soon told of a store, however large it is."""
+"""Statistics that take the same short time however large the store is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store holds: its documents, and itself in numbers."""
+"""List documents, show one, and count what a store holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the database of a connection wants to be asked.
+"""The dialect of a connection.
 
 The only place, with :mod:`simstore.storage.engine`, that asks which database it is.
 """

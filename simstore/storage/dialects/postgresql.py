@@ -1,4 +1,4 @@
-"""How PostgreSQL wants to be asked."""
+"""The dialect of PostgreSQL."""
 
 from __future__ import annotations
 

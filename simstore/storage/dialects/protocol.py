@@ -1,4 +1,4 @@
-"""What is said differently to different databases, statement by statement."""
+"""The protocol of a dialect: statements that differ from database to database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How SQLite wants to be asked."""
+"""The dialect of SQLite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may use a served store, and what was answered to requests that may come again."""
+"""Tables of tokens and of recorded replies."""
 
 from __future__ import annotations
 

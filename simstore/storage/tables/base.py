@@ -1,4 +1,4 @@
-"""What all tables share: the collection they are in, how constraints are named, types."""
+"""The metadata, naming convention and column types that all tables share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of documents: earlier versions, links between them, what they duplicate."""
+"""Tables of earlier versions, links and duplicates."""
 
 from __future__ import annotations
 
