@@ -132,11 +132,12 @@ class Life(RuleBasedStateMachine):
                 later = text if time >= before.last_seen else before.text
                 now = Held(later, min(before.first_seen, time), max(before.last_seen, time))
             self.held[key] = now
-        for key in {key for key, _, _ in given}:
+        for key, _, _ in given:
             self.skipped.pop(key, None)
-            if key not in there:
-                assert mode == "skip", key
-                self.skipped[key] = self.held.pop(key).first_seen
+        # Duplicates are not stored; stored ones leave where an earlier original comes.
+        for key in self.held.keys() - there.keys():
+            assert mode == "skip", key
+            self.skipped[key] = self.held.pop(key).first_seen
 
     @precondition(lambda self: self.held)
     @rule(data=st.data(), refresh=st.booleans())

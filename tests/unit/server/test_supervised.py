@@ -83,12 +83,12 @@ def test_one_that_dies_comes_back_and_answers(
 ) -> None:
     sample = (Document("", "a lamp above the door of the old mill"),)
     before = process.pid
-    assert process.ask("query", (sample, None))[0].matches
+    assert process.ask("query", (sample, None)).samples[0].matches
     with caplog.at_level(logging.WARNING, "simstore"):
         kill(process)
         until(lambda: not process.is_up)
         until(lambda: process.is_up)
-    assert process.ask("query", (sample, None))[0].matches
+    assert process.ask("query", (sample, None)).samples[0].matches
     assert (process.pid != before, process.restarts, len(again.made)) == (True, 1, 1)
     assert "the reader's process has ended (-9); it is started again in 0.01 s" in caplog.text
     assert "was started again" in caplog.text
