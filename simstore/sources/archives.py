@@ -148,9 +148,10 @@ def tar_members(
         UnreadableSource: It is damaged, or breaks off.
     """
     number = position
+    blocks = _UpToDamage(opened)
     try:
         found = tarfile.open(  # noqa: SIM115 - it owns nothing
-            fileobj=cast(IO[bytes], _UpToDamage(opened)),
+            fileobj=cast(IO[bytes], blocks),
             mode="r|",
             bufsize=_TAR_BLOCKS,
             tarinfo=_StrictTarInfo,
@@ -173,7 +174,7 @@ def tar_members(
                 yield Member(number, offset, end, member)
             number += 1
         # The checksum of what is compressed stands behind all of it.
-        while opened.read1(_TAR_BLOCKS):
+        while blocks.read(_TAR_BLOCKS):
             pass
     except _BROKEN as error:
         raise _damaged(archive.name, error) from None

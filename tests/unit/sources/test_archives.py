@@ -361,3 +361,12 @@ def test_tar_archive_of_nothing_holds_no_file(tmp_path: Path, name: str) -> None
     (told,) = read_file(pack(tmp_path, name, {}))
     assert isinstance(told, Ignored)
     assert told.reason == "no file in it"
+
+
+def test_damage_behind_a_short_packed_tar_archive_is_told(tmp_path: Path) -> None:
+    path = pack(tmp_path, "a.tar.gz", {})
+    # The beginning of another stream, in the same block as the archive's end.
+    path.write_bytes(path.read_bytes() + b"\x1f\x8b")
+    (told,) = read_file(path)
+    assert isinstance(told, Rejection)
+    assert "compressed data breaks off" in told.reason
