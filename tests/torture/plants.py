@@ -77,7 +77,9 @@ def commit_error_swallowed(put: Put) -> None:
     whole = sqlite3.connect
 
     def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        return whole(*arguments, **{"factory": Careless} | options)
+        if options.get("factory", sqlite3.Connection) is sqlite3.Connection:
+            options["factory"] = Careless
+        return whole(*arguments, **options)
 
     put(sqlite3, "connect", connect)
 
