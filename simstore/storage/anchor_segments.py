@@ -32,6 +32,8 @@ from simstore.storage.rows import execute, fetch, insert_rows, select_in
 from simstore.storage.schema import anchor_page, anchor_segment
 
 FAN_OUT = 8
+# The numbers of its pages, and of the first page behind them, are to be 64-bit integers.
+LARGEST_SEGMENT = (1 << (63 - PAGE_BITS)) - 2
 # Postings that are merged at a time.
 _MERGED_AT_ONCE = 1 << 20
 # No segment has fewer key bits: a merge goes by these leading bits of the hash.
@@ -68,13 +70,15 @@ def segments(connection: Connection) -> list[Segment]:
     """Return all segments.
 
     Raises:
-        CorruptStore: One says that its pages are cut as none are.
+        CorruptStore: One says that its pages are cut as none are, or has a number that none has.
     """
     found = [
         Segment(row[0], row[1], row[2], PageLayout(*row[3:]))
         for row in fetch(connection, _SEGMENTS)
     ]
     for one in found:
+        if one.segment_id > LARGEST_SEGMENT:
+            raise corrupt(connection, f"segment {one.segment_id} of anchors: no number of one")
         if not one.layout.is_possible:
             raise corrupt(connection, f"segment {one.segment_id} of anchors has damaged widths")
     return found

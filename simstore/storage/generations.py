@@ -64,6 +64,8 @@ class GenerationRow:
     edition: int = 0
 
 
+# The numbers of pages have 32 bits of generation.
+LARGEST_GENERATION = (1 << 32) - 1
 # There is one passage index at most.
 _SETTINGS_COLUMNS = """policy, text_kept, vocabulary_recorded, changes,
     (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index),
@@ -135,11 +137,13 @@ def standing(connection: Connection) -> tuple[StoreSettings, int | None, Generat
     """Return the settings, the number of the standing scheme, and the standing generation.
 
     Raises:
-        CorruptStore: The settings are gone.
+        CorruptStore: The settings are gone, or the number of the generation is damaged.
     """
     row = _one(connection, fetch(connection, _STANDING_OF[forms_of(connection).appends_counts]))
     scheme_id, number, *rest = row[_SETTINGS_COUNT:]
     found = None if number is None else GenerationRow(number, rest[0], "standing", *rest[1:])
+    if number is not None and number > LARGEST_GENERATION:
+        raise corrupt(connection, f"generation {number} has a number that none is given")
     return _settings(row), scheme_id, found
 
 

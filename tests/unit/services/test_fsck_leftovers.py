@@ -14,7 +14,7 @@ from simstore.services.generations import refresh
 from simstore.storage import clusters as cluster_storage
 from simstore.store import Store
 
-from .stores import SIMTOOL, filled, raw
+from .stores import SIMTOOL, TEXTS, filled, raw
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,51 @@ def test_half_a_layout_of_kept_clusters_is_found(tmp_path: Path, column: str) ->
         (found,) = store.fsck()
         assert (found.invariant, found.remedy) == ("clusters", "`simstore clusters --rebuild`")
         store.keep_clusters(rebuild=True)
+        assert store.fsck() == []
+
+
+@pytest.mark.sqlite("a server holds to the references of its rows")
+@pytest.mark.parametrize("number", [1 << 32, (1 << 62) + 12_345])
+def test_fingerprints_of_a_generation_too_large_to_have_pages_are_dropped(
+    tmp_path: Path, number: int
+) -> None:
+    with filled(tmp_path, SIMTOOL) as store:
+        before = store.query(TEXTS["stone"])
+    with raw(tmp_path) as connection:
+        connection.execute("UPDATE fingerprint_64 SET generation_id = ?", (number,))
+        connection.execute("UPDATE document_fingerprint_64 SET generation_id = ?", (number,))
+    with Store.open(tmp_path / "s.db") as store:
+        assert store.fsck()
+        store.refresh(force=True)
+        assert store.query(TEXTS["stone"]) == before
+        assert store.fsck() == []
+
+
+@pytest.mark.sqlite("a server holds to the references of its rows")
+def test_generation_with_a_number_that_none_is_given_is_a_named_error(tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    with raw(tmp_path) as connection:
+        for table in ("generation", "fingerprint_64", "document_fingerprint_64"):
+            connection.execute(f"UPDATE {table} SET generation_id = 1 << 40")
+    with Store.open(tmp_path / "s.db") as store:
+        for ask in (lambda: store.query(TEXTS["stone"]), store.pack, store.statistics):
+            with pytest.raises(CorruptStore, match=f"generation {1 << 40} has a number"):
+                ask()
+        assert {one.invariant for one in store.fsck()} == {"column"}
+
+
+def test_segment_of_anchors_with_a_number_that_none_is_given_is_a_named_error(
+    tmp_path: Path,
+) -> None:
+    with filled(tmp_path) as store:
+        store.build_passages()
+        store.compact()
+    with raw(tmp_path) as connection:
+        connection.execute("UPDATE anchor_segment SET segment_id = 4194303")
+    with Store.open(tmp_path / "s.db") as store:
+        with pytest.raises(CorruptStore, match="segment 4194303 of anchors"):
+            store.check_text(TEXTS["stone"])
+        assert {one.invariant for one in store.fsck()} == {"column"}
+        store.drop_passages()
+        store.build_passages()
         assert store.fsck() == []
