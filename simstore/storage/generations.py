@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from simstore.errors import ReindexInProgress
+from simstore.errors import CorruptStore, ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import OnDuplicate, Policy
 from simstore.storage import counter_deltas
@@ -149,8 +149,13 @@ def standing(connection: Connection) -> tuple[StoreSettings, int | None, Generat
 
 def _one(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     if not rows:
-        raise corrupt(connection, "the store's parameters are gone: its table store is empty")
+        raise without_settings(connection)
     return rows[0]
+
+
+def without_settings(connection: Connection) -> CorruptStore:
+    """Return the error that a store does not say any more how it was made."""
+    return corrupt(connection, "the store's parameters are gone: its table store is empty")
 
 
 def _settings(row: tuple[Any, ...]) -> StoreSettings:

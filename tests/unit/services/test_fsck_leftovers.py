@@ -83,20 +83,29 @@ def test_kept_clusters_of_which_an_index_alone_names_a_pair_are_a_named_error(
             list(store.kept_clusters())
 
 
+def change_without_index(path: Path, index: str, statement: str) -> None:
+    """Change a table so that an index of it keeps what it had."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        asked = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE name = ?"
+        row = connection.execute(asked, (index,)).fetchone()
+        connection.execute("DELETE FROM sqlite_schema WHERE name = ?", (index,))
+        connection.execute("PRAGMA writable_schema = RESET")
+        connection.execute(statement)
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", row)
+
+
 @pytest.mark.sqlite("an index of a file that contradicts its table")
 def test_refresh_ends_where_an_index_names_rows_that_are_not_there(tmp_path: Path) -> None:
     filled(tmp_path, SIMTOOL).close()
-    name = "ix_document_fingerprint_64_value"
-    with closing(sqlite3.connect(tmp_path / "s.db", isolation_level=None)) as connection:
-        connection.execute("PRAGMA writable_schema = ON")
+    with raw(tmp_path) as connection:
         connection.execute("INSERT INTO document_fingerprint_64 VALUES (77, 1, 5)")
-        asked = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE name = ?"
-        row = connection.execute(asked, (name,)).fetchone()
-        connection.execute("DELETE FROM sqlite_schema WHERE name = ?", (name,))
-        connection.execute("PRAGMA writable_schema = RESET")
-        connection.execute("DELETE FROM document_fingerprint_64 WHERE generation_id = 77")
-        connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", row)
+    change_without_index(
+        tmp_path / "s.db",
+        "ix_document_fingerprint_64_value",
+        "DELETE FROM document_fingerprint_64 WHERE generation_id = 77",
+    )
     with (
         Store.open(tmp_path / "s.db") as store,
         pytest.raises(CorruptStore, match="fingerprints of generation 77 are there when deleted"),
@@ -162,3 +171,19 @@ def test_segment_of_anchors_with_a_number_that_none_is_given_is_a_named_error(
         store.drop_passages()
         store.build_passages()
         assert store.fsck() == []
+
+
+@pytest.mark.sqlite("an index of a file that contradicts its table")
+def test_digest_that_the_index_of_documents_has_not_is_a_named_error(tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    change_without_index(
+        tmp_path / "s.db",
+        "ix_document_digest",
+        "UPDATE document SET digest = x'00112233445566778899aabbccddeeff' WHERE document_id = 3",
+    )
+    with Store.open(tmp_path / "s.db") as store:
+        with pytest.raises(CorruptStore, match="document 3 is not found by the digest"):
+            list(store.documents())
+        with pytest.raises(CorruptStore, match="document 3 is not found by the digest"):
+            store.show("bread")
+        assert {one.invariant for one in store.fsck()} == {"file"}
