@@ -212,17 +212,17 @@ def read_between(connection: Connection, segment: Segment, first: int, end: int)
     return _unpacked(connection, segment, rows)[0]
 
 
-def scan(connection: Connection) -> Iterator[Postings]:
-    """Yield all postings of all segments, a range of hashes of each at a time.
+def scan(connection: Connection, segment: Segment) -> Iterator[Postings]:
+    """Yield all postings of a segment, a range of hashes at a time.
 
     Raises:
         CorruptStore: A page is damaged.
     """
-    for one in segments(connection):
-        bits = min(max(one.posting_count // _MERGED_AT_ONCE, 1).bit_length() - 1, _LEAST_KEY_BITS)
-        size = 1 << (PAGE_BITS - bits)
-        for first in range(0, 1 << PAGE_BITS, size):
-            yield read_between(connection, one, first, first + size)
+    count = segment.posting_count
+    bits = min(max(count // _MERGED_AT_ONCE, 1).bit_length() - 1, _LEAST_KEY_BITS)
+    size = 1 << (PAGE_BITS - bits)
+    for first in range(0, 1 << PAGE_BITS, size):
+        yield read_between(connection, segment, first, first + size)
 
 
 def look_up(
