@@ -187,3 +187,30 @@ def test_digest_that_the_index_of_documents_has_not_is_a_named_error(tmp_path: P
         with pytest.raises(CorruptStore, match="document 3 is not found by the digest"):
             store.show("bread")
         assert {one.invariant for one in store.fsck()} == {"file"}
+
+
+@pytest.mark.sqlite("a server holds to the columns that have a value")
+@pytest.mark.parametrize(("table", "column"), [("reject", "source"), ("document", "key")])
+def test_column_without_the_value_that_it_must_have_is_a_named_error(
+    tmp_path: Path, table: str, column: str
+) -> None:
+    (tmp_path / "broken.jsonl").write_text("broken\n")
+    with filled(tmp_path) as store:
+        store.ingest([str(tmp_path / "broken.jsonl")])
+    with closing(sqlite3.connect(tmp_path / "s.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = ?",
+            (" NOT NULL", " ", table),
+        )
+        connection.execute("PRAGMA writable_schema = RESET")
+        connection.execute(f"UPDATE {table} SET {column} = NULL")
+    asks = {
+        "reject": lambda store: store.rejections(),
+        "document": lambda store: list(store.documents()),
+    }
+    with (
+        Store.open(tmp_path / "s.db") as store,
+        pytest.raises(CorruptStore, match=f"column {column} holds nothing, not"),
+    ):
+        asks[table](store)
