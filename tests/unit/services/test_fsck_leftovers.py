@@ -214,3 +214,21 @@ def test_column_without_the_value_that_it_must_have_is_a_named_error(
         pytest.raises(CorruptStore, match=f"column {column} holds nothing, not"),
     ):
         asks[table](store)
+
+
+@pytest.mark.sqlite("a server holds to the constraints of its tables")
+def test_second_rule_of_kept_clusters_is_a_named_error(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        store.keep_clusters()
+    with raw(tmp_path) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("CREATE TEMP TABLE again AS SELECT * FROM clustering")
+        connection.execute("UPDATE again SET clustering_id = 2")
+        connection.execute("INSERT INTO clustering SELECT * FROM again")
+    with Store.open(tmp_path / "s.db") as store:
+        for ask in (lambda: list(store.kept_clusters()), store.keep_clusters):
+            with pytest.raises(
+                CorruptStore, match=r"not the one row that it should.*simstore fsck"
+            ):
+                ask()
+        assert {one.invariant for one in store.fsck()} == {"file"}
