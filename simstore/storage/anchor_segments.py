@@ -32,6 +32,8 @@ from simstore.storage.rows import execute, fetch, insert_rows, select_in
 from simstore.storage.schema import anchor_page, anchor_segment
 
 FAN_OUT = 8
+# The numbers of its pages, and of the first page behind them, are to be 64-bit integers.
+LARGEST_SEGMENT = (1 << (63 - PAGE_BITS)) - 2
 # Postings that are merged at a time.
 _MERGED_AT_ONCE = 1 << 20
 # No segment has fewer key bits: a merge goes by these leading bits of the hash.
@@ -68,13 +70,15 @@ def segments(connection: Connection) -> list[Segment]:
     """Return all segments.
 
     Raises:
-        CorruptStore: One says that its pages are cut as none are.
+        CorruptStore: One says that its pages are cut as none are, or has a number that none has.
     """
     found = [
         Segment(row[0], row[1], row[2], PageLayout(*row[3:]))
         for row in fetch(connection, _SEGMENTS)
     ]
     for one in found:
+        if one.segment_id > LARGEST_SEGMENT:
+            raise corrupt(connection, f"segment {one.segment_id} of anchors: no number of one")
         if not one.layout.is_possible:
             raise corrupt(connection, f"segment {one.segment_id} of anchors has damaged widths")
     return found
@@ -208,17 +212,17 @@ def read_between(connection: Connection, segment: Segment, first: int, end: int)
     return _unpacked(connection, segment, rows)[0]
 
 
-def scan(connection: Connection) -> Iterator[Postings]:
-    """Yield all postings of all segments, a range of hashes of each at a time.
+def scan(connection: Connection, segment: Segment) -> Iterator[Postings]:
+    """Yield all postings of a segment, a range of hashes at a time.
 
     Raises:
         CorruptStore: A page is damaged.
     """
-    for one in segments(connection):
-        bits = min(max(one.posting_count // _MERGED_AT_ONCE, 1).bit_length() - 1, _LEAST_KEY_BITS)
-        size = 1 << (PAGE_BITS - bits)
-        for first in range(0, 1 << PAGE_BITS, size):
-            yield read_between(connection, one, first, first + size)
+    count = segment.posting_count
+    bits = min(max(count // _MERGED_AT_ONCE, 1).bit_length() - 1, _LEAST_KEY_BITS)
+    size = 1 << (PAGE_BITS - bits)
+    for first in range(0, 1 << PAGE_BITS, size):
+        yield read_between(connection, segment, first, first + size)
 
 
 def look_up(

@@ -8,7 +8,9 @@ from typing import Any
 
 from sqlalchemy import JSON, Column, Connection, Float, Integer, LargeBinary
 
+from simstore.storage.anchor_segments import LARGEST_SEGMENT
 from simstore.storage.dialects.connection import forms_of
+from simstore.storage.generations import LARGEST_GENERATION
 from simstore.storage.rows import fetch
 from simstore.storage.schema import metadata
 from simstore.storage.sqlite_values import LISTS
@@ -26,6 +28,8 @@ _FROM_ONE_COLUMNS = frozenset((
 ))  # fmt: skip
 # More than any store counts.
 _LARGEST = 10**15
+# Parts of the numbers of pages.
+_LARGEST_OF = {"generation_id": LARGEST_GENERATION, "segment_id": LARGEST_SEGMENT}
 # Bytes of the digest of a text.
 _DIGEST_BYTES = 16
 _TABLES_OF_DIGESTS = frozenset((
@@ -126,4 +130,4 @@ def _limits(column: Column[Any]) -> tuple[int, int] | None:
         return None
     if column.name in _TIME_COLUMNS:
         return _TIMES
-    return (1 if column.name in _FROM_ONE_COLUMNS else 0), _LARGEST
+    return (1 if column.name in _FROM_ONE_COLUMNS else 0), _LARGEST_OF.get(column.name, _LARGEST)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from simstore.errors import ReindexInProgress
+from simstore.errors import CorruptStore, ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import OnDuplicate, Policy
 from simstore.storage import counter_deltas
@@ -64,6 +64,8 @@ class GenerationRow:
     edition: int = 0
 
 
+# The numbers of pages have 32 bits of generation.
+LARGEST_GENERATION = (1 << 32) - 1
 # There is one passage index at most.
 _SETTINGS_COLUMNS = """policy, text_kept, vocabulary_recorded, changes,
     (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index),
@@ -135,18 +137,25 @@ def standing(connection: Connection) -> tuple[StoreSettings, int | None, Generat
     """Return the settings, the number of the standing scheme, and the standing generation.
 
     Raises:
-        CorruptStore: The settings are gone.
+        CorruptStore: The settings are gone, or the number of the generation is damaged.
     """
     row = _one(connection, fetch(connection, _STANDING_OF[forms_of(connection).appends_counts]))
     scheme_id, number, *rest = row[_SETTINGS_COUNT:]
     found = None if number is None else GenerationRow(number, rest[0], "standing", *rest[1:])
+    if number is not None and number > LARGEST_GENERATION:
+        raise corrupt(connection, f"generation {number} has a number that none is given")
     return _settings(row), scheme_id, found
 
 
 def _one(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     if not rows:
-        raise corrupt(connection, "the store's parameters are gone: its table store is empty")
+        raise without_settings(connection)
     return rows[0]
+
+
+def without_settings(connection: Connection) -> CorruptStore:
+    """Return the error that a store does not say any more how it was made."""
+    return corrupt(connection, "the store's parameters are gone: its table store is empty")
 
 
 def _settings(row: tuple[Any, ...]) -> StoreSettings:

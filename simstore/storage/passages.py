@@ -84,8 +84,10 @@ def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -
         if len(text.hashes)
     ]
     added = sum(map(len, made))
-    ((tail_count,),) = fetch(connection, "SELECT tail_count FROM passage_index")
-    if tail_count + added >= TAIL_POSTINGS:
+    counted = fetch(connection, "SELECT tail_count FROM passage_index")
+    if len(counted) != 1:
+        raise corrupt(connection, f"there are {len(counted)} passage indexes, not one")
+    if counted[0][0] + added >= TAIL_POSTINGS:
         pack_tail(connection, made)
         return
     insert_rows(
@@ -111,7 +113,10 @@ def merge_all(connection: Connection) -> None:
     pack_tail(connection)
     found = anchor_segments.segments(connection)
     stored = sum(one.posting_count for one in found)
-    if len(found) > 1 or stored != count_of(connection, "sum(posting_count)", "passage_entry"):
+    entered = count_of(connection, "sum(posting_count)", "passage_entry")
+    if entered and not found:
+        raise corrupt(connection, f"{entered} postings of the passage index are gone")
+    if len(found) > 1 or stored != entered:
         level = max(one.level for one in found)
         anchor_segments.merge(connection, found, level)
 

@@ -27,6 +27,8 @@ from simstore.storage.schema import fingerprint_page
 
 # A row's number: 32 bits of generation, 3 of segment, 16 of value, 12 of the row within its page.
 _GENERATION_SHIFT = SEGMENT_BITS + 3
+# What a column of integers may hold.
+_LARGEST_KEY = (1 << 63) - 1
 # Pages that are read, changed and written at a time.
 _BLOCK_PAGES = 8_192
 # Packed fingerprints for each that is looked for, from which pages are not unpacked for it.
@@ -241,7 +243,7 @@ def posting_count(
 def drop(connection: Connection, generation_id: int, limit: int | None = None) -> bool:
     """Delete up to ``limit`` rows of a generation's pages, or all; return whether some remain."""
     c = fingerprint_page.c.page
-    first, end = page_key(generation_id, 0, 0), page_key(generation_id + 1, 0, 0)
+    first, end = _keys_of(generation_id)
     of_generation = (c >= first, c < end)
     last = None
     if limit is not None:
@@ -254,12 +256,20 @@ def drop(connection: Connection, generation_id: int, limit: int | None = None) -
     return last is not None
 
 
+def _keys_of(generation_id: int) -> tuple[int, int]:
+    """Return between which numbers the pages of a generation lie: ``first <= number < end``.
+
+    A damaged row may name a generation that is too large to have pages: it has none.
+    """
+    first, end = page_key(generation_id, 0, 0), page_key(generation_id + 1, 0, 0)
+    return min(first, _LARGEST_KEY), min(end, _LARGEST_KEY)
+
+
 def row_count(connection: Connection, generation_id: int) -> int:
     """Return the number of rows that the pages of a generation have, all segments together."""
     c = fingerprint_page.c.page
-    statement = select(func.count()).where(
-        c >= page_key(generation_id, 0, 0), c < page_key(generation_id + 1, 0, 0)
-    )
+    first, end = _keys_of(generation_id)
+    statement = select(func.count()).where(c >= first, c < end)
     return connection.execute(statement).scalar_one()
 
 

@@ -23,6 +23,11 @@ _WORDS = {int: "a number", float: "a number", str: "a text", bytes: "bytes"}
 _SHARED = {"name": frozenset((str, bytes))}
 # Names that statements give to columns.
 _GIVEN: dict[str, frozenset[type]] = {"source_name": frozenset((bytes, type(None)))}
+# Columns that a statement gives no value where an outer join finds no row.
+_JOINED = frozenset((
+    "generation_id", "scheme_id", "basis", "fingerprint_count", "packed_count", "edition", "name",
+    "text_id", "cluster_id", "value",
+))  # fmt: skip
 # Columns that are of another type than those of their name, and the names that they are read under.
 OTHER_NAMES = {"idempotency.key": "named"}
 # JSON that is a list; all other is an object.
@@ -73,19 +78,22 @@ class TypedRows:
             if wanted is not None and kind not in wanted:
                 words = " or ".join(sorted({_WORDS[one] for one in wanted & _WORDS.keys()}))
                 raise CorruptStore(
-                    self._label, f"a column {name} holds {_WORDS.get(kind, 'what')}, not {words}"
+                    self._label, f"a column {name} holds {_WORDS.get(kind, 'nothing')}, not {words}"
                 )
         self._good.add(kinds)
 
 
 @cache
 def kinds_of_columns() -> dict[str, frozenset[type]]:
-    """Return the types of values in Python of all columns, by their names; None is of any."""
+    """Return the types of values in Python of all columns, by their names."""
     found: dict[str, set[type]] = {}
     for table in metadata.tables.values():
         columns = [one for one in table.c if str(one) not in OTHER_NAMES]
         for column in columns:
-            found.setdefault(column.name, {type(None)}).update(kinds_of(column.type))
+            kinds = found.setdefault(column.name, set())
+            kinds.update(kinds_of(column.type))
+            if column.nullable or column.name in _JOINED:
+                kinds.add(type(None))
     known = {
         name: frozenset(kinds | _SHARED.get(name, frozenset())) for name, kinds in found.items()
     }

@@ -16,7 +16,7 @@ from sqlalchemy import Column, Connection, LargeBinary
 from sqlalchemy import Table as Table
 
 from simstore.errors import Conflict
-from simstore.storage import counter_deltas
+from simstore.storage import counter_deltas, generations
 from simstore.storage.dialects.connection import forms_of
 from simstore.storage.migrate import HEAD
 from simstore.storage.rows import execute, fetch, insert_rows
@@ -138,8 +138,15 @@ def digest(connection: Connection, table: Table) -> tuple[int, bytes]:
 
 
 def state(connection: Connection) -> str:
-    """Return what changes when a store does: rows of each table, and its count of changes."""
-    ((created_at, changes),) = fetch(connection, "SELECT created_at, changes FROM store")
+    """Return what changes when a store does: rows of each table, and its count of changes.
+
+    Raises:
+        CorruptStore: The store's parameters are gone.
+    """
+    found = fetch(connection, "SELECT created_at, changes FROM store")
+    if not found:
+        raise generations.without_settings(connection)
+    created_at, changes = found[0]
     counts = ",".join(str(count(connection, table)) for table in tables())
     return f"{HEAD} {created_at} {changes} {counts}"
 

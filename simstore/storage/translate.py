@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound
 
 from simstore.errors import (
     CorruptStore,
@@ -42,6 +42,9 @@ def translated(path: str) -> Iterator[None]:
         if isinstance(error.orig, sqlite3.Error):
             raise _from_sqlite(error.orig, path) from error
         raise from_postgres(error.orig or error, path) from error
+    except (MultipleResultsFound, NoResultFound) as error:
+        # What the tables allow once only, damage may have doubled or taken away.
+        raise CorruptStore(path, f"a table has not the one row that it should ({error})") from error
     except driver_errors() as error:
         raise from_postgres(error, path) from error
 

@@ -35,6 +35,7 @@ _COLUMNS = {
     "store": {
         _SETTING: "policy on_duplicate min_resemblance radius created_by",
         _WHEN: "created_at",
+        "how many batches changed a document, which nothing else counts": "changes",
     },
     "generation": {_WHEN: "created_at switched_at"},
     "scheme": {_WHEN: "created_at"},

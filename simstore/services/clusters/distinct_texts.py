@@ -20,6 +20,7 @@ from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import documents, fingerprints, sketches
 from simstore.storage.contents import content_rows
+from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection
 
 _PAGE_DOCUMENTS = 400
@@ -101,6 +102,9 @@ def read_contents(
             numbers.append(document_id)
             times.append(first_seen)
             texts.append(place)
+        if len(numbers) > total:
+            # They are counted by an index, which damage has parted from its table.
+            raise corrupt(connection, f"there are more documents than the {total} that are counted")
         part = slice(start, len(numbers))
         words[part], known[part] = fingerprint_words(connection, state, numbers[start:].tolist())
         part = slice(first, len(places))

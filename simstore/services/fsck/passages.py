@@ -44,6 +44,12 @@ def check_passages(
     except CorruptStore as error:
         yield Finding("passages", error.reason, remedy)
         return
+    index_count = passage_indexes.count_of(connection, "count(*)", "passage_index")
+    if index_count != 1:
+        yield Finding("passages", f"there are {index_count} indexes, not one", remedy)
+    for number, found, counted in held.miscounted:
+        detail = f"segment {number} of anchors: {found} postings, {counted} counted"
+        yield Finding("passages", detail, remedy)
     entry_count = 0
     for batch, texts in batches:
         entries = passages.entries_of(connection, batch)
@@ -83,10 +89,16 @@ def check_passages(
 
 
 class _Sums:
-    """How many postings each entry has, and the sum of what each says, modulo 2**64."""
+    """How many postings each entry has, and the sum of what each says, modulo 2**64.
+
+    Attributes:
+        strays: Pages that are of no segment.
+        miscounted: Number of a segment, its postings, and how many it says it has.
+    """
 
     def __init__(self) -> None:
         self.strays = 0
+        self.miscounted: list[tuple[int, int, int]] = []
         self._found: dict[int, tuple[int, int]] = {}
 
     def add(self, postings: Postings) -> None:
@@ -108,8 +120,13 @@ def _held_sums(connection: Connection) -> _Sums:
     sums = _Sums()
     for postings in passages.tail(connection):
         sums.add(postings)
-    for postings in anchor_segments.scan(connection):
-        sums.add(postings)
+    for segment in anchor_segments.segments(connection):
+        found = 0
+        for postings in anchor_segments.scan(connection, segment):
+            sums.add(postings)
+            found += len(postings)
+        if found != segment.posting_count:
+            sums.miscounted.append((segment.segment_id, found, segment.posting_count))
     sums.strays = anchor_segments.stray_pages(connection)
     return sums
 

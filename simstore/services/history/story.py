@@ -111,6 +111,12 @@ def _gather(connection: Connection, key: bytes, near: Sequence[bytes]) -> _Famil
     relations.pop(key, None)
     rows = documents.by_keys(connection, [key, *relations])
     noted |= duplicates.by_keys(connection, list(rows))
+    for other in relations.keys() - rows.keys() - noted.keys():
+        # The clusters were read before: what was removed since is no relative any more.
+        if relations.pop(other) != "cluster":
+            raise corrupt(
+                connection, f"{_text(other)!r} is a relative that is not found by its key"
+            )
     return _Family(key, rows, noted, relations, None)
 
 

@@ -19,7 +19,8 @@ from simstore.errors import (
 from simstore.model import CopySummary
 from simstore.outputs import delete_file, delete_journals, locked_folder
 from simstore.services.generations.refresh import Progress
-from simstore.storage import migrate, transfer
+from simstore.storage import checks, migrate, transfer
+from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection, Database
 from simstore.storage.transfer import Table
 from simstore.storage.translate import translated_files
@@ -47,7 +48,7 @@ def copy_store(
     Raises:
         StoreExists: There is a store at the target.
         Conflict: A copy of another store, or of another state, was begun there.
-        CorruptStore: What was written is not what was read.
+        CorruptStore: The store is damaged, or what was written is not what was read.
     """
     if source.label == target.label:
         raise InvalidParameter(f"{source.label} is the store itself; name another place")
@@ -64,6 +65,12 @@ def copy_store(
     return CopySummary(documents, total, len(transfer.tables()))
 
 
+def _check_sound(source: Connection) -> None:
+    """Raise CorruptStore where the database itself finds a store damaged, as a backup does."""
+    for problem in checks.file_problems(source):
+        raise corrupt(source, f"it is damaged, and is not copied ({problem})")
+
+
 def _fill(
     source: Connection,
     place: Database,
@@ -73,6 +80,7 @@ def _fill(
     on_progress: Progress | None,
 ) -> None:
     """Copy all rows that are not there, compare them, and make a store of them."""
+    _check_sound(source)
     _begin(place, transfer.state(source), label, restart=restart)
     total = sum(transfer.count(source, table) for table in transfer.tables())
     done = 0

@@ -23,6 +23,7 @@ from simstore.storage import (
     sketches,
     vocabularies,
 )
+from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
@@ -92,7 +93,13 @@ def _stored(
     found = []
     for row in rows:
         value = values.get(row.document_id)
-        earliest = holders[row.digest][0]
+        holding = holders.get(row.digest)
+        if not holding:
+            # Looked up by an index, which damage has parted from its table.
+            raise corrupt(
+                connection, f"document {row.document_id} is not found by the digest of its text"
+            )
+        earliest = holding[0]
         found.append(
             StoredDocument(
                 row.document_id,

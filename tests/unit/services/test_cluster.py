@@ -17,6 +17,7 @@ from simstore.services.clusters import verified_edges
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.services.generations.pack_sketches import pack
 from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.storage import documents
 from simstore.store import Store
 from simstore.text.normalization import normalize
 from simstore.text.shingles import tokens
@@ -359,3 +360,13 @@ def test_missing_text_is_damage(tmp_path: Path) -> None:
         connection.execute("DELETE FROM document_text WHERE document_id = 2")
     with Store.open(tmp_path / "s.db") as store, pytest.raises(CorruptStore, match="document 2"):
         store.clusters(ClusterOptions(exact_join=True))
+
+
+def test_more_documents_than_an_index_counts_are_a_named_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with create(tmp_path) as store:
+        store.add_many([Document(f"k{n}", f"a text {n}") for n in range(5)])
+        monkeypatch.setattr(documents, "count", lambda _: 3)
+        with pytest.raises(CorruptStore, match="more documents than the 3 that are counted"):
+            store.clusters()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,40 @@ def test_replies_that_a_server_keeps_are_copied(tmp_path: Path) -> None:
         (again,) = writer.commit(writer.prepare([request]))
         assert again.replayed
     assert held(tmp_path / "one.db")["idempotency"][0] == 1
+
+
+@pytest.mark.sqlite("damages a file")
+def test_copy_of_a_store_without_its_parameters_is_a_named_error(tmp_path: Path) -> None:
+    one = tmp_path / "one.db"
+    Store.create(one).close()
+    with closing(sqlite3.connect(one)) as connection:
+        connection.execute("DELETE FROM store")
+        connection.commit()
+    with pytest.raises(CorruptStore, match=r"one\.db: the store's parameters are gone"):
+        copy_store(one, tmp_path / "other.db")
+    assert not (tmp_path / "other.db").exists()
+
+
+@pytest.mark.sqlite("damages a file")
+def test_damaged_store_is_not_copied(tmp_path: Path) -> None:
+    one = tmp_path / "one.db"
+    with Store.create(one) as store:
+        store.add("page", TEXT)
+    with closing(sqlite3.connect(one)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("CREATE TEMP TABLE again AS SELECT * FROM store")
+        connection.execute("UPDATE again SET store_id = 2")
+        connection.execute("INSERT INTO store SELECT * FROM again")
+        connection.commit()
+    with pytest.raises(CorruptStore, match=r"one\.db: it is damaged, and is not copied"):
+        copy_store(one, tmp_path / "other.db")
+    with closing(sqlite3.connect(one)) as connection:
+        connection.execute("DELETE FROM store WHERE store_id = 2")
+        connection.execute("UPDATE document SET run_id = 99")
+        connection.commit()
+    with pytest.raises(CorruptStore, match="refers to nothing in ingest_run"):
+        copy_store(one, tmp_path / "other.db")
+    assert not (tmp_path / "other.db").exists()
 
 
 def held(place: Any) -> dict[str, tuple[int, bytes]]:

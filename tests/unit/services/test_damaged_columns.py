@@ -61,7 +61,9 @@ def wrong_values(column: Column[Any]) -> Iterator[Any]:
     elif isinstance(kind, Integer):
         yield "text"
         if column.name not in _ANY_NUMBER:
-            yield _HUGE if column.name in _MAY_BE_NEGATIVE else -5
+            yield _HUGE
+            if column.name not in _MAY_BE_NEGATIVE:
+                yield -5
     else:
         yield b"\xff\xfe"
         if column.name not in _ANY_TEXT:

@@ -273,6 +273,19 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
             "postings",
         ),
         (
+            "INSERT INTO anchor_segment "
+            "(level, posting_count, key_bits, entry_bytes, start_bytes, length_bytes) "
+            "SELECT level, posting_count, key_bits, entry_bytes, start_bytes, length_bytes "
+            "FROM anchor_segment WHERE segment_id = 1",
+            "0 postings, ",
+        ),
+        ("UPDATE anchor_segment SET posting_count = posting_count + 3", " counted"),
+        (
+            "INSERT INTO passage_index (status, recipe, tail_count, created_at) "
+            "SELECT status, recipe, tail_count, created_at FROM passage_index",
+            "there are 2 indexes, not one",
+        ),
+        (
             "UPDATE passage_entry SET spans = (SELECT spans FROM passage_entry WHERE entry_id = 2),"
             "passage_count = (SELECT passage_count FROM passage_entry WHERE entry_id = 2) "
             "WHERE entry_id = 30",
@@ -326,6 +339,36 @@ def test_damaged_widths_of_a_segment_are_a_named_error(
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(CorruptStore, match="segment 1 of anchors has damaged widths"):
             store.check_text(text(3))
+        assert store.fsck()
+        store.drop_passages()
+        store.build_passages()
+        assert store.fsck() == []
+
+
+def test_second_row_of_the_index_is_a_named_error(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.build_passages()
+    with raw(tmp_path) as connection:
+        connection.execute(
+            "INSERT INTO passage_index (status, recipe, tail_count, created_at) "
+            "SELECT status, recipe, tail_count, created_at FROM passage_index"
+        )
+    with Store.open(tmp_path / "s.db") as store:
+        with pytest.raises(CorruptStore, match="there are 2 passage indexes"):
+            store.add("one", text(1))
+        assert len(store) == 0
+
+
+def test_compaction_of_an_index_whose_segments_are_gone_is_a_named_error(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.build_passages()
+        store.add("one", text(1))
+        store.compact()
+    with raw(tmp_path) as connection:
+        connection.execute("DELETE FROM anchor_segment")
+    with Store.open(tmp_path / "s.db") as store:
+        with pytest.raises(CorruptStore, match="postings of the passage index are gone"):
+            store.compact()
         assert store.fsck()
         store.drop_passages()
         store.build_passages()

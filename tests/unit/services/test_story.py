@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from simstore.errors import DocumentNotFound
+from simstore.errors import CorruptStore, DocumentNotFound
 from simstore.model import Document, Version
+from simstore.services.clusters import read
 from simstore.services.history.seen import digest_of
 from simstore.services.history.visits import site_of
+from simstore.storage import history
 from simstore.store import Store
 
 from .stores import create
@@ -109,6 +111,36 @@ def test_copies_duplicates_and_members_of_the_cluster_are_relatives(tmp_path: Pa
         assert found["flagged"] == ("flagged", "cluster", *near)
         assert set(found) == {B, C, "flagged", "skipped"}
         assert store.story(A).cluster_id is not None
+
+
+def test_member_that_is_removed_while_a_story_is_told_is_no_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with create(tmp_path) as store:
+        store.add("one", TEXT)
+        store.add("other", TEXT + " and a little more of it")
+        store.keep_clusters(min_resemblance=0.3)
+        assert list(relatives(store, "one")) == ["other"]
+        members_of = read.cluster_members
+
+        def removed_after(*given: Any) -> Any:
+            found = members_of(*given)
+            store.remove("other")
+            return found
+
+        monkeypatch.setattr(read, "cluster_members", removed_after)
+        assert relatives(store, "one") == {}
+
+
+def test_relative_that_its_key_does_not_find_is_a_named_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with create(tmp_path) as store:
+        store.add("one", TEXT)
+        # As an index may say that contradicts its table.
+        monkeypatch.setattr(history, "earliest_with_digest", lambda *_: [b"lost"])
+        with pytest.raises(CorruptStore, match="'lost' is a relative that is not found"):
+            store.story("one")
 
 
 def test_story_of_a_skipped_key_names_its_original(tmp_path: Path) -> None:
