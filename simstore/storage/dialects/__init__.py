@@ -1,1 +1,1 @@
-"""What differs between SQLite and PostgreSQL."""
+"""Dialects: statements that differ between SQLite and PostgreSQL."""
