@@ -50,7 +50,7 @@ Database.write, Writer._commit = write_or_not, commit_or_not
 FORGOTTEN_NAME = """
 import sys
 sys.path[:0] = [{root!r}]
-from simstore.services.arriving import writer
+from simstore.services.ingest import writer
 writer.record_replies = lambda *_: None
 """
 OLD_TABLES = """
