@@ -37,7 +37,7 @@ COUNTS = ("added", "updated", "unchanged", "flagged", "skipped")
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What became of the documents of a request, and of others because of them."""
+    """Outcomes of the documents of a request, and of others because of them."""
 
     documents: tuple[DocumentOutcome, ...]
     orphans: tuple[str, ...] = ()

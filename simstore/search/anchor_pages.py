@@ -48,7 +48,7 @@ class PageLayout:
 
     @property
     def is_possible(self) -> bool:
-        """Whether pages can be cut so."""
+        """Return whether pages can be cut so."""
         widths = (self.entry_bytes, self.start_bytes, self.length_bytes)
         least = HASH_BITS - _MOST_LOW_BITS
         return least <= self.key_bits <= HASH_BITS and all(one in _WIDTHS for one in widths)

@@ -30,6 +30,9 @@ CAMPAIGNS = {
     "load": ("load", "Load"),
 }
 
+# After so many faults in a row a campaign ends: it has lost a server or a process of its own.
+_MOST_IN_A_ROW = 10
+
 
 @dataclass(frozen=True)
 class Place:
@@ -147,7 +150,7 @@ def run(
     goes_on: Callable[[Outcome], bool],
     told: Callable[[Outcome], None] = lambda _: None,
 ) -> Outcome:
-    """Run rounds of a campaign from a seed upward; a fault does not end it.
+    """Run rounds of a campaign from a seed upward; a fault does not end it, ten in a row do.
 
     Args:
         name: One of ``CAMPAIGNS``.
@@ -159,7 +162,8 @@ def run(
     outcome = Outcome(name)
     start = time.monotonic()
     with load(name)(place) as campaign:
-        while goes_on(outcome):
+        in_a_row = 0
+        while in_a_row < _MOST_IN_A_ROW and goes_on(outcome):
             number = seed + outcome.rounds
             folder = place.folder / f"{name}-{number}"
             folder.mkdir()
@@ -167,8 +171,10 @@ def run(
                 outcome.counts.update(campaign.round(number, folder))
             except Exception:
                 outcome.faults.append((number, traceback.format_exc()))
+                in_a_row += 1
             else:
                 _remove(folder)
+                in_a_row = 0
             outcome.rounds += 1
             outcome.seconds = time.monotonic() - start
             told(outcome)

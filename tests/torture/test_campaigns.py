@@ -55,6 +55,18 @@ def test_round_with_a_fault_is_kept_with_its_seed_and_the_next_one_runs(tmp_path
 
 
 @pytest.mark.usefixtures("thirds")
+def test_campaign_that_finds_ten_faults_in_a_row_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Thirds, seed: int, folder: Path) -> dict[str, int]:
+        raise AssertionError("the server is gone")
+
+    monkeypatch.setattr(Thirds, "round", broken)
+    outcome = run("thirds", Place(tmp_path, False), seed=1, goes_on=lambda _: True)
+    assert [seed for seed, _ in outcome.faults] == list(range(1, 11))
+
+
+@pytest.mark.usefixtures("thirds")
 def test_campaign_ends_when_it_is_told_to(tmp_path: Path) -> None:
     def goes_on(outcome: Outcome) -> bool:
         return outcome.counts["cases"] < 3

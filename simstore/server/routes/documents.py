@@ -75,7 +75,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class DocumentsReply:
-    """What became of each document, in their order; it is durable.
+    """Outcomes of the documents, in their order; each is durable.
 
     ``orphans``: keys that had been skipped as duplicates of documents which it changed: they should
     be added again; ``unflagged``: keys that were flagged because of those, and are originals now.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,10 +13,10 @@ from simstore.errors import Unavailable
 from simstore.server import metrics
 from simstore.server.access import GuardedRoute, requires
 from simstore.server.bodies import reply
-from simstore.server.gauges import store_lines
+from simstore.server.gauges import gauge, store_lines
+from simstore.server.metrics import family
 from simstore.server.openapi import answers, problems
-from simstore.server.queue_gauges import queue_lines
-from simstore.server.service import service_of
+from simstore.server.service import Service, service_of
 
 # Who scrapes waits so long for figures of the store; then older ones will do.
 _PATIENCE_SECONDS = 1.0
@@ -72,7 +73,7 @@ async def tell_metrics(request: Request) -> Response:
     """
     service = service_of(request)
     figures = await service.figures.value(_PATIENCE_SECONDS)
-    lines = chain(service.metrics.lines(), queue_lines(service), store_lines(figures))
+    lines = chain(service.metrics.lines(), _queue_lines(service), store_lines(figures))
     return Response("\n".join(lines) + "\n", media_type=metrics.CONTENT_TYPE)
 
 
@@ -85,3 +86,39 @@ async def tell_metrics(request: Request) -> Response:
 async def openapi(request: Request) -> Response:
     """Return the OpenAPI document of the server."""
     return reply(request.app.openapi())
+
+
+def _queue_lines(service: Service) -> Iterator[str]:
+    """Yield what there is to tell of what waits."""
+    writes = service.writes
+    done = writes.counters
+    yield from gauge(
+        "simstore_write_queue_documents", "Documents that wait to be written.", writes.depth
+    )
+    yield from gauge("simstore_writer_up", "1 while the writer works.", int(writes.failure is None))
+    yield from gauge(
+        "simstore_query_processes",
+        "Processes that answer queries; 0 where none is up, or the one that listens does.",
+        service.query_processes,
+    )
+    yield from family(
+        "simstore_process_restarts_total",
+        "counter",
+        "Processes that had died and were started again.",
+        (({"process": name}, count) for name, count in service.restarts.items()),
+    )
+    for name, told, value in (
+        ("groups", "Transactions of the writer.", done.groups),
+        ("requests", "Requests that the writer answered.", done.requests),
+        ("failed_requests", "Requests that failed in the writer.", done.failed),
+        ("refused_requests", "Requests that found the queue full.", done.refused),
+        ("seconds", "Time that commits took.", done.seconds),
+    ):
+        yield from family(f"simstore_writer_{name}_total", "counter", told, [({}, value)])
+    lanes = (("reader", service.readers), ("heavy", service.heavy))
+    yield from family(
+        "simstore_lane_requests",
+        "gauge",
+        "Requests that run or wait in threads.",
+        (({"lane": name}, lane.taken) for name, lane in lanes),
+    )

@@ -89,7 +89,7 @@ def check_passages(
 
 
 class _Sums:
-    """How many postings each entry has, and the sum of what each says, modulo 2**64.
+    """Counts and checksums of the postings of each entry; a checksum is a sum modulo 2**64.
 
     Attributes:
         strays: Pages that are of no segment.

@@ -19,7 +19,7 @@ from simstore.search.growing_tables import GrowingTables
 from simstore.services.open_store.fair_lock import FairLock, LongTurns
 from simstore.services.open_store.shingle_cache import ShingleCache, most_kept
 from simstore.services.open_store.state import State
-from simstore.services.open_store.tail_cache import TailCache, moment_of
+from simstore.services.open_store.tail_cache import TailCache
 from simstore.storage import counter_deltas, frequencies, generations, passage_indexes, vocabularies
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection, Database
@@ -212,11 +212,10 @@ class OpenStore:
             row: The generation in it.
             asked: How many fingerprints are about to be looked up.
         """
-        if self.is_beside:
-            kept = self.tail_cache.kept
-            is_current = kept is not None and kept.moment == moment_of(row)
-            return kept.tables if kept is not None and is_current else None
-        return self.tail_cache.tables(connection, bits, row, asked)
+        kept = self.tail_cache.current(row)
+        if kept is not None or self.is_beside:
+            return kept
+        return self.tail_cache.read(connection, bits, row, asked)
 
     def note_added(self, connection: Connection, state: State, words: NDArray[np.uint64]) -> None:
         """Keep fingerprints with what of the store was in memory when a transaction added them.

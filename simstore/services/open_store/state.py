@@ -13,7 +13,7 @@ from simstore.storage.generations import GenerationRow, StoreSettings
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What stands in one snapshot of a store.
+    """The state of a store in one snapshot.
 
     Attributes:
         generation: The standing generation; None before the first, and without fingerprints.

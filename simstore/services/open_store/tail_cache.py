@@ -49,13 +49,17 @@ class TailCache:
         """Forget the tail: what was added to it is not there."""
         self.kept = None
 
-    def tables(
+    def current(self, row: GenerationRow) -> GrowingTables | None:
+        """Return the tail of a generation where it is kept; some may have left it."""
+        kept = self.kept  # one read: another thread may put another in its place
+        return kept.tables if kept is not None and kept.moment == _moment(row) else None
+
+    def read(
         self, connection: Connection, bits: int, row: GenerationRow, asked: int
     ) -> GrowingTables | None:
-        """Return the tail of a generation in memory.
+        """Read the tail of a generation and keep it.
 
-        Not to be used by a writer beside others: nobody knows what the tail holds by what this
-        one has added.
+        Not for a writer beside others: what it adds is not all that comes.
 
         Args:
             connection: A snapshot, or a writer.
@@ -64,13 +68,10 @@ class TailCache:
             asked: How many fingerprints are about to be looked up.
 
         Returns:
-            All that the tail holds; some may have left it. None: to read it would take longer than
-            to look up in the file what was asked for so far, or it is too large to be kept.
+            All that the tail holds. None: to read it would take longer than to look up in the file
+            what was asked for so far, or it is too large to be kept.
         """
         kept = self.kept  # one read: another thread may put another in its place
-        moment = moment_of(row)
-        if kept is not None and kept.moment == moment and kept.tables is not None:
-            return kept.tables
         asked += kept.asked if kept is not None and kept.moment[0] == row.generation_id else 0
         size = row.fingerprint_count - row.packed_count
         tables = None
@@ -78,7 +79,7 @@ class TailCache:
             tables = GrowingTables(bits)
             for words in tail.scan(connection, bits, row.generation_id):
                 tables = tables.extended(words)
-        self.kept = CachedNearTail(moment, 0 if tables is not None else asked, tables)
+        self.kept = CachedNearTail(_moment(row), 0 if tables is not None else asked, tables)
         return tables
 
     def note_added(
@@ -92,10 +93,10 @@ class TailCache:
             words: The fingerprints, shape (n, ceil(M / 64)).
         """
         kept = self.kept
-        if kept is not None and kept.tables is not None and kept.moment == moment_of(before):
-            self.kept = CachedNearTail(moment_of(after), 0, kept.tables.extended(words))
+        if kept is not None and kept.tables is not None and kept.moment == _moment(before):
+            self.kept = CachedNearTail(_moment(after), 0, kept.tables.extended(words))
 
 
-def moment_of(row: GenerationRow) -> _Moment:
+def _moment(row: GenerationRow) -> _Moment:
     """Return generation, edition and fingerprints in pages: the same, the tail is the same."""
     return row.generation_id, row.edition, row.packed_count

@@ -350,14 +350,14 @@ class _ForkedWorker(Worker):
     """A worker process that is a fork of this one.
 
     Args:
-        elder: Those that were forked before.
+        siblings: Those that were forked before.
 
     Raises:
         OSError: It cannot be started, or this process may not fork.
     """
 
-    def __init__(self, elder: Sequence[Worker]) -> None:
-        self._elder = elder
+    def __init__(self, siblings: Sequence[Worker]) -> None:
+        self._siblings = siblings
         super().__init__()
 
     def _started(
@@ -369,7 +369,7 @@ class _ForkedWorker(Worker):
         def run() -> None:
             # With a copy of these it would never find that the other process has gone.
             near.close()
-            for worker in self._elder:
+            for worker in self._siblings:
                 worker._line.close()
             worker_process.answer(Connection(far.detach()))
 
@@ -381,7 +381,7 @@ class _ForkedWorker(Worker):
 
 @dataclass(frozen=True, slots=True)
 class EarlyStart:
-    """What is known before there is a snapshot, and whether workers repay their start.
+    """Starts workers before there is a snapshot, where they repay their start.
 
     Attributes:
         database: The store. Its connections are closed, as none may be carried through a fork.
