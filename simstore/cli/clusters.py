@@ -256,14 +256,14 @@ def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     from simstore.services.clusters.cluster import ClusterOptions
 
     asked = ClusterOptions(
-        options["min_resemblance"],
-        options["radius"],
-        options["exact_join"],
-        options["policy"] or "first",
-        min_size,
-        options["collection"],
-        options["min_likeness"],
-        options["min_cosine"],
+        min_resemblance=options["min_resemblance"],
+        radius=options["radius"],
+        exact_join=options["exact_join"],
+        policy=options["policy"] or "first",
+        min_size=min_size,
+        collection=options["collection"],
+        min_likeness=options["min_likeness"],
+        min_cosine=options["min_cosine"],
     )
     with open_store(read_only=True) as store, progress("read") as show:
         found = store.clusters(asked, on_progress=show)

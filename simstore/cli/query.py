@@ -158,22 +158,22 @@ def query(
     from simstore.model import QueryOptions
 
     options = QueryOptions(
-        radius,
-        first,
-        limit,
-        exclude_self,
-        collection,
-        _time(since),
-        _conditions(conditions),
-        plan,  # type: ignore[arg-type]
-        channels,
-        verify,
-        min_resemblance,
-        min_containment,
-        min_features,
-        likeness,
-        min_likeness,
-        min_cosine,
+        radius=radius,
+        first=first,
+        limit=limit,
+        exclude_self=exclude_self,
+        collection=collection,
+        since=_time(since),
+        where=_conditions(conditions),
+        plan=plan,  # type: ignore[arg-type]
+        channels=channels,
+        verify=verify,
+        min_resemblance=min_resemblance,
+        min_containment=min_containment,
+        min_features=min_features,
+        likeness=likeness,
+        min_likeness=min_likeness,
+        min_cosine=min_cosine,
     )
     read = take_read_options(reading)
     refuse_served(("threads",))

@@ -112,14 +112,14 @@ def dedup(
     layout = bands_of(bands)
     names = channel_names(channels)
     options = DedupOptions(
-        None if chosen is None else make_scheme(chosen),
-        "simhash" in names,
-        "minhash" in names,
-        radius,
-        DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
-        min_resemblance,
-        policy,
-        read,
+        scheme=None if chosen is None else make_scheme(chosen),
+        simhash="simhash" in names,
+        minhash="minhash" in names,
+        radius=radius,
+        layout=DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
+        min_resemblance=min_resemblance,
+        policy=policy,
+        read=read,
     )
     # Before Java is started: is it a rule?
     options.checked()

@@ -36,5 +36,14 @@ def scanned_sketches(scanned: Scanned, size: int) -> tuple[NDArray[np.int64], ND
     sizes = np.empty(count, np.int64)
     made = np.empty((count, VALUES), np.uint16)
     hashes = PackedTerms.of_scanned(scanned).hashes
-    SKETCH(scanned.numbers, scanned.offsets, hashes, size, FACTORS, SHIFTS, sizes, made)
+    SKETCH(
+        numbers=scanned.numbers,
+        offsets=scanned.offsets,
+        hashes=hashes,
+        size=size,
+        factors=FACTORS,
+        shifts=SHIFTS,
+        sizes=sizes,
+        result=made,
+    )
     return sizes, made

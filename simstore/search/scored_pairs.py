@@ -29,7 +29,7 @@ JOINED = ("exact", "exact-either")
 NO_DISTANCE = 1 << 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredPairs:
     """Pairs of documents with all that the methods go by; shape (pairs,) each.
 

@@ -203,15 +203,15 @@ class SortedTables:
         while True:
             found = np.empty(room, np.uint64)
             count = table_kernels.near_values(
-                self._tables,
-                self._offsets,
-                prepared.parts,
-                prepared.masks,
-                self.bits,
-                value,
-                radius,
-                CROWDED,
-                found,
+                tables=self._tables,
+                offsets=self._offsets,
+                parts=prepared.parts,
+                masks=prepared.masks,
+                used_bits=self.bits,
+                query=value,
+                radius=radius,
+                limit=CROWDED,
+                found=found,
             )
             if count < 0:
                 return None

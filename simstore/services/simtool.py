@@ -160,11 +160,11 @@ def _result(
     places, distances = verify(words, query, default_radius(bits))
     order = np.argsort(distances, kind="stable")
     matches = tuple(
-        Match(keys[place], distance, place)
+        Match(key=keys[place], distance=distance, document_id=place)
         for place, distance in zip(places[order].tolist(), distances[order].tolist(), strict=True)
     )
     (value,) = to_integers(query.reshape(1, -1))
-    return SampleResult(sample, to_hex(value, bits), matches)
+    return SampleResult(key=sample, fingerprint=to_hex(value, bits), matches=matches)
 
 
 def _text(key: bytes) -> str:

@@ -19,7 +19,7 @@ CELL_ROWS = 4_000
 FEW_EDGES = 5_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DedupOptions:
     """How to find near-duplicates.
 

@@ -88,9 +88,12 @@ class Reading:
         """
         options = self.options
         fields = RecordFields(
-            self.label, options.key_field, options.text_field, options.history_fields,
+            self.label,
+            options.key_field,
+            options.text_field,
+            options.history_fields,
             key_required=True,
-        )  # fmt: skip
+        )
 
         def records() -> Iterator[tuple[int, Any]]:
             for batch in batches:
@@ -167,11 +170,19 @@ class Reading:
             first_seen, basis = claim(document, seen_at)
             record = exported_record(
                 ExportedDocument(
-                    document.key, document.text, document.title, document.collection,
-                    document.metadata, digest.hex(), None, first_seen, basis, seen_at,
-                    document.links,
+                    key=document.key,
+                    text=document.text,
+                    title=document.title,
+                    collection=document.collection,
+                    metadata=document.metadata,
+                    digest=digest.hex(),
+                    source=None,
+                    first_seen=first_seen,
+                    first_seen_basis=basis,
+                    last_seen=seen_at,
+                    links=document.links,
                 )
-            )  # fmt: skip
+            )
             if "metadata" in record:
                 record["metadata"] = to_json(record["metadata"])
             record |= {

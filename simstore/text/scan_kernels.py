@@ -66,6 +66,7 @@ def _scan(
     while text < len(starts):
         place = starts[text]
         end = ends[text]
+        kinds_row = 0 if formed[text] else 1
         place_count = offsets[text]
         state[KEYS] = key_offsets[text]
         if len(numbers) - place_count < (end - place) // 2 + 1:
@@ -159,9 +160,10 @@ def _scan(
             state[TERMS] = term_count
             state[PLACES] = place_count
             place = any_script(
-                windows, first_place, end, 0 if formed[text] else 1, pairs, kinds,
-                forms, expansion_offsets, expansion_points,
-                table, chunks, firsts, lengths, numbers, keys, apart, state,
+                windows=windows, place=first_place, end=end, row=kinds_row,
+                pairs=pairs, kinds=kinds, forms=forms, expansion_offsets=expansion_offsets,
+                expansion_points=expansion_points, table=table, chunks=chunks, firsts=firsts,
+                lengths=lengths, numbers=numbers, keys=keys, apart=apart, state=state,
             )  # fmt: skip
             used = state[USED_CHUNKS]
             term_count = state[TERMS]

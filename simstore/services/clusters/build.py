@@ -29,7 +29,7 @@ _WRITTEN_ROWS = 10_000
 _ASKED_STARS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltStars:
     """The stars of a snapshot, their texts in the policy's order.
 
@@ -109,14 +109,14 @@ def _stars(
     spokes = np.flatnonzero(centres[earlier] == earlier)
     spokes = spokes[np.lexsort((earlier[spokes], later[spokes]))]
     return BuiltStars(
-        held.digests[ordered],
-        majors[ordered],
-        times[ordered],
-        numbers[ordered],
-        centres,
-        later[spokes],
-        earlier[spokes],
-        edges.resemblance[spokes],
+        digests=held.digests[ordered],
+        majors=majors[ordered],
+        first_seen=times[ordered],
+        document_ids=numbers[ordered],
+        centres=centres,
+        spoke_texts=later[spokes],
+        spoke_centres=earlier[spokes],
+        resemblances=edges.resemblance[spokes],
     )
 
 

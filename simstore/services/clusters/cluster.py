@@ -28,7 +28,7 @@ from simstore.services.query.query import stale_reason
 RESEMBLANCE_ALONE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
     """How to cluster.
 
@@ -101,13 +101,13 @@ def cluster_documents(
         edges = finder.by_exact_join(texts)
     short = held.feature_counts[held.texts] < state.scheme.least_features
     return Clustering(
-        tuple(_clusters(held, edges, options, basis)),
-        len(held.keys),
-        int(np.count_nonzero(short)),
-        radius,
-        basis,
-        stale,
-        least,
+        clusters=tuple(_clusters(held, edges, options, basis)),
+        document_count=len(held.keys),
+        too_short_count=int(np.count_nonzero(short)),
+        radius=radius,
+        basis=basis,
+        stale=stale,
+        least=least,
     )
 
 
@@ -214,12 +214,12 @@ def _clusters(
                     held.keys[of_cluster[0]],
                     tuple(
                         ClusterMember(
-                            held.keys[row],
-                            int(held.document_ids[row]),
-                            float(resemblance[held.texts[row]]),
-                            int(away[row]) if measured[row] else None,
-                            "same" if same[row] else basis,
-                            None if likeness is None else float(likeness[held.texts[row]]),
+                            key=held.keys[row],
+                            document_id=int(held.document_ids[row]),
+                            resemblance=float(resemblance[held.texts[row]]),
+                            distance=int(away[row]) if measured[row] else None,
+                            basis="same" if same[row] else basis,
+                            likeness=None if likeness is None else float(likeness[held.texts[row]]),
                         )
                         for row in of_cluster
                     ),

@@ -169,11 +169,11 @@ class _Reading:
                 same = text == centre
                 members.append(
                     ClusterMember(
-                        keys[place],
-                        one.document_id,
-                        1.0 if same else shares[text][centre],
-                        _distance(values, first, one.document_id),
-                        "same" if same else self._basis,
+                        key=keys[place],
+                        document_id=one.document_id,
+                        resemblance=1.0 if same else shares[text][centre],
+                        distance=_distance(values, first, one.document_id),
+                        basis="same" if same else self._basis,
                     )
                 )
             yield StoredCluster(name, members[0].key, tuple(members))

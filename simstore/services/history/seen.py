@@ -64,12 +64,12 @@ def _seen(row: SightRow | None, noted: DuplicateRow | None) -> Seen | None:
     else:
         return None
     return Seen(
-        _text(held.key),
-        cast(SeenState, state),
-        None if noted is None else _text(noted.original_key),
-        held.digest.hex(),
-        held.first_seen,
-        held.last_seen,
+        key=_text(held.key),
+        state=cast(SeenState, state),
+        original=None if noted is None else _text(noted.original_key),
+        digest=held.digest.hex(),
+        first_seen=held.first_seen,
+        last_seen=held.last_seen,
     )
 
 

@@ -51,7 +51,17 @@ def near_many(
     if row.packed_count:
         for segment, threshold in enumerate(thresholds):
             if threshold >= 0:
-                _in_pages(connection, bits, row, queries, radius, segment, threshold, rows, words)
+                _in_pages(
+                    connection,
+                    bits,
+                    row,
+                    queries,
+                    radius,
+                    segment=segment,
+                    threshold=threshold,
+                    rows=rows,
+                    words=words,
+                )
     if tail_tables is not None:
         held_rows, held_words = tail_tables.near_many(queries, radius)
         rows.append(held_rows)

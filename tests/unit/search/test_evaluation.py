@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -30,7 +32,8 @@ METHODS = ("simhash", "minhash", "verified", "likeness", "either", "exact", "exa
 def scored() -> ScoredPairs:
     columns = [np.array(column) for column in zip(*ROWS, strict=True)]
     unasked = np.zeros(len(ROWS), np.int64), np.full(len(ROWS), np.nan)
-    return ScoredPairs(*columns, *unasked)
+    names = [field.name for field in fields(ScoredPairs)]
+    return ScoredPairs(**dict(zip(names, (*columns, *unasked), strict=True)))
 
 
 def judged(*, clusters: bool = True) -> Judged:
