@@ -6,6 +6,7 @@ import click
 
 from simstore.cli.options import common_options
 from simstore.cli.output import progress
+from simstore.cli.parameters import flag
 from simstore.errors import shown_place
 
 
@@ -23,7 +24,7 @@ from simstore.errors import shown_place
 )
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@click.option("--restart", is_flag=True, help="Begin again, whatever was copied before.")
+@flag("--restart", "Begin again, whatever was copied before.")
 @common_options
 def copy(source: str, target: str, restart: bool) -> None:
     """Copy a store to another place: a file or a PostgreSQL database."""
