@@ -9,8 +9,8 @@ from simstore.fingerprint.channels import Channels, Sketching
 from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.web import WebScheme
-from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.plan import check_radius, default_radius
+from simstore.search.stars import CanonicalOrder
 from simstore.sources.reader import ReadOptions
 
 # Rows of a crowded value that are compared with each other in one task; docs/scale.md.

@@ -11,8 +11,8 @@ from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.scheme_json import scheme_json
 from simstore.fingerprint.schemes import open_scheme
-from simstore.search.canonical_order import CanonicalOrder
-from simstore.search.edge_rule import EdgeRule
+from simstore.search.resemblance import EdgeRule
+from simstore.search.stars import CanonicalOrder
 from simstore.spark.options import Checked
 
 # Opened once a process; an executor serves one job after the other.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter, SimstoreError
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
-from simstore.search.covered_units import CoveredUnits
+from simstore.search.alignment import CoveredUnits
 from simstore.services.check.check_index import PassageIndex, StoredPassages
 from simstore.services.check.checked_paper import UnitCopy, judge
 from simstore.services.check.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step

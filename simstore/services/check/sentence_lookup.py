@@ -19,7 +19,7 @@ from simstore.fingerprint.sentence_terms import (
     may_be_alike,
     sentence_terms,
 )
-from simstore.search.subsequence import CommonUnits
+from simstore.search.alignment import CommonUnits
 from simstore.search.symbols import Alphabet, Symbols
 from simstore.services.check.check_index import PassageIndex
 from simstore.services.check.paper_units import SourceUnits, source_units

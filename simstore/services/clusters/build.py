@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.model import LeastShares
-from simstore.search.canonical_order import CanonicalOrder
-from simstore.search.star_names import LostStar, pass_on
-from simstore.search.stars import star_clusters
+from simstore.search.stars import CanonicalOrder, LostStar, pass_on, star_clusters
 from simstore.services.clusters.cluster import policy_order
 from simstore.services.clusters.distinct_texts import Contents, Progress, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges

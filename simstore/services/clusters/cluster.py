@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Cluster, Clustering, ClusterMember, LeastShares
-from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
-from simstore.search.stars import star_clusters
+from simstore.search.stars import CanonicalOrder, star_clusters
 from simstore.services.clusters.distinct_texts import Contents, Progress, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges
 from simstore.services.open_store.open_store import OpenStore

@@ -7,7 +7,7 @@ from typing import Literal
 
 from simstore.errors import CorruptStore, DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, StoredCluster
-from simstore.search.canonical_order import CanonicalOrder
+from simstore.search.stars import CanonicalOrder
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import cluster_names, clusters, documents, fingerprints

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import ClustersStatus
-from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.plan import default_radius
+from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
 from simstore.services.clusters.distinct_texts import Progress

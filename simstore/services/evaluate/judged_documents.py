@@ -13,18 +13,17 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.minhash import VALUES, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import word_count
-from simstore.search.agreement import pair_codes
+from simstore.search.agreement import NO_DISTANCE, ScoredPairs, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs
 from simstore.search.likeness import (
     SURE_RESEMBLANCE,
+    alike_pairs,
     likenesses,
     plain_vectors,
     term_vectors,
 )
-from simstore.search.likeness_join import alike_pairs
-from simstore.search.near_pairs import near_pairs
-from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs
+from simstore.search.sorted_tables import near_pairs
 from simstore.services.clusters.distinct_texts import (
     Progress,
     fingerprint_words,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from simstore.search.agreement import NO_DISTANCE, ScoredPairs, found_by
 from simstore.search.evaluation import (
     CurvePoint,
     Judged,
@@ -14,7 +15,6 @@ from simstore.search.evaluation import (
     band_recalls,
     curves,
 )
-from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs, found_by
 
 # Documents 0 to 3 are the set "left", 4 to 6 the set "right"; 0, 1, 2 and 4, 5 are of one text.
 # (first, second, labelled, distance, in a band, estimate, resemblance, likeness, cosine)

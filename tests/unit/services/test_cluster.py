@@ -12,7 +12,7 @@ import texts
 
 from simstore.errors import CorruptStore, InvalidParameter, NotFound
 from simstore.model import Clustering, Document, LeastShares
-from simstore.search.near_pairs import near_pairs
+from simstore.search.sorted_tables import near_pairs
 from simstore.services.clusters import verified_edges
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.services.generations.pack_sketches import pack
