@@ -13,7 +13,7 @@ from simstore.cli.imports import uncollected
 from simstore.cli.messages import AS_JSON, VERBOSITY, set_up_logging
 from simstore.cli.parameters import Decorator, choice, count, flag, group, option
 from simstore.cli.remote import SERVER, given_by_hand, open_client, server_options, server_url
-from simstore.errors import NotServed
+from simstore.errors import InvalidParameter, NotServed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,3 +188,17 @@ def check_duplicate_options(
 def format_option(*formats: str) -> Decorator:
     """Return the option ``--format``; the first of the formats is the default."""
     return choice("--format output_format", formats, "How to write the result.", default=formats[0])
+
+
+def bands_of(text: str | None) -> tuple[int, int] | None:
+    """Return bands and values a band of a text as ``32x4``; None where none is given.
+
+    Raises:
+        InvalidParameter: It is written otherwise.
+    """
+    if text is None:
+        return None
+    bands, cross, rows = text.strip().lower().partition("x")
+    if not (text.isascii() and cross and bands.isdecimal() and rows.isdecimal()):
+        raise InvalidParameter(f"--bands {text!r}: write them as 32x4")
+    return int(bands), int(rows)

@@ -8,10 +8,9 @@ import click
 
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.messages import log
-from simstore.cli.options import channel_names, channels_option, common_options
+from simstore.cli.options import bands_of, channel_names, channels_option, common_options
 from simstore.cli.parameters import flag, option
 from simstore.cli.scheme_options import scheme_choice, scheme_options
-from simstore.cli.sizes import bands_of
 from simstore.cli.source_options import history_options, reading_options, take_read_options
 from simstore.errors import printable
 

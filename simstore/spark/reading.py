@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import InvalidParameter, printable
-from simstore.fingerprint.signatures import signatures
+from simstore.fingerprint.channels import signatures
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Document, Ignored, Rejection
 from simstore.reports.exported import ExportedDocument, exported_record
@@ -18,9 +18,8 @@ from simstore.sources.files import FileSource
 from simstore.sources.frames import present
 from simstore.sources.reader import ReadOptions
 from simstore.sources.seen_since import claim
-from simstore.spark.recipe import Recipe
-from simstore.text.decoding import encode
-from simstore.text.digests import text_digest
+from simstore.spark.options import Recipe
+from simstore.text.decoding import encode, text_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa

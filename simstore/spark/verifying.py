@@ -13,8 +13,8 @@ from simstore.search.all_pairs import resemblances
 from simstore.search.hamming import distances
 from simstore.search.resemblance import size_ratios
 from simstore.spark.groups import column
+from simstore.spark.options import Recipe
 from simstore.spark.reading import arrow_schema
-from simstore.spark.recipe import Recipe
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from simstore.text.forms import NO_TABLES, FormTables, form_tables
 from simstore.text.normalization import Normalization
-from simstore.text.scan_kernels import DEPENDS, SCAN
-from simstore.text.scan_parts import IS_INDEXED, STATE_SIZE, TERMS, USED_CHUNKS
+from simstore.text.scan_kernels import DEPENDS, IS_INDEXED, SCAN, STATE_SIZE, TERMS, USED_CHUNKS
 
 # Bytes after the last text that the scanner may read.
 PADDING = 16

@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter
-from simstore.fingerprint.passage_recipe import Cut, PassageRecipe
-from simstore.fingerprint.passage_words import SEGMENTS
+from simstore.fingerprint.passage_recipe import SEGMENTS, Cut, PassageRecipe
 from simstore.model import PassageStatus
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, now

@@ -20,8 +20,7 @@ from simstore.services.features.feature_counts import pack_change
 from simstore.services.open_store.state import State
 from simstore.sources.json_values import check_metadata
 from simstore.storage import codecs
-from simstore.text.decoding import encode, storable
-from simstore.text.digests import text_digest
+from simstore.text.decoding import encode, storable, text_digest
 from simstore.text.scanning import Scanned
 
 # Bytes a character of texts that are looked at as words alone.

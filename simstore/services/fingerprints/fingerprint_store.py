@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore, InvalidParameter
-from simstore.fingerprint.external import ExternalScheme
+from simstore.fingerprint.schemes import ExternalScheme
 from simstore.fingerprint.simhash import to_hex, to_words, word_count
 from simstore.search.plan import check_radius
 from simstore.search.sorted_tables import near_pairs

@@ -11,8 +11,7 @@ from simstore.storage import duplicates, history
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
 from simstore.storage.history import SightRow
-from simstore.text.decoding import encode
-from simstore.text.digests import text_digest
+from simstore.text.decoding import encode, text_digest
 
 
 def look_up_keys(opened: OpenStore, keys: Sequence[str]) -> list[Seen | None]:
