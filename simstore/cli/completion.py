@@ -1,4 +1,4 @@
-"""``simstore completion``."""
+"""The command ``simstore completion``: scripts that complete a command line in a shell."""
 
 from __future__ import annotations
 

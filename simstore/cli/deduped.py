@@ -1,4 +1,4 @@
-"""``simstore import``."""
+"""The command ``simstore import``: results of ``simstore spark dedup`` into a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``simstore list``, ``show`` and ``remove``."""
+"""The commands ``simstore list``, ``show`` and ``remove``: stored documents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.key_options import all_keys, keys_option, tell_orphans, tell_unflagged
+from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_items, progress, time_text, write_blocks
 from simstore.cli.parameters import count, flag, option
@@ -158,5 +158,5 @@ def remove(
             on_unflagged=unflagged.append,
         )
     click.echo(f"{count:,} removed")
-    tell_orphans(len(orphans))
-    tell_unflagged(len(unflagged))
+    warn_of_orphans(len(orphans))
+    warn_of_unflagged(len(unflagged))

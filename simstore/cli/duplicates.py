@@ -1,4 +1,4 @@
-"""``simstore duplicates`` and ``orphans``: what a check before the insert found."""
+"""The commands ``simstore duplicates`` and ``orphans``: results of the check before an insert."""
 
 from __future__ import annotations
 

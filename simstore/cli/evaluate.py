@@ -1,4 +1,4 @@
-"""``simstore evaluate``."""
+"""The command ``simstore evaluate``: precision and recall of a store on labelled pairs."""
 
 from __future__ import annotations
 
@@ -140,11 +140,11 @@ def evaluate(
     )
     with open_store(read_only=True) as store, progress("read") as show:
         found = store.evaluate(labels, options, on_progress=show)
-    _tell(found)
+    _report(found)
     if output is not None:
         _write(found, Path(output), replace=force)
     _print(found, output_format)
-    _advise(found)
+    _suggest_threshold(found)
 
 
 def _exact(least: float, output_format: str) -> None:
@@ -165,7 +165,7 @@ def _radii(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
-def _tell(found: Evaluation) -> None:
+def _report(found: Evaluation) -> None:
     log.info(
         "%s documents, %s labelled pairs", f"{found.document_count:,}", f"{found.pair_count:,}"
     )
@@ -185,7 +185,7 @@ def _tell(found: Evaluation) -> None:
         )
 
 
-def _advise(found: Evaluation) -> None:
+def _suggest_threshold(found: Evaluation) -> None:
     """Tell which threshold would find these labels most steadily, as a command."""
     from simstore.search.likeness import LEAST_COSINE, SURE_RESEMBLANCE
 

@@ -1,4 +1,4 @@
-"""``simstore expire`` and ``seen``."""
+"""The commands ``simstore expire`` and ``seen``: documents by when they were last seen."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.key_options import all_keys, keys_option, tell_orphans, tell_unflagged
+from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, progress, time_text
 from simstore.cli.parameters import count, flag, option
-from simstore.cli.source_options import encoding_for, encoding_option, tell_decodings
+from simstore.cli.source_options import encoding_for, encoding_option, warn_of_decodings
 from simstore.errors import InvalidParameter, UnreadableSource, printable
 from simstore.reports.lines import key_bytes, key_text, to_json
 
@@ -85,8 +85,8 @@ def expire(
     click.echo(
         f"{found.removed:,} {would}removed{forgotten}; last seen before {time_text(found.since)}"
     )
-    tell_orphans(len(found.orphans))
-    tell_unflagged(found.unflagged)
+    warn_of_orphans(len(found.orphans))
+    warn_of_unflagged(found.unflagged)
 
 
 def _is_meant(going: int, total: int) -> bool:
@@ -97,13 +97,13 @@ def _is_meant(going: int, total: int) -> bool:
     """
     if 2 * going <= total:
         return True
-    told = f"{going:,} of {total:,} documents would be removed"
-    if not is_asked_at():
-        raise InvalidParameter(f"{told}; give --yes to remove them, or --dry-run to count them")
-    return click.confirm(f"{told}. Remove them?", err=True)
+    message = f"{going:,} of {total:,} documents would be removed"
+    if not has_terminal():
+        raise InvalidParameter(f"{message}; give --yes to remove them, or --dry-run to count them")
+    return click.confirm(f"{message}. Remove them?", err=True)
 
 
-def is_asked_at() -> bool:
+def has_terminal() -> bool:
     """Return whether a person is at standard input."""
     return sys.stdin.isatty()
 
@@ -164,11 +164,11 @@ def seen(
 
     encoding = checked_encoding(encoding)
     if filter_file is not None:
-        from simstore.cli.known_filter import tell_known
+        from simstore.cli.known_filter import print_known
 
         if text_file is not None:
             content = _text(text_file, encoding)
-        tell_known(filter_file, wanted, content if by_content else None, output_format)
+        print_known(filter_file, wanted, content if by_content else None, output_format)
         return
     with open_store(read_only=True, served=True) as store:
         rows: list[tuple[str, Seen | None]]
@@ -216,7 +216,7 @@ def _text(name: str, encoding: str) -> str:
     (record,) = sources[0].records()
     if not isinstance(record, Document):
         raise UnreadableSource(printable(name), record.reason)
-    tell_decodings([(record.key, record.decoding)])
+    warn_of_decodings([(record.key, record.decoding)])
     return record.text
 
 

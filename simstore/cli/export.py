@@ -1,4 +1,4 @@
-"""``simstore export``."""
+"""The command ``simstore export``: documents, or a filter of them, to a file."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _write_documents(
     if not dry_run:
         for name in filter(None, (output, log_file)):
             check_output(name, replace=force)
-    wanted = ExportOptions(
+    chosen = ExportOptions(
         part="unique" if unique else "duplicates" if duplicates else "all",
         collection=collection,
         text=not no_text,
@@ -155,30 +155,30 @@ def _write_documents(
         replace=force,
     )
     with (
-        open_store(read_only=wanted.part == "all" or collection is not None) as store,
+        open_store(read_only=chosen.part == "all" or collection is not None) as store,
         progress("export") as show,
     ):
-        found = store.export(output, wanted, on_progress=show)
+        found = store.export(output, chosen, on_progress=show)
     if dry_run:
-        print_facts(_counts(found, wanted))
+        print_facts(_counts(found, chosen))
     else:
-        _tell(found, wanted, output)
+        _report(found, chosen, output)
 
 
-def _counts(found: ExportSummary, wanted: ExportOptions) -> list[tuple[str, int]]:
+def _counts(found: ExportSummary, chosen: ExportOptions) -> list[tuple[str, int]]:
     facts = [("documents", found.document_count), ("bytes of text", found.text_bytes)]
-    if wanted.part != "all":
+    if chosen.part != "all":
         facts += [("clusters", found.cluster_count), ("dropped", found.dropped_count)]
         facts.append(("bytes of dropped text", found.dropped_bytes))
-    if wanted.part == "duplicates":
+    if chosen.part == "duplicates":
         facts.append(("skipped when they came", found.skipped_count))
     return facts
 
 
-def _tell(found: ExportSummary, wanted: ExportOptions, output: str) -> None:
+def _report(found: ExportSummary, chosen: ExportOptions, output: str) -> None:
     place = "standard output" if is_standard_output(output) else printable(output)
     log.info("%s: %s documents", place, f"{found.document_count:,}")
-    if wanted.part == "unique":
+    if chosen.part == "unique":
         log.info(
             "%s others left out, of %s clusters",
             f"{found.dropped_count:,}",
@@ -188,9 +188,9 @@ def _tell(found: ExportSummary, wanted: ExportOptions, output: str) -> None:
         log.info(
             "%s keys that were skipped when they came, without text", f"{found.skipped_count:,}"
         )
-    if wanted.log is not None:
-        log.info("%s: what was left out", printable(str(wanted.log)))
-    if wanted.text and not found.text_kept:
+    if chosen.log is not None:
+        log.info("%s: what was left out", printable(str(chosen.log)))
+    if chosen.text and not found.text_kept:
         log.warning("without texts: this store keeps none (it was made with --no-text)")
     if found.waiting_count:
         log.warning(

@@ -1,4 +1,4 @@
-"""``simstore fingerprints add|remove|near|pairs``."""
+"""The commands ``simstore fingerprints``: fingerprints by their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``simstore ingest``."""
+"""The command ``simstore ingest``: documents of files, folders or databases into a store."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from simstore.reports.lines import key_bytes, key_text, to_json
 _NOT_ALL = 3
 
 
-def tell_known(
+def print_known(
     path: str, keys: Sequence[str], content: str | bytes | None, output_format: str
 ) -> None:
     """Print which keys, or whether a text, a filter knows; exit with 3 where it knows not all.

@@ -1,4 +1,4 @@
-"""``simstore query``."""
+"""The command ``simstore query``: stored documents near those of the sources."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from simstore.cli.output import print_table, progress, write_blocks
 from simstore.cli.parameters import choice, count, flag, option, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.source_options import (
+    log_ignored,
     reading_options,
+    report_rejections,
     take_read_options,
-    tell_decodings,
-    tell_passed_over,
-    tell_rejections,
+    warn_of_decodings,
 )
 from simstore.errors import InvalidParameter, printable
 from simstore.model.query import PlanName
@@ -122,7 +122,7 @@ def query(
             record=not no_record and server_url() is None,
             require_fresh=require_fresh,
             on_progress=show,
-            on_pass_over=tell_passed_over,
+            on_pass_over=log_ignored,
             **shared,
         )
     if run.stale:
@@ -133,11 +133,11 @@ def query(
         )
     if run.not_recorded:
         log.warning("the run is not recorded: %s", run.not_recorded)
-    tell_decodings((sample.key, sample.decoding) for sample in run.samples)
+    warn_of_decodings((sample.key, sample.decoding) for sample in run.samples)
     _write(run, output_format, likeness=options.asks_likeness)
     if explain:
         _explain(run)
-    tell_rejections(run.rejections)
+    report_rejections(run.rejections)
 
 
 def _write(run: QueryRun, output_format: str, *, likeness: bool) -> None:

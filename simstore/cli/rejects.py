@@ -1,4 +1,4 @@
-"""``simstore rejects list|show|retry|clear``."""
+"""The commands ``simstore rejects``: records that could not be stored."""
 
 from __future__ import annotations
 

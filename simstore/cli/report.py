@@ -1,4 +1,4 @@
-"""``simstore report``."""
+"""The command ``simstore report``: recorded queries, written to a file."""
 
 from __future__ import annotations
 

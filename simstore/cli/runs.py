@@ -1,4 +1,4 @@
-"""``simstore runs``."""
+"""The command ``simstore runs``: the latest ingests and removals."""
 
 from __future__ import annotations
 

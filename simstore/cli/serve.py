@@ -1,4 +1,4 @@
-"""``simstore serve``."""
+"""The command ``simstore serve``: a store over HTTP."""
 
 from __future__ import annotations
 

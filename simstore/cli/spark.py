@@ -1,4 +1,4 @@
-"""``simstore spark``: more documents than one machine holds."""
+"""The command ``simstore spark dedup``: near-duplicates on a cluster of machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``simstore init``, ``stats``, ``reindex``, ``pack``, ``upgrade``, ``fsck`` and the like."""
+"""The commands that make, measure, copy and maintain a store: ``init``, ``stats``, ``pack`` ..."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``simstore token``: who may use a served store."""
+"""The commands ``simstore token``: access to a served store."""
 
 from __future__ import annotations
 
