@@ -218,9 +218,8 @@ def refuse_store(output: Path) -> None:
     """Refuse to write over the store or one of its journals."""
     if server_url() is not None or "://" in store_place():
         return
-    store = Path(store_place())
     for suffix in ("", "-wal", "-shm"):
-        part = store.with_name(store.name + suffix)
+        part = Path(store_place() + suffix)
         # A journal may not be there now, and come while the output is written.
         is_there = os.path.realpath(output) == os.path.realpath(part)
         if is_there or outputs.is_same_file(output, part):

@@ -9,8 +9,8 @@ interruption goes on where the last commit ended.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -156,19 +156,20 @@ def _run(
             check_verifiable(known, check.least, check.radius)
         compiled.announce(run.total_bytes or 0)
         # Which is the last is known before it is prepared: nothing waits for what comes after it.
-        prepared = _together(_prepared(with_last(batches), options, known), options)
-        for works, is_last in _read_in(observer, prepared):
-            refused = works[-1][0].rejections if options.strict else []
-            ends_run = is_last and not refused
-            commit(opened, run, works, observer, check, ends_run=ends_run)
-            finished = is_last and not refused
-            if check is not None and not finished:
-                _pack_under_way(opened, run)
-            if refused:
-                raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
-            if observer.should_stop() and not is_last:
-                interrupted = True
-                break
+        # Its threads end with the run, whatever holds on to an error that ended it.
+        with closing(_prepared(with_last(batches), options, known)) as prepared:
+            for works, is_last in _read_in(observer, _together(prepared, options)):
+                refused = works[-1][0].rejections if options.strict else []
+                ends_run = is_last and not refused
+                commit(opened, run, works, observer, check, ends_run=ends_run)
+                finished = is_last and not refused
+                if check is not None and not finished:
+                    _pack_under_way(opened, run)
+                if refused:
+                    raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
+                if observer.should_stop() and not is_last:
+                    interrupted = True
+                    break
     finally:
         if run.run_id is not None and not finished:
             # Where even this cannot be written, the run stays "running".
@@ -260,7 +261,7 @@ def _known(opened: OpenStore) -> State:
 
 def _prepared(
     batches: Iterable[tuple[Batch, bool]], options: IngestOptions, state: State
-) -> Iterator[tuple[Work, bool]]:
+) -> Generator[tuple[Work, bool]]:
     """Yield the batches in order, prepared by threads with what stood; the writer looks again.
 
     Args:
