@@ -12,7 +12,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, threads_option
 from simstore.cli.output import check_output, print_facts, print_table, progress, write_blocks
-from simstore.cli.parameters import choice, count, flag, option
+from simstore.cli.parameters import choice, command, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.source_options import (
     log_ignored,
@@ -30,18 +30,7 @@ if TYPE_CHECKING:
     from simstore.store import Store
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore check paper.txt                    totals, sources, passages\n"
-        "  simstore check paper.docx -o report.html    a report for the browser\n"
-        "  simstore check --format jsonl papers/       for a program, a line a paper\n"
-        "  simstore check --exclude 'my-own-*' --exclude-quotations paper.txt\n\n"
-        "The store needs a passage index: `simstore ingest --passages`, or `simstore passages "
-        "build`. Of every run of 8 words (Chinese and the like: 13 characters) that a stored "
-        "document has too, at least one source is named."
-    )
-)
+@command()
 @click.argument("papers", nargs=-1, required=True, metavar="PAPER...")
 @option(
     "--high",
@@ -108,7 +97,18 @@ def check(
     threads: int | None,
     **options: Any,
 ) -> None:
-    """Tell which passages of papers are in stored documents, and in which; nothing is inserted."""
+    """Tell which passages of papers are in stored documents, and in which; nothing is inserted.
+
+    Examples:
+      simstore check paper.txt                    totals, sources, passages
+      simstore check paper.docx -o report.html    a report for the browser
+      simstore check --format jsonl papers/       for a program, a line a paper
+      simstore check --exclude 'my-own-*' --exclude-quotations paper.txt
+
+    The store needs a passage index: `simstore ingest --passages`, or `simstore passages build`. Of
+    every run of 8 words (Chinese and the like: 13 characters) that a stored document has too, at
+    least one source is named.
+    """
     from simstore.model import CheckOptions
 
     read = take_read_options(options)

@@ -17,7 +17,7 @@ from simstore.cli.output import (
     time_text,
     write_blocks,
 )
-from simstore.cli.parameters import count, flag, option, share
+from simstore.cli.parameters import command, count, flag, option, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import NotFound, ReadOnlyStore
 
@@ -33,23 +33,7 @@ _OF_THE_MOMENT = ("min_likeness", "min_cosine", "radius", "exact_join", "collect
 _ACTIONS = ("status", "merges", "drop")
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore clusters                          bring them up to date and print them\n"
-        "  simstore clusters --min-resemblance 0.8    the first time: keep only close ones\n"
-        "  simstore clusters --rebuild --policy 'prefer:^https://example\\.org/'\n"
-        "  simstore clusters --merges --format csv    which clusters became part of which\n"
-        "  simstore clusters --once --exact-join      pairs that share few phrases, too\n"
-        "  simstore clusters --min-likeness 0.45 --min-cosine 0 --exact-join\n\n"
-        "A cluster is a canonical document and those that are like it; no member is there by "
-        "way of another. Kept clusters go by resemblance. Clusters of the moment go by one of "
-        "the two thresholds that are given; where none is, by a resemblance of 0.65 or a "
-        "likeness of 0.58 with a cosine of 0.68. Without texts (init --no-text) resemblance is "
-        "estimated from the sketches and marked ~, and there is no likeness. `docs/clusters.md` "
-        "tells more."
-    )
-)
+@command()
 @option(
     "--min-resemblance",
     "Least resemblance of a member to its canonical document.  [default: as they are kept, "
@@ -96,7 +80,22 @@ _ACTIONS = ("status", "merges", "drop")
 @format_option("table", "jsonl", "csv")
 @common_options
 def clusters(output_format: str, min_size: int, **options: Any) -> None:
-    """Group the stored documents that are nearly the same, and keep the groups up to date."""
+    r"""Group the stored documents that are nearly the same, and keep the groups up to date.
+
+    Examples:
+      simstore clusters                          bring them up to date and print them
+      simstore clusters --min-resemblance 0.8    the first time: keep only close ones
+      simstore clusters --rebuild --policy 'prefer:^https://example\.org/'
+      simstore clusters --merges --format csv    which clusters became part of which
+      simstore clusters --once --exact-join      pairs that share few phrases, too
+      simstore clusters --min-likeness 0.45 --min-cosine 0 --exact-join
+
+    A cluster is a canonical document and those that are like it; no member is there by way of
+    another. Kept clusters go by resemblance. Clusters of the moment go by one of the two thresholds
+    that are given; where none is, by a resemblance of 0.65 or a likeness of 0.58 with a cosine of
+    0.68. Without texts (init --no-text) resemblance is estimated from the sketches and marked ~,
+    and there is no likeness. `docs/clusters.md` tells more.
+    """
     given = [name for name in _OF_THE_MOMENT if options[name] not in (None, False)]
     once = options["once"] or bool(given)
     actions = [name for name in _ACTIONS if options[name]]

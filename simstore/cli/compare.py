@@ -17,7 +17,7 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import Update, print_table, progress, write_blocks
-from simstore.cli.parameters import choice, flag, option
+from simstore.cli.parameters import choice, command, flag, option
 from simstore.cli.scheme_options import HASHES
 from simstore.cli.source_options import (
     encoding_for,
@@ -42,18 +42,7 @@ if TYPE_CHECKING:
 _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore compare draft.txt final.txt         two files; no store is needed\n"
-        "  simstore compare news-en-001 news-en-002     two documents of the store\n"
-        "  simstore compare a.txt b.txt --units words --shingle 3\n"
-        "  curl -s URL | simstore compare - page.txt --format jsonl\n\n"
-        "A and B are files, keys of the store, or - for standard input. A name that is a file is "
-        "that file, whatever keys there are; key:NAME and file:NAME leave no doubt. The store's "
-        "vocabulary serves I-Match where --db or SIMSTORE_DB names a store, or A or B is a key."
-    )
-)
+@command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @choice("--units", ("characters", "words"), "What shingles are made of.", default="characters")
@@ -118,7 +107,18 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 @encoding_option
 @common_options
 def compare(first: str, second: str, output_format: str, **options: Any) -> None:
-    """Compare two texts by every algorithm, side by side, each with its time."""
+    """Compare two texts by every algorithm, side by side, each with its time.
+
+    Examples:
+      simstore compare draft.txt final.txt         two files; no store is needed
+      simstore compare news-en-001 news-en-002     two documents of the store
+      simstore compare a.txt b.txt --units words --shingle 3
+      curl -s URL | simstore compare - page.txt --format jsonl
+
+    A and B are files, keys of the store, or - for standard input. A name that is a file is that
+    file, whatever keys there are; key:NAME and file:NAME leave no doubt. The store's vocabulary
+    serves I-Match where --db or SIMSTORE_DB names a store, or A or B is a key.
+    """
     from simstore.sources.encodings import checked_encoding
     from simstore.sources.reader import ReadOptions
 

@@ -13,7 +13,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import check_output, print_rows, print_table, progress, write_blocks
-from simstore.cli.parameters import choice, flag, option
+from simstore.cli.parameters import choice, command, flag, option
 from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
 from simstore.outputs import make_folder, write_file
 from simstore.reports.lines import rounded
@@ -33,18 +33,7 @@ _COMMANDS = {
 }
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore evaluate --pairs pairs.tsv            a line a pair: two keys, perhaps 1 or 0\n"
-        "  simstore evaluate --clusters groups.tsv -o out a line a document: key, group\n"
-        "  simstore evaluate --clusters-field group       the group is a metadata field\n"
-        "  simstore evaluate --exact --min-resemblance 0.8 --format csv\n\n"
-        "Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. "
-        "With -o, points.csv, bands.csv, curves.png and curves.svg go to the folder "
-        "(pip install 'simstore[plots]'). `docs/detection.md` says what the figures mean."
-    )
-)
+@command()
 @option("--pairs", "Labelled pairs: a, b, perhaps label.", metavar="FILE")
 @option("--clusters", "Labelled documents: key, group.", metavar="FILE")
 @option("--clusters-field", "The metadata field that holds the group.", metavar="NAME")
@@ -101,7 +90,18 @@ def evaluate(
     force: bool,
     output_format: str,
 ) -> None:
-    """Tell how well the store finds the near-duplicates that somebody labelled."""
+    """Tell how well the store finds the near-duplicates that somebody labelled.
+
+    Examples:
+      simstore evaluate --pairs pairs.tsv            a line a pair: two keys, perhaps 1 or 0
+      simstore evaluate --clusters groups.tsv -o out a line a document: key, group
+      simstore evaluate --clusters-field group       the group is a metadata field
+      simstore evaluate --exact --min-resemblance 0.8 --format csv
+
+    Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. With -o,
+    points.csv, bands.csv, curves.png and curves.svg go to the folder (pip install
+    'simstore[plots]'). `docs/detection.md` says what the figures mean.
+    """
     chosen = [name for name in (pairs, clusters, clusters_field) if name is not None]
     if len(chosen) + exact != 1:
         raise InvalidParameter("give one of --pairs, --clusters, --clusters-field and --exact")

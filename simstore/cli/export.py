@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, open_store
 from simstore.cli.output import check_output, print_facts, progress
-from simstore.cli.parameters import choice, count, flag, option
+from simstore.cli.parameters import choice, command, count, flag, option
 from simstore.errors import printable
 from simstore.outputs import is_standard_output
 
@@ -23,21 +23,7 @@ _DOCUMENTS_ONLY = (
 )  # fmt: skip
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore export -o all.jsonl.zst                 all documents\n"
-        "  simstore export --unique -o corpus.jsonl.gz      one document a cluster\n"
-        "  simstore export --unique -o corpus.parquet --log dropped.jsonl\n"
-        "  simstore export --duplicates                     what --unique leaves out, and why\n"
-        "  simstore export --unique --dry-run               how many that would be\n"
-        "  simstore export --filter known.filter            for a crawler, of keys and texts\n\n"
-        "The records are those that `simstore ingest` takes: what --log keeps, comes back by "
-        "`simstore ingest dropped.jsonl`. --unique and --duplicates go by the clusters that "
-        "`simstore clusters` keeps, brought up to date first. `docs/living-index.md` describes the "
-        "filter's file."
-    )
-)
+@command()
 @option(
     "-o --output",
     "Where to write, compressed where it ends in .gz or .zst; - is standard output.  [default: -]",
@@ -87,7 +73,20 @@ _DOCUMENTS_ONLY = (
 @common_options
 @click.pass_context
 def export(ctx: click.Context, /, filter_file: str | None, force: bool, **options: Any) -> None:
-    """Write the documents to a file: all, one a cluster, or the rest; or a filter of them."""
+    """Write the documents to a file: all, one a cluster, or the rest; or a filter of them.
+
+    Examples:
+      simstore export -o all.jsonl.zst                 all documents
+      simstore export --unique -o corpus.jsonl.gz      one document a cluster
+      simstore export --unique -o corpus.parquet --log dropped.jsonl
+      simstore export --duplicates                     what --unique leaves out, and why
+      simstore export --unique --dry-run               how many that would be
+      simstore export --filter known.filter            for a crawler, of keys and texts
+
+    The records are those that `simstore ingest` takes: what --log keeps, comes back by `simstore
+    ingest dropped.jsonl`. --unique and --duplicates go by the clusters that `simstore clusters`
+    keeps, brought up to date first. `docs/living-index.md` describes the filter's file.
+    """
     given = [
         name
         for name in (*_FILTER_ONLY, *_DOCUMENTS_ONLY)

@@ -20,7 +20,7 @@ from simstore.cli.options import (
     open_store,
 )
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, count, flag, option
+from simstore.cli.parameters import choice, command, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
 from simstore.cli.source_options import (
@@ -44,19 +44,7 @@ _OF_A_STORE = (
 )  # fmt: skip
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore ingest article.txt                 pages separated by form feeds\n"
-        "  simstore ingest crawl.jsonl.zst notes/      JSON Lines, a folder of .txt files\n"
-        "  simstore ingest corpus.zip data/*.parquet   archives, tables\n"
-        "  simstore ingest --from blog.db --sql 'SELECT id, title, body AS text FROM post'\n"
-        "  zcat pages.txt.gz | simstore ingest -       standard input\n"
-        "  simstore ingest day.jsonl --seen-field crawled --links-field links\n\n"
-        "The same command again, after an interruption or a full disk, goes on where the last "
-        "commit ended; documents that are stored already are left as they are."
-    )
-)
+@command()
 @click.argument("sources", nargs=-1, metavar="SOURCE...")
 @option(
     "--from database",
@@ -126,6 +114,17 @@ def ingest(
     Where there is no store, one is made: of the scheme simtool (N = 1000, M = 64 unless -N and -M
     say otherwise) where hashvalue.txt and stopwords.txt lie in the current directory, else web;
     --scheme chooses another.
+
+    Examples:
+      simstore ingest article.txt                 pages separated by form feeds
+      simstore ingest crawl.jsonl.zst notes/      JSON Lines, a folder of .txt files
+      simstore ingest corpus.zip data/*.parquet   archives, tables
+      simstore ingest --from blog.db --sql 'SELECT id, title, body AS text FROM post'
+      zcat pages.txt.gz | simstore ingest -       standard input
+      simstore ingest day.jsonl --seen-field crawled --links-field links
+
+    The same command again, after an interruption or a full disk, goes on where the last commit
+    ended; documents that are stored already are left as they are.
     """
     from simstore.services.ingest.ingest import IngestOptions
     from simstore.sources.files import open_sources

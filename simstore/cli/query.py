@@ -10,7 +10,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, threads_option
 from simstore.cli.output import print_table, progress, write_blocks
-from simstore.cli.parameters import choice, count, flag, option, share
+from simstore.cli.parameters import choice, command, count, flag, option, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.source_options import (
     log_ignored,
@@ -28,18 +28,7 @@ if TYPE_CHECKING:
 _TOO_SHORT = "too short to judge: only copies, and what contains it or is contained"
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore query sample.txt                   within 3 bits\n"
-        "  simstore query -k 6 --format jsonl new.txt  within 6 bits, for a program\n"
-        "  simstore query --min-resemblance 0.5 a.txt  half of all shingles in common\n"
-        "  simstore query --channel simhash a.txt      by fingerprints alone\n"
-        "  echo 'some text' | simstore query -         standard input\n\n"
-        "Every stored fingerprint within the radius is found; the sketches add what resembles the "
-        "sample otherwise. `simstore report` writes the last answer again."
-    )
-)
+@command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @option(
     "-k --radius",
@@ -105,7 +94,18 @@ def query(
     threads: int | None,
     **given: Any,
 ) -> None:
-    """Find the stored documents near each document of the sources; nothing is inserted."""
+    """Find the stored documents near each document of the sources; nothing is inserted.
+
+    Examples:
+      simstore query sample.txt                   within 3 bits
+      simstore query -k 6 --format jsonl new.txt  within 6 bits, for a program
+      simstore query --min-resemblance 0.5 a.txt  half of all shingles in common
+      simstore query --channel simhash a.txt      by fingerprints alone
+      echo 'some text' | simstore query -         standard input
+
+    Every stored fingerprint within the radius is found; the sketches add what resembles the sample
+    otherwise. `simstore report` writes the last answer again.
+    """
     from simstore.model import QueryOptions
 
     read = take_read_options(given)
