@@ -16,6 +16,7 @@ from simstore.cli.parameters import command, count, flag, option
 from simstore.cli.source_options import encoding_for, encoding_option, warn_of_decodings
 from simstore.errors import InvalidParameter, UnreadableSource, printable
 from simstore.reports.lines import key_bytes, key_text, to_json
+from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from simstore.model import Seen
@@ -229,7 +230,7 @@ def _print(rows: list[tuple[str, Seen | None]], output_format: str) -> None:
         if output_format == "jsonl":
             click.echo(to_json(_record(key, found)))
         elif found is not None:
-            sys.stdout.buffer.write(key.encode("utf-8", "surrogateescape") + b"\n")
+            sys.stdout.buffer.write(encode(key) + b"\n")
     sys.stdout.flush()
 
 
