@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -58,15 +58,13 @@ def import_output(folder: str, no_clusters: bool) -> None:
 
 @contextmanager
 def _store(output: DedupedOutput) -> Iterator[Store]:
-    try:
-        with open_store() as store:
-            yield store
-            return
-    except StoreNotFound:
-        pass
-    from simstore.store import create_for_output
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(open_store())
+        except StoreNotFound:
+            from simstore.store import create_for_output
 
-    create_for_output(store_place(), output).close()
-    log.info("made %s: scheme %s", shown_place(store_place()), output.scheme.label)
-    with open_store() as store:
+            create_for_output(store_place(), output).close()
+            log.info("made %s: scheme %s", shown_place(store_place()), output.scheme.label)
+            store = stack.enter_context(open_store())
         yield store

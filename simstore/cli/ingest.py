@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -201,27 +201,21 @@ def _store(
         with open_store(served=True) as store:
             yield store
         return
-    try:
-        with open_store(synchronous=synchronous) as store:
-            if chosen is not None and scheme["name"] is None:
-                name, _, _ = store.scheme()["scheme"].partition("/")
-                chosen = replace(chosen, name=name)
-            store.check_options(chosen, text=not no_text, keep_columns=keep_columns)
-            yield store
-            return
-    except StoreNotFound:
-        pass
-    before_making()
-    create_here(
-        chosen,
-        is_named=scheme["name"] is not None,
-        exist_ok=True,
-        asked_radius=radius,
-        text=not no_text,
-        keep_columns=keep_columns,
-    )
-    with open_store(synchronous=synchronous) as store:
-        # Another process may have made it meanwhile.
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(open_store(synchronous=synchronous))
+        except StoreNotFound:
+            before_making()
+            create_here(
+                chosen,
+                is_named=scheme["name"] is not None,
+                exist_ok=True,
+                asked_radius=radius,
+                text=not no_text,
+                keep_columns=keep_columns,
+            )
+            # Another process may have made it meanwhile.
+            store = stack.enter_context(open_store(synchronous=synchronous))
         if chosen is not None and scheme["name"] is None:
             name, _, _ = store.scheme()["scheme"].partition("/")
             chosen = replace(chosen, name=name)
