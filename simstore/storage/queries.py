@@ -10,7 +10,6 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from simstore.model import Match, QueryRun, SampleResult
 from simstore.storage.schema import query_match, query_run, query_sample
-from simstore.text.decoding import exact_text
 
 KEPT_RUNS = 100
 _SENTENCES = "sentences"
@@ -114,12 +113,12 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
         channels = tuple(filter(None, named.split(",")))
         if found["passage_similarity"] is not None:
             channels += (_SENTENCES,)
-        found |= {"key": exact_text(found["key"]), "channels": channels}
+        found |= {"key": _text(found["key"]), "channels": channels}
         matches.setdefault(place, []).append(Match(**found))
     s = query_sample.c
     samples = tuple(
         SampleResult(
-            key=exact_text(key),
+            key=_text(key),
             fingerprint=fingerprint,
             matches=tuple(matches.get(position, ())),
             too_short=bool(too_short),
@@ -153,3 +152,7 @@ def run_count(connection: Connection) -> int:
 
 def _bytes(key: str) -> bytes:
     return key.encode("utf-8", "surrogateescape")
+
+
+def _text(key: bytes) -> str:
+    return key.decode("utf-8", "surrogateescape")
