@@ -7,7 +7,7 @@ from typing import Literal
 
 from simstore.errors import CorruptStore, DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, StoredCluster
-from simstore.search.canonical_order import CanonicalOrder
+from simstore.search.stars import CanonicalOrder
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import cluster_names, clusters, documents, fingerprints
 from simstore.storage.clusters import HolderRow
@@ -162,11 +162,11 @@ class _Reading:
                 same = text == centre
                 members.append(
                     ClusterMember(
-                        keys[place],
-                        one.document_id,
-                        1.0 if same else shares[text][centre],
-                        _distance(values, first, one.document_id),
-                        "same" if same else self._basis,
+                        key=keys[place],
+                        document_id=one.document_id,
+                        resemblance=1.0 if same else shares[text][centre],
+                        distance=_distance(values, first, one.document_id),
+                        basis="same" if same else self._basis,
                     )
                 )
             yield StoredCluster(name, members[0].key, tuple(members))

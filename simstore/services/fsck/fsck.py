@@ -37,7 +37,7 @@ from simstore.storage import (
     vocabularies,
 )
 from simstore.storage.vocabularies import FeatureRow
-from simstore.text.digests import text_digest
+from simstore.text.decoding import text_digest
 
 BATCH_DOCUMENTS = 1_000
 _MOST_FINDINGS = 20

@@ -33,17 +33,17 @@ def status(opened: OpenStore) -> VocabularyStatus:
         elif snapshot.scheme.depends_on_corpus:
             waiting = documents.count(connection)
         return VocabularyStatus(
-            snapshot.scheme.label,
-            snapshot.settings.policy,
-            generation_id,
-            snapshot.is_fresh and not waiting,
-            vocabularies.known_term_count(connection, snapshot.scheme_id),
-            frozen,
-            differing,
-            entering,
-            sampled,
-            changed,
-            waiting,
+            scheme=snapshot.scheme.label,
+            policy=snapshot.settings.policy,
+            generation_id=generation_id,
+            fresh=snapshot.is_fresh and not waiting,
+            term_count=vocabularies.known_term_count(connection, snapshot.scheme_id),
+            rank_count=frozen,
+            changed_ranks=differing,
+            entering_terms=entering,
+            sampled=sampled,
+            changed_fingerprints=changed,
+            waiting=waiting,
         )
 
 

@@ -92,14 +92,14 @@ def check_and_store(
             # It counts the fingerprints that are to be looked at.
             snapshot = snapshot.store.snapshot(snapshot.connection)
     return BatchOutcome(
-        tuple(outcomes),
-        exact,
-        found,
-        frozenset(renewed),
-        frozenset(orphans),
-        frozenset(unflagged),
-        lets_go,
-        displaced,
+        outcomes=tuple(outcomes),
+        duplicates=exact,
+        found=found,
+        renewed=frozenset(renewed),
+        orphans=frozenset(orphans),
+        unflagged=frozenset(unflagged),
+        lets_go=lets_go,
+        displaced=displaced,
     )
 
 

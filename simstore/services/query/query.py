@@ -122,14 +122,18 @@ def query_samples(
                 return matcher.answer(batch)
 
         pool = WorkerPool(
-            threads,
-            _answering,
-            lambda: (opened.database.place, shared.name(), replace(options, radius=radius)),
-            shared.is_latest,
-            ALONE_BATCHES,
-            ALONE_CHARACTERS,
-            _characters,
-            workers,
+            count=threads,
+            task=_answering,
+            arguments=lambda: (
+                opened.database.place,
+                shared.name(),
+                replace(options, radius=radius),
+            ),
+            is_valid=shared.is_latest,
+            least_items=ALONE_BATCHES,
+            least_weight=ALONE_CHARACTERS,
+            weight=_characters,
+            early=workers,
         )
         for answered in in_order(_batches(samples, rejections), answer, pool):
             results += answered
@@ -138,14 +142,14 @@ def query_samples(
         with computing():
             stale = stale_reason(snapshot)
     run = QueryRun(
-        None,
-        radius,
-        snapshot.scheme.bits,
-        snapshot.scheme.label,
-        tuple(results),
-        stale,
-        None,
-        tuple(rejections),
+        run_id=None,
+        radius=radius,
+        bits=snapshot.scheme.bits,
+        scheme=snapshot.scheme.label,
+        samples=tuple(results),
+        stale=stale,
+        not_recorded=None,
+        rejections=tuple(rejections),
     )
     if not record:
         return run
