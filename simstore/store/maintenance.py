@@ -103,7 +103,7 @@ class MaintenanceMixin(Opened):
 
     def vitals(self) -> StoreVitals:
         """Return what is soon told of the store, for those who watch it."""
-        from simstore.services.statistics.quick_statistics import store_vitals
+        from simstore.services.statistics.show import store_vitals
 
         return store_vitals(self._opened)
 

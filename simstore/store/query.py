@@ -203,7 +203,7 @@ class QueryMixin(Opened):
             DocumentNotFound: No document has a key.
             NotFound: The store keeps no texts.
         """
-        from simstore.services.compare.stored import compare_in_store
+        from simstore.services.compare.compare import compare_in_store
 
         return compare_in_store(self._opened, first, second, options, on_progress=on_progress)
 

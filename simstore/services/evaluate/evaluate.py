@@ -24,6 +24,7 @@ from simstore.search.evaluation import (
 from simstore.search.plan import check_radius, default_radius
 from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.evaluate.judged_documents import (
+    OlderMethods,
     Scope,
     StoredDocuments,
     check_texts,
@@ -31,7 +32,6 @@ from simstore.services.evaluate.judged_documents import (
     score_pairs,
 )
 from simstore.services.evaluate.labels import Labels, Part, part_of, take_resemblances, truth_of
-from simstore.services.evaluate.older_methods import OlderMethods
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 

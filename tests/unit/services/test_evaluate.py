@@ -15,8 +15,8 @@ from simstore.fingerprint.web import WebScheme
 from simstore.model import Document
 from simstore.search.evaluation import Evaluation
 from simstore.services.evaluate.evaluate import EvaluateOptions
+from simstore.services.evaluate.judged_documents import MethodSignatures, filter_overlaps
 from simstore.services.evaluate.labels import Labels, is_odd
-from simstore.services.evaluate.older_methods import MethodSignatures, filter_overlaps
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.labels import GroupLabel, LabelledPair
 from simstore.store import Store
