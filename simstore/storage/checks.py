@@ -13,7 +13,7 @@ from simstore.storage import generations, segment_pages
 from simstore.storage.dialects.connection import forms_of
 from simstore.storage.documents import chunks
 from simstore.storage.generations import GenerationRow
-from simstore.storage.schema import (
+from simstore.storage.tables import (
     FingerprintTables,
     document,
     fingerprint_page,

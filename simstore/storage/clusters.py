@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
-from simstore.storage.schema import (
+from simstore.storage.tables import (
     cluster,
     cluster_change,
     cluster_spoke,

@@ -12,8 +12,8 @@ from simstore.storage.anchor_segments import LARGEST_SEGMENT
 from simstore.storage.dialects.connection import forms_of
 from simstore.storage.generations import LARGEST_GENERATION
 from simstore.storage.rows import fetch
-from simstore.storage.schema import metadata
 from simstore.storage.sqlite_values import LISTS
+from simstore.storage.tables import metadata
 
 # The years 1 to 9999, in seconds since 1970.
 _TIMES = (-62_135_596_800, 253_402_300_799)

@@ -18,7 +18,7 @@ from simstore.storage import codecs
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import integers
 from simstore.storage.rows import execute, fetch, insert_rows
-from simstore.storage.schema import feature, vocabulary_delta
+from simstore.storage.tables import feature, vocabulary_delta
 from simstore.storage.term_sums import TermSums
 
 # So many changes are looked at together. Long ones are merged into the table of terms; small ones

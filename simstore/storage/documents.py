@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from simstore.storage.damage import json_of
 from simstore.storage.history import Times
 from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
-from simstore.storage.schema import document, document_text, reindexed_count, source
+from simstore.storage.tables import document, document_text, reindexed_count, source
 from simstore.text.decoding import line_as_stored
 
 # Below every database's limit of parameters in a statement.

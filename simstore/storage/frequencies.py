@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, insert, select
 
 from simstore.storage import codecs, deltas, documents
-from simstore.storage.schema import feature, generation_frequency
+from simstore.storage.tables import feature, generation_frequency
 
 # Features a row: some 100 kB packed.
 _FEATURES = 1 << 16

@@ -15,7 +15,7 @@ from simstore.storage import counter_deltas
 from simstore.storage.damage import corrupt
 from simstore.storage.dialects.connection import forms_of
 from simstore.storage.rows import execute, fetch
-from simstore.storage.schema import fingerprint_tables, generation, scheme, store
+from simstore.storage.tables import fingerprint_tables, generation, scheme, store
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select, text
 
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
-from simstore.storage.schema import document, document_link, snapshot
+from simstore.storage.tables import document, document_link, snapshot
 from simstore.text.decoding import line_as_stored
 
 # Earlier versions that are kept of a document; beyond, the oldest go.

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from simstore.search.segments import probe_values, segment_columns, segment_widths
 from simstore.storage.dialects.connection import forms_of
-from simstore.storage.schema import fingerprint_tables
+from simstore.storage.tables import fingerprint_tables
 from simstore.storage.tail import words_of
 
 # What bit_count takes of a value that is no BLOB.

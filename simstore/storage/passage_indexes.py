@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, insert
 from simstore.storage import anchor_segments
 from simstore.storage.damage import json_of
 from simstore.storage.rows import execute, fetch
-from simstore.storage.schema import (
+from simstore.storage.tables import (
     anchor_page,
     anchor_segment,
     anchor_tail,

@@ -30,7 +30,7 @@ from simstore.storage.rows import (
     next_numbers,
     select_in,
 )
-from simstore.storage.schema import anchor_tail, passage_entry
+from simstore.storage.tables import anchor_tail, passage_entry
 
 # Postings from which on the tail becomes a segment. It is read whole by each look-up.
 TAIL_POSTINGS = 1 << 17

@@ -175,7 +175,7 @@ class PostgresServer:
 
         Nobody can read a table while it is rewritten.
         """
-        from simstore.storage.schema import metadata
+        from simstore.storage.tables import metadata
 
         with self.outside() as connection:
             for table in metadata.tables:

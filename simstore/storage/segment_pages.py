@@ -23,7 +23,7 @@ from simstore.storage.damage import corrupt
 from simstore.storage.dialects.connection import forms_of, sqlite_driver
 from simstore.storage.documents import chunks
 from simstore.storage.rows import fetch, insert_rows
-from simstore.storage.schema import fingerprint_page
+from simstore.storage.tables import fingerprint_page
 
 # A row's number: 32 bits of generation, 3 of segment, 16 of value, 12 of the row within its page.
 _GENERATION_SHIFT = SEGMENT_BITS + 3

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary
 
 from simstore.errors import CorruptStore
-from simstore.storage.schema import metadata
+from simstore.storage.tables import metadata
 
 Row = tuple[Any, ...]
 _WORDS = {int: "a number", float: "a number", str: "a text", bytes: "bytes"}

@@ -13,7 +13,7 @@ from simstore.search.segments import segment_columns
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import chunks, integers
 from simstore.storage.rows import change_in, fetch, insert_rows
-from simstore.storage.schema import fingerprint_tables
+from simstore.storage.tables import fingerprint_tables
 
 # Rows that are held in memory at a time.
 _READ_ROWS = 262_144

@@ -20,7 +20,7 @@ from simstore.storage import counter_deltas, generations
 from simstore.storage.dialects.connection import forms_of
 from simstore.storage.migrate import HEAD
 from simstore.storage.rows import execute, fetch, insert_rows
-from simstore.storage.schema import metadata
+from simstore.storage.tables import metadata
 
 Row = tuple[Any, ...]
 

@@ -12,7 +12,7 @@ from simstore.storage import codecs
 from simstore.storage.deltas import unmerged
 from simstore.storage.documents import chunks
 from simstore.storage.rows import insert_rows, select_in
-from simstore.storage.schema import document_features, feature, generation_rank, vocabulary_delta
+from simstore.storage.tables import document_features, feature, generation_rank, vocabulary_delta
 
 FeatureRow = tuple[NDArray[np.int64], NDArray[np.int64]]
 
