@@ -28,7 +28,7 @@ from simstore.services.open_store.state import State
 from simstore.services.query.batch_lookup import near_many
 from simstore.services.query.lookup import Lookup
 from simstore.services.query.minhash_channel import Among, MinhashChannel
-from simstore.storage import documents, fingerprints, near_rows
+from simstore.storage import documents, fingerprints, tail
 from simstore.storage.engine import Connection
 
 
@@ -158,7 +158,7 @@ class EdgeCandidates:
                 values += to_integers(part[positions])
             return turns, values
         held = None
-        found_there = near_rows.can_find(self._connection, bits)
+        found_there = tail.can_find_near(self._connection, bits)
         if len(queries) > 1 and not found_there:
             held = self._opened.tail_tables(self._connection, bits, row, len(queries))
         if held is not None or found_there:

@@ -18,8 +18,7 @@ from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import vocabularies
 from simstore.storage.engine import Connection
-from simstore.storage.frequencies import Frequencies
-from simstore.storage.vocabularies import FeatureRow
+from simstore.storage.vocabularies import FeatureRow, Frequencies
 
 # Feature numbers to what Scheme.fingerprints takes for them.
 Standing = Callable[[NDArray[np.int64]], NDArray[np.int64]]

@@ -28,11 +28,9 @@ from simstore.services.open_store.state import State
 from simstore.storage import (
     checks,
     codecs,
-    column_checks,
     deltas,
     documents,
     fingerprints,
-    frequencies,
     generations,
     vocabularies,
 )
@@ -73,8 +71,8 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         ]
         if findings:
             return findings
-        findings = _columns(column_checks.broken_columns(connection)) or _columns(
-            column_checks.broken_names_of_sources(connection)
+        findings = _columns(checks.broken_columns(connection)) or _columns(
+            checks.broken_names_of_sources(connection)
         )
         if findings:
             return findings
@@ -111,7 +109,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         ):
             findings += _some(check(_Check(opened, connection, state, on_progress)))
         # What another check has found is not told twice.
-        return findings or _columns(column_checks.broken_digests(connection))
+        return findings or _columns(checks.broken_digests(connection))
 
 
 def _columns(problems: Iterator[str]) -> list[Finding]:
@@ -349,7 +347,7 @@ def _check_ranks(check: _Check) -> Iterator[Finding]:
     number = state.generation.generation_id
     if state.scheme.corpus == "frequencies" and state.is_fresh:
         held = check.opened.frequencies_of(connection, number)
-        present = frequencies.present(connection, state.scheme_id)
+        present = vocabularies.present_frequencies(connection, state.scheme_id)
         if not all(map(np.array_equal, held, present)):
             yield Finding("frequencies", "not those of the present vocabulary", _REFRESH)
     ranked = vocabularies.ranks(connection, number)

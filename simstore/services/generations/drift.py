@@ -10,7 +10,7 @@ from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.generations.refresh import present_ranks
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
-from simstore.storage import documents, fingerprints, frequencies, vocabularies
+from simstore.storage import documents, fingerprints, vocabularies
 from simstore.storage.engine import Connection
 
 _DRIFT_SAMPLE = 1_000
@@ -59,7 +59,7 @@ def _compared(
     """
     generation_id = state.generation.generation_id if state.generation else None
     if state.scheme.corpus == "frequencies":
-        numbers, counts = frequencies.present(connection, state.scheme_id)
+        numbers, counts = vocabularies.present_frequencies(connection, state.scheme_id)
         held = np.empty(0, np.int64), np.empty(0, np.int64)
         if generation_id is not None:
             held = opened.frequencies_of(connection, generation_id)

@@ -22,7 +22,6 @@ from simstore.storage import (
     deltas,
     documents,
     fingerprints,
-    frequencies,
     generations,
     sketches,
     vocabularies,
@@ -120,7 +119,9 @@ def freeze(connection: Connection, state: State) -> GenerationRow:
     if state.scheme.corpus == "ranks":
         vocabularies.put_ranks(connection, generation_id, present_ranks(connection, state))
     elif state.scheme.corpus == "frequencies":
-        frequencies.put(connection, generation_id, frequencies.present(connection, state.scheme_id))
+        vocabularies.put_frequencies(
+            connection, generation_id, vocabularies.present_frequencies(connection, state.scheme_id)
+        )
     return GenerationRow(generation_id, state.scheme_id, "building", state.settings.changes)
 
 
