@@ -10,8 +10,7 @@ from simstore.client.ingest import IngestRequests
 from simstore.errors import BadReply, DocumentNotFound, InvalidParameter
 from simstore.model import Seen, StoredDocument, StoreStatistics, Story
 from simstore.reports.wire import to_wire_fields
-from simstore.text.decoding import encode
-from simstore.text.digests import text_digest
+from simstore.text.decoding import encode, text_digest
 
 if TYPE_CHECKING:
     from simstore.reports.known_filter import KnownFilter

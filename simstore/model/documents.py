@@ -9,7 +9,7 @@ from typing import Any, Literal
 SeenState = Literal["stored", "flagged", "skipped", "orphaned"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What became of a key that was seen.
 
@@ -47,7 +47,7 @@ class Version:
     visits: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Relative:
     """A document beside one that it resembles.
 
@@ -74,7 +74,7 @@ class Relative:
     site_revisit_seconds: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """What became of a key: when it was seen, what is like it, and which is the original.
 
@@ -111,7 +111,7 @@ class Story:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDocument:
     """A document as the store holds it.
 

@@ -79,9 +79,9 @@ def document_of_given(given: GivenDocument, place: str) -> Document:
     return Document(
         given.key,
         given.text,
-        given.title,
-        given.collection,
-        given.metadata,
+        title=given.title,
+        collection=given.collection,
+        metadata=given.metadata,
         seen_at=times[0],
         published_at=times[1],
         links=given.links,

@@ -54,16 +54,16 @@ def read_exported(record: dict[str, Any], position: int, start: int, end: int) -
     return Document(
         key,
         text,
-        title,
-        collection,
-        _metadata(record),
-        position,
-        start,
-        end,
-        last,
-        published,
-        _links(record),
-        first if published is None else None,
+        title=title,
+        collection=collection,
+        metadata=_metadata(record),
+        position=position,
+        byte_offset=start,
+        end_offset=end,
+        seen_at=last,
+        published_at=published,
+        links=_links(record),
+        seen_since=first if published is None else None,
     )
 
 

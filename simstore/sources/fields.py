@@ -129,7 +129,17 @@ class RecordFields:
         except ValueError as error:
             return str(error)
         return Document(
-            key, well_formed(text), title, collection, metadata, position, start, end, *history
+            key,
+            well_formed(text),
+            title=title,
+            collection=collection,
+            metadata=metadata,
+            position=position,
+            byte_offset=start,
+            end_offset=end,
+            seen_at=history[0],
+            published_at=history[1],
+            links=history[2],
         )
 
 

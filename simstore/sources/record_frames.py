@@ -11,6 +11,7 @@ import json
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from simstore.model import Document, Ignored, Rejection
@@ -19,6 +20,8 @@ from simstore.sources.source import Record
 HEADER = struct.Struct(">IQ")
 # A key or a title may hold bytes that are no UTF-8, as lone surrogates.
 _ERRORS = "surrogatepass"
+# Fields of a document but its key and its text.
+_FIELDS = tuple(field.name for field in fields(Document))[2:]
 
 
 def packed(kind: str, records: Sequence[Record] = (), **facts: Any) -> bytes:
@@ -58,10 +61,12 @@ def unpacked(
         elif kind == "passed over":
             records.append(Ignored(*row[1:]))
         else:
-            _, key, size, *fields, links, since = row
+            _, key, size, *values = row
             text = str(view[place : place + size], errors=_ERRORS)
             place += size
-            records.append(Document(*(key, text, *fields, tuple(links), since)))
+            named = dict(zip(_FIELDS, values, strict=True))
+            named["links"] = tuple(named["links"])
+            records.append(Document(key, text, **named))
     return facts, records
 
 
@@ -69,11 +74,8 @@ def _row(record: Record, texts: list[bytes]) -> tuple[Any, ...]:
     """Return a record as a JSON array; a text is put to the others, and its size stays."""
     if isinstance(record, Document):
         texts.append(record.text.encode(errors=_ERRORS))
-        return (
-            "document", record.key, len(texts[-1]), record.title, record.collection,
-            record.metadata, record.position, record.byte_offset, record.end_offset,
-            record.seen_at, record.published_at, record.links, record.seen_since,
-        )  # fmt: skip
+        rest = (getattr(record, name) for name in _FIELDS)
+        return ("document", record.key, len(texts[-1]), *rest)
     place = (record.source, record.position, record.byte_offset, record.end_offset, record.reason)
     if isinstance(record, Rejection):
         return ("rejection", *place, b64encode(record.head).decode())

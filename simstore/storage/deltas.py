@@ -18,7 +18,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 
 from simstore import compiled
 from simstore.fingerprint import packed_terms
-from simstore.fingerprint.term_kernels import NUMBER_TERMS
+from simstore.fingerprint.kernels import NUMBER_TERMS
 from simstore.storage import codecs
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import integers

@@ -36,7 +36,7 @@ class Hint:
     said: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
     """A picture with its axes, and its figures as a table.
 
@@ -111,9 +111,17 @@ def bars(
         (when, *(f"{held[place]:,}" for _, _, held in named)) for place, when in enumerate(told)
     )
     return Plot(
-        name, title, note, tuple(series), rows, columns, hints(heads, table), heads, table,
+        name=name,
+        title=title,
+        note=note,
+        series=tuple(series),
+        rows=rows,
+        columns=columns,
+        hints=hints(heads, table),
+        heads=heads,
+        table=table,
         begins=begins,
-    )  # fmt: skip
+    )
 
 
 def hints(heads: Sequence[str], table: Sequence[Sequence[str]]) -> tuple[Hint, ...]:

@@ -87,9 +87,9 @@ def _as_document(given: Addable) -> Document:
         return Document(
             given["key"],
             given["text"],
-            given.get("title"),
-            given.get("collection"),
-            given.get("metadata") or {},
+            title=given.get("title"),
+            collection=given.get("collection"),
+            metadata=given.get("metadata") or {},
             seen_at=given.get("seen_at"),
             published_at=given.get("published_at"),
             links=given.get("links") or (),
