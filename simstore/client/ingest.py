@@ -18,10 +18,10 @@ from simstore.model import (
     Rejection,
     StoredRejection,
 )
-from simstore.services.ingest.accept import Addable
-from simstore.services.ingest.given_records import documents_of
 from simstore.services.ingest.source_batches import batches_of_sources
+from simstore.sources.documents import Addable
 from simstore.sources.files import open_sources
+from simstore.sources.frames import documents_of
 from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.sources.source import read_so_far
 

@@ -22,7 +22,7 @@ from simstore.model import (
     SampleResult,
 )
 from simstore.reports.wire import to_wire, to_wire_fields
-from simstore.services.ingest.accept import Addable, accept
+from simstore.sources.documents import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import read_so_far, samples_of

@@ -30,8 +30,8 @@ _TELLING_BYTES = 16
 _WITH_STATES = ("iso2022",)
 
 
-class DelimitedReader:
-    """Reads CSV and TSV.
+def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+    """Yield the documents of the rows of CSV or TSV.
 
     The first row names the fields; what they mean: :class:`~.fields.RecordFields`. A row's key is
     ``NAME:ROW`` (from 1) where it has none. In a ``.tsv`` file the fields are separated by tabs,
@@ -45,51 +45,39 @@ class DelimitedReader:
     ``replaced_bytes``); in a file of UTF-8, or where the encoding is not certain, a row that is not
     UTF-8 is rejected.
     """
-
-    name = "csv"
-    suffixes = (".csv", ".tsv", ".tab")
-    needs_file = False
-    record_ends = (b"\n", b"\n\0")
-
-    def recognises(self, _head: bytes) -> bool:
-        """Return False: any text may hold commas."""
-        return False
-
-    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the documents of the rows."""
-        name, options, position = request.name, request.options, request.position
-        offset = request.byte_offset
-        header = _header(request)
-        if isinstance(header, str):
-            if header and not position:
-                yield Rejection(name, 0, 0, 0, header, request.head[:HEAD_BYTES])
-            return
-        if not position:
-            # The first record comes after the row of names.
-            offset = len(stream.read(header.size))
-        fields = RecordFields(name, options.key_field, options.text_field, options.history_fields)
-        names = header.names
-        rows = Rows(stream, header.delimiter, options.max_document_bytes, header.encoding)
-        while (row := rows.next()) is not None:
-            end = offset + row.size
-            reason = row.reason
-            if reason is None and row.cells:
-                if len(row.cells) == len(names):
-                    cells: dict[str, Any] = dict(zip(names, row.cells, strict=True))
-                    if header.encoding != UTF8:
-                        read = Decoded("", header.encoding, row.replaced, header.is_detected)
-                        cells |= read.metadata
-                    made = fields.document(cells, position, offset, end)
-                    if isinstance(made, str):
-                        reason = made
-                    else:
-                        yield made
+    name, options, position = request.name, request.options, request.position
+    offset = request.byte_offset
+    header = _header(request)
+    if isinstance(header, str):
+        if header and not position:
+            yield Rejection(name, 0, 0, 0, header, request.head[:HEAD_BYTES])
+        return
+    if not position:
+        # The first record comes after the row of names.
+        offset = len(stream.read(header.size))
+    fields = RecordFields(name, options)
+    names = header.names
+    rows = Rows(stream, header.delimiter, options.max_document_bytes, header.encoding)
+    while (row := rows.next()) is not None:
+        end = offset + row.size
+        reason = row.reason
+        if reason is None and row.cells:
+            if len(row.cells) == len(names):
+                cells: dict[str, Any] = dict(zip(names, row.cells, strict=True))
+                if header.encoding != UTF8:
+                    read = Decoded("", header.encoding, row.replaced, header.is_detected)
+                    cells |= read.metadata
+                made = fields.document(cells, position, offset, end)
+                if isinstance(made, str):
+                    reason = made
                 else:
-                    reason = f"{len(row.cells)} fields; the first row has {len(names)}"
-            if reason is not None:
-                yield Rejection(name, position, offset, end, reason, row.head or rows.head())
-            offset = end
-            position += 1
+                    yield made
+            else:
+                reason = f"{len(row.cells)} fields; the first row has {len(names)}"
+        if reason is not None:
+            yield Rejection(name, position, offset, end, reason, row.head or rows.head())
+        offset = end
+        position += 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from simstore.model import Document
 from simstore.sources.dates import seconds
 from simstore.sources.json_values import metadata_of
-from simstore.text.decoding import well_formed
+from simstore.text.decoding import storable, well_formed
 
 # The field that says that a record is one of an export, and the version of its form.
 EXPORT_FIELD = "simstore_record"
@@ -48,7 +48,10 @@ def read_exported(record: dict[str, Any], position: int, start: int, end: int) -
     text = _bytes_or_text(record, "text")
     if text is None:
         raise ValueError("no text: the record was exported without")
-    title, collection = (_string(record, name) for name in ("title", "collection"))
+    title, collection = (
+        None if (line := _string(record, name)) is None else storable(line)
+        for name in ("title", "collection")
+    )
     first, last = _time(record, "first_seen"), _time(record, "last_seen")
     published = first if record.get("first_seen_basis") == "published" else None
     return Document(

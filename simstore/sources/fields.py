@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
 from decimal import Decimal
 from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from simstore.model import Document
+from simstore.errors import InvalidParameter
+from simstore.model import Document, Rejection
 from simstore.sources.dates import seconds
 from simstore.sources.exported import is_exported, read_exported
 from simstore.sources.json_values import DEEPEST, metadata_of
+from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.text.decoding import storable, well_formed
 
 KEY_FIELDS = ("key", "id", "url", "doc_id")
 TEXT_FIELDS = ("text", "content", "body")
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryFields:
-    """The fields of a record that say when it was seen and what it links to.
-
-    A field that is named is no metadata; a record may lack it.
-
-    Attributes:
-        seen: When the source saw the document; None: no field says so.
-        published: When the document was published.
-        links: Keys that it links to: a string, or a list of strings.
-    """
-
-    seen: str | None = None
-    published: str | None = None
-    links: str | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.seen or self.published or self.links)
-
-
-NO_HISTORY = HistoryFields()
 # When it was seen, when it was published, what it links to.
 _History = tuple[int | None, int | None, tuple[str, ...]]
 _UNKNOWN: _History = (None, None, ())
@@ -56,27 +36,25 @@ class RecordFields:
 
     Args:
         name: The source's name, for keys.
-        key_field: The one field that holds the key; a record without it has none. A dotted path
-            leads into objects, where no field has the path itself for its name.
-        text_field: The one field that holds the text; likewise.
-        history_fields: The fields that hold times and links.
+        options: The fields that hold key and text, times and links. A dotted path leads into
+            objects, where no field has the path itself for its name; a record without the field
+            that is named for the key has none.
         key_required: A record without a key is none, whatever field would hold it.
     """
 
     def __init__(
         self,
         name: str,
-        key_field: str | None = None,
-        text_field: str | None = None,
-        history_fields: HistoryFields = NO_HISTORY,
+        options: ReadOptions,
         *,
         key_required: bool = False,
     ) -> None:
         self._name = name
-        self._key_required = key_required or bool(key_field)
-        self._key_fields = (key_field,) if key_field else KEY_FIELDS
-        self._text_fields = (text_field,) if text_field else TEXT_FIELDS
-        self._history_fields = history_fields
+        self._key_required = key_required or bool(options.key_field)
+        self._key_fields = (options.key_field,) if options.key_field else KEY_FIELDS
+        self._text_fields = (options.text_field,) if options.text_field else TEXT_FIELDS
+        self._history_fields = options.history_fields
+        self._max_bytes = options.max_document_bytes
 
     def document(
         self, record: dict[str, Any], position: int, start: int, end: int
@@ -131,6 +109,48 @@ class RecordFields:
         return Document(
             key, well_formed(text), title, collection, metadata, position, start, end, *history
         )
+
+    def row(
+        self, cells: Iterable[tuple[str, Any]], position: int, offset: int = 0
+    ) -> Document | Rejection:
+        """Return the document of a row of a table, or its rejection; long texts are rejected.
+
+        Args:
+            cells: Names of columns and values; see :func:`of_table`.
+            position: Number of the row in its table.
+            offset: Where it stands.
+        """
+        made = self.document(of_table(cells), position, offset, offset)
+        reason = made if isinstance(made, str) else too_long(made.text, self._max_bytes)
+        if isinstance(made, Document) and reason is None:
+            return made
+        return Rejection(self._name, position, offset, offset, reason or "")
+
+
+def check_columns(
+    label: str, names: Container[str], options: ReadOptions, remedy: Callable[[str], str]
+) -> None:
+    """Raise where a table has no column for the key or the text.
+
+    Args:
+        label: The table in the message.
+        names: Its columns.
+        options: The columns that are named for key and text.
+        remedy: Returns how a column is named for ``key`` or ``text``.
+
+    Raises:
+        InvalidParameter: One has no column.
+    """
+    for what, chosen, usual in (
+        ("key", options.key_field, KEY_FIELDS),
+        ("text", options.text_field, TEXT_FIELDS),
+    ):
+        wanted = (chosen,) if chosen else usual
+        # A column may hold an object.
+        if not any(name in names or name.partition(".")[0] in names for name in wanted):
+            raise InvalidParameter(
+                f"{label}: no column is called {' or '.join(wanted)}; {remedy(what)}"
+            )
 
 
 def too_long(text: str, limit: int | None) -> str | None:

@@ -62,18 +62,12 @@ class IsolatedReader(ABC):
         most_seconds: Processor time from one answer of the process to the next.
     """
 
-    name: str
-    suffixes: tuple[str, ...]
     needs_file = True
     record_ends: tuple[bytes, ...] = ()
     package: str
     feature: str
     extra: str
     most_seconds = MOST_SECONDS
-
-    @abstractmethod
-    def recognises(self, head: bytes) -> bool:
-        """Return whether a source is of this format, by its first bytes."""
 
     @abstractmethod
     def read_here(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record | None]:

@@ -20,9 +20,8 @@ from typing import Any, BinaryIO
 
 from simstore.errors import MissingExtra
 from simstore.sources import bounded
-from simstore.sources.fields import HistoryFields
 from simstore.sources.isolated import SIZE, IsolatedReader
-from simstore.sources.reader import ReadOptions, ReadRequest
+from simstore.sources.reader import HistoryFields, ReadOptions, ReadRequest
 from simstore.sources.record_frames import packed
 from simstore.sources.source import Record
 from simstore.sources.streams import CountingReader

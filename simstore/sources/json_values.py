@@ -49,6 +49,19 @@ def metadata_of(record: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
+def as_json(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return metadata as they come back from a store; the same object where that changes nothing.
+
+    Raises:
+        ValueError: They are more than metadata may be, or no JSON values.
+    """
+    if type(metadata) is dict and _is_surely_short(metadata):
+        return metadata
+    check_metadata(metadata)
+    found: dict[str, Any] = json.loads(json.dumps(dict(metadata), allow_nan=False))
+    return found
+
+
 def check_metadata(metadata: Mapping[str, Any]) -> None:
     """Raise where metadata are more than a store keeps of a document, whoever gives them.
 
@@ -88,11 +101,13 @@ def _is_surely_short(metadata: Mapping[str, Any]) -> bool:
     for name, value in metadata.items():
         if type(value) is str:
             size += len(value)
-        elif not (value is None or type(value) in (bool, float) or _is_small(value)):
+        elif not (value is None or type(value) is bool or _is_plain_number(value)):
             return False
         size += len(name) + _AROUND if type(name) is str else MOST_BYTES
     return _OF_CHARACTER * size <= MOST_BYTES
 
 
-def _is_small(value: Any) -> bool:
+def _is_plain_number(value: Any) -> bool:
+    if type(value) is float:
+        return isfinite(value)
     return type(value) is int and value.bit_length() <= 64

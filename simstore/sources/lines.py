@@ -17,60 +17,48 @@ _BLANKS = " \t\r\n\v\f"
 _PIECE = 1 << 20
 
 
-class LinesReader:
-    """Reads plain text with a document a line; the key is ``NAME:LINE``, from 1.
+def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
+    """Yield the document of each line of a plain text; the key is ``NAME:LINE``, from 1.
 
     Blank lines are skipped. The line end, LF or CR LF, does not belong to the text. The file's
     encoding is the one that is named, or UTF-16 or UTF-32, if it begins so; else each line is UTF-8
     or in the encoding that it, or the beginning of the file, is recognised to be in; where that is
     not certain, the line is rejected. Bytes that are not UTF-8 are kept as they are on request.
     """
-
-    name = "lines"
-    suffixes = ()
-    needs_file = False
-    record_ends = (b"\n", b"\n\0")
-
-    def recognises(self, _head: bytes) -> bool:
-        """Return False: no text tells that its lines are documents."""
-        return False
-
-    def read(self, stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the documents of a file."""
-        name, position, offset = request.name, request.position, request.byte_offset
-        limit = request.options.max_document_bytes
-        decode_line, line_end = _decoding(request)
-        while True:
-            try:
-                line, size = read_line(stream, limit, line_end)
-            except DamagedStream as error:
-                yield Rejection(name, position, offset, offset, error.reason)
-                return
-            if not size:
-                return
-            end = offset + size
-            if size > len(line):
-                reason = f"the line has {size:,} bytes, more than the limit of {limit:,}"
-                yield Rejection(name, position, offset, end, reason, line[:HEAD_BYTES])
+    name, position, offset = request.name, request.position, request.byte_offset
+    limit = request.options.max_document_bytes
+    decode_line, line_end = _decoding(request)
+    while True:
+        try:
+            line, size = read_line(stream, limit, line_end)
+        except DamagedStream as error:
+            yield Rejection(name, position, offset, offset, error.reason)
+            return
+        if not size:
+            return
+        end = offset + size
+        if size > len(line):
+            reason = f"the line has {size:,} bytes, more than the limit of {limit:,}"
+            yield Rejection(name, position, offset, end, reason, line[:HEAD_BYTES])
+        else:
+            found = decode_line(line)
+            if isinstance(found, str):
+                yield Rejection(name, position, offset, end, found, line[:HEAD_BYTES])
             else:
-                found = decode_line(line)
-                if isinstance(found, str):
-                    yield Rejection(name, position, offset, end, found, line[:HEAD_BYTES])
-                else:
-                    text = found.text.removesuffix("\n").removesuffix("\r")
-                    # A byte order mark stands at a file's beginning only.
-                    text = text if offset else text.removeprefix(_MARK)
-                    if text.strip(_BLANKS):
-                        yield Document(
-                            f"{name}:{position + 1}",
-                            text,
-                            metadata=found.metadata,
-                            position=position,
-                            byte_offset=offset,
-                            end_offset=end,
-                        )
-            position += 1
-            offset = end
+                text = found.text.removesuffix("\n").removesuffix("\r")
+                # A byte order mark stands at a file's beginning only.
+                text = text if offset else text.removeprefix(_MARK)
+                if text.strip(_BLANKS):
+                    yield Document(
+                        f"{name}:{position + 1}",
+                        text,
+                        metadata=found.metadata,
+                        position=position,
+                        byte_offset=offset,
+                        end_offset=end,
+                    )
+        position += 1
+        offset = end
 
 
 def _decoding(request: ReadRequest) -> tuple[Callable[[bytes], Decoded | str], bytes]:

@@ -1,26 +1,22 @@
-"""Office documents: the text of .docx files, and of Markdown; .pdf: :mod:`~.pdf`."""
+"""Office documents: the text of .docx files; .pdf: :mod:`~.pdf`."""
 
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from simstore.errors import MissingExtra
 from simstore.model import Document, Rejection
 from simstore.sources.docx_text import DOCUMENT, PARTS, docx_text
 from simstore.sources.isolated import IsolatedReader
-from simstore.sources.plain import plain_document, read_whole
 from simstore.sources.reader import ReadRequest
+from simstore.sources.registry import COMPOUND_FILE
 from simstore.sources.source import HEAD_BYTES, Record
 from simstore.text.decoding import well_formed
 
-# What an older Word document begins with, and any that is protected by a password.
-_COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 # XML of a text is longer than the text, by its markup; that of styles has nothing to do with it.
 _MARKUP, _LEAST_ROOM = 16, 1 << 20
 _ENCRYPTED = 1
@@ -29,38 +25,6 @@ _DAMAGE = (
     zipfile.BadZipFile, ValueError, SyntaxError, RuntimeError, OSError, EOFError, zlib.error,
 )  # fmt: skip
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
-_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|$)")
-
-
-class MarkdownReader:
-    """Reads Markdown: as plain text, without the front matter that some programs put before it.
-
-    The markup stays: without it, texts that differ in markup only would be the same.
-    """
-
-    name = "markdown"
-    suffixes = (".md", ".markdown")
-    needs_file = False
-    record_ends = ()
-
-    def recognises(self, _head: bytes) -> bool:
-        """Return False: any text may be Markdown."""
-        return False
-
-    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the document."""
-        if request.position:
-            return
-        data = read_whole(stream, request)
-        if isinstance(data, Rejection):
-            yield data
-            return
-        found = plain_document(data, request)
-        if isinstance(found, Rejection):
-            yield found
-            return
-        matter = _FRONT_MATTER.match(found.text)
-        yield replace(found, text=found.text[matter.end() :]) if matter else found
 
 
 class OfficeReader(IsolatedReader):
@@ -96,20 +60,7 @@ class DocxReader(OfficeReader):
     footers.
     """
 
-    name = "docx"
-    suffixes = (".docx",)
     package, feature = "defusedxml", "reading .docx files"
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether the bytes begin as a package of a word processor does.
-
-        Older documents, and those with a password, are recognised to be refused: they are no text.
-        """
-        if head.startswith(_COMPOUND_FILE):
-            return True
-        first = head[:200]
-        is_package = b"[Content_Types].xml" in first or b"_rels/.rels" in first
-        return head.startswith(b"PK\x03\x04") and is_package and b"word/document.xml" in head
 
     def read_here(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
         """Yield the document.
@@ -123,7 +74,7 @@ class DocxReader(OfficeReader):
         except ImportError:
             raise MissingExtra(self.feature, self.extra) from None
         size = stream.seek(0, io.SEEK_END)
-        if request.head.startswith(_COMPOUND_FILE):
+        if request.head.startswith(COMPOUND_FILE):
             yield refused(
                 request, size, "it is an older Word document (.doc), or protected by a password: "
                 "save it as .docx, without a password"
@@ -161,6 +112,9 @@ class DocxReader(OfficeReader):
         core = roots.pop(_CORE, None)
         title = None if core is None else core.findtext(_TITLE)
         yield document_of(request, size, docx_text(roots), title)
+
+
+read = DocxReader().read
 
 
 class _Unusable(ValueError):

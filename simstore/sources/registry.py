@@ -3,43 +3,117 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 
 from simstore.errors import InvalidParameter
-from simstore.sources.articles import ArticleReader
-from simstore.sources.columnar import ArrowReader, ParquetReader
-from simstore.sources.delimited import DelimitedReader
-from simstore.sources.jsonl import JsonlReader
-from simstore.sources.lines import LinesReader
-from simstore.sources.office import DocxReader, MarkdownReader
-from simstore.sources.pdf import PdfReader
-from simstore.sources.plain import PlainReader
-from simstore.sources.reader import ReadOptions, SourceReader
+from simstore.sources.encodings import wide_encoding
+from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
+from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.streams import STANDARD_INPUT, base_name
-from simstore.sources.warc import WarcReader
-from simstore.sources.web import HtmlReader
 
 ENTRY_POINTS = "simstore.readers"
 # Why a file is passed over whose name says nothing of how it is read.
 TYPE_UNKNOWN = "its type is not known"
-_ARTICLES = ArticleReader()
-_TEXT = PlainReader()
+# What an older Word document begins with, and any that is protected by a password. They are
+# recognised to be refused: they are no text.
+COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
+PAGE_BEGINNING = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
+_OBJECT_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
+_LINE_ENDS = (b"\n", b"\n\0")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInReader:
+    """A reader of this package, whose module is imported when it reads.
+
+    Attributes:
+        name: What ``--as`` takes.
+        module: The module of ``simstore.sources`` that reads.
+        function: What reads there, of a stream and a request.
+        suffixes: Endings of names.
+        needs_file: Whether it wants a stream that can be sought.
+        record_ends: What stands at the end of a record in files that grow.
+        beginning: Tells whether bytes are the beginning of such a file; None: nothing tells it.
+    """
+
+    name: str
+    module: str
+    function: str = "read"
+    suffixes: tuple[str, ...] = ()
+    needs_file: bool = False
+    record_ends: tuple[bytes, ...] = ()
+    beginning: Callable[[bytes], object] | None = None
+
+    def recognises(self, head: bytes) -> bool:
+        """Return whether a source is of this format, by its first bytes."""
+        return self.beginning is not None and bool(self.beginning(head))
+
+    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the records from the one that is asked for on."""
+        module = import_module(f"simstore.sources.{self.module}")
+        records: Iterator[Record] = getattr(module, self.function)(stream, request)
+        return records
+
+
+def _begins_as_word_document(head: bytes) -> bool:
+    first = head[:200]
+    is_package = b"[Content_Types].xml" in first or b"_rels/.rels" in first
+    return head.startswith(COMPOUND_FILE) or (
+        head.startswith(b"PK\x03\x04") and is_package and b"word/document.xml" in head
+    )
+
+
+def _begins_with_object(head: bytes) -> bool:
+    if (encoding := wide_encoding(head)) is not None:
+        head = head[:HEAD_BYTES].decode(encoding, "replace").removeprefix("\ufeff").encode()
+    return _OBJECT_BEGINNING.match(head) is not None
+
+
+_ARTICLES = BuiltInReader("articles", "articles", record_ends=(b"\f",))
+_TEXT = BuiltInReader("text", "plain")
 # Those that read files before those that read streams; an earlier one is asked first.
 BUILT_IN: tuple[SourceReader, ...] = (
-    ParquetReader(),
-    ArrowReader(),
-    DocxReader(),
-    PdfReader(),
-    WarcReader(),
-    HtmlReader(),
-    JsonlReader(),
-    DelimitedReader(),
+    BuiltInReader(
+        "parquet", "columnar", "read_parquet", (".parquet", ".pq"),
+        needs_file=True, beginning=re.compile(rb"PAR1").match,
+    ),
+    BuiltInReader(
+        "arrow", "columnar", "read_arrow", (".arrow", ".arrows", ".feather", ".ipc"),
+        needs_file=True, beginning=re.compile(rb"ARROW1").match,
+    ),
+    BuiltInReader(
+        "docx", "office", suffixes=(".docx",), needs_file=True, beginning=_begins_as_word_document
+    ),
+    BuiltInReader(
+        "pdf", "pdf", suffixes=(".pdf",), needs_file=True, beginning=re.compile(rb"%PDF-").match
+    ),
+    BuiltInReader(
+        "warc", "warc", suffixes=(".warc", ".wet"), record_ends=(b"\r\n\r\n",),
+        beginning=re.compile(rb"WARC/\d\.\d{1,2}[ \t]*\r?\n").match,
+    ),
+    BuiltInReader(
+        "html", "web", suffixes=(".html", ".htm", ".xhtml"), beginning=PAGE_BEGINNING.match
+    ),
+    BuiltInReader(
+        "jsonl", "jsonl", suffixes=(".jsonl", ".ndjson"), record_ends=_LINE_ENDS,
+        beginning=_begins_with_object,
+    ),
+    BuiltInReader(
+        "csv", "delimited", suffixes=(".csv", ".tsv", ".tab"), record_ends=_LINE_ENDS
+    ),
     _ARTICLES,
-    LinesReader(),
-    MarkdownReader(),
+    BuiltInReader("lines", "lines", record_ends=_LINE_ENDS),
+    BuiltInReader("markdown", "plain", "read_markdown", (".md", ".markdown")),
     _TEXT,
-)
+)  # fmt: skip
 FORMATS = ("auto", *(reader.name for reader in BUILT_IN))
 _TEXT_SUFFIXES = (".txt",)
 _TAR_SUFFIXES = (".tar", ".tgz", ".tbz2", ".txz", ".tzst")
@@ -188,6 +262,6 @@ def added_readers() -> tuple[SourceReader, ...]:
     return tuple(found)
 
 
-def _by_suffix(base: str, readers: tuple[SourceReader, ...]) -> SourceReader | None:
+def _by_suffix(base: str, readers: Sequence[SourceReader]) -> SourceReader | None:
     lower = base.lower()
     return next((reader for reader in readers if lower.endswith(reader.suffixes)), None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 
 from simstore.model import Document, Ignored, Rejection
-from simstore.sources.json_values import check_metadata
+from simstore.sources.documents import as_stored
 from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
 from simstore.sources.registry import choose_reader
 from simstore.sources.source import Record
@@ -79,23 +79,22 @@ def read_with(
     with sought(stream, request.name) if reader.needs_file else nullcontext(stream) as opened:
         for record in reader.read(opened, request):
             found = True
-            yield _in_bounds(record, request.name)
+            yield _as_stored(record, request.name)
     if not found and not request.position:
         yield Ignored(request.name, 0, 0, 0, "no document in it", is_source=True)
 
 
-def _in_bounds(record: Record, name: str) -> Record:
-    """Return a record; where it is a document of too much metadata, its rejection."""
+def _as_stored(record: Record, name: str) -> Record:
+    """Return a record; where it is a document that cannot be stored, its rejection."""
     if not isinstance(record, Document):
         return record
     try:
-        check_metadata(record.metadata)
+        return as_stored(record)
     except ValueError as error:
         return Rejection(
             name, record.position or 0, record.byte_offset or 0, record.end_offset or 0,
             str(error),
         )  # fmt: skip
-    return record
 
 
 def reader_label(reader: str, options: ReadOptions) -> str:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from simstore.errors import InvalidParameter
 from simstore.model import DocumentOutcome, RemoveRequest, WriteReply, WriteRequest
 from simstore.services.duplicates.edges import check_verifiable
-from simstore.services.features.prepare import PreparedBatch, as_kept, prepare
-from simstore.services.ingest.accept import accept
+from simstore.services.features.prepare import PreparedBatch, prepare
 from simstore.services.ingest.batches import BatchOutcome
 from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
 from simstore.services.open_store.state import State
+from simstore.sources.documents import accept
 from simstore.text.decoding import encode
 
 Request = WriteRequest | RemoveRequest
@@ -78,7 +78,7 @@ def checked(request: Request, state: State) -> Request:
     check = _check_of(request, state)
     if check is not None:
         check_verifiable(state, check.least, check.radius)
-    documents = tuple(as_kept(accept(one)) for one in request.documents)
+    documents = tuple(map(accept, request.documents))
     if not all(one.key for one in documents):
         raise InvalidParameter("a document has an empty key; give each its own key")
     return replace(request, documents=documents)

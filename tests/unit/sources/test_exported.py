@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
@@ -9,14 +8,16 @@ import pytest
 from simstore.model import Document, Rejection
 from simstore.reports.exported import EXPORT_FIELD, EXPORT_VERSION, ExportedDocument, json_line
 from simstore.sources import exported
-from simstore.sources.jsonl import read_jsonl
+from simstore.sources.registry import reader_named
+
+from .reading import read_stream
 
 
 def read(*lines: bytes | dict[str, Any], **options: Any) -> list[Document | Rejection]:
     data = b"".join(
         line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines
     )
-    return list(read_jsonl(io.BufferedReader(io.BytesIO(data)), "x.jsonl", **options))  # type: ignore[arg-type]
+    return read_stream(reader_named("jsonl"), data, "x.jsonl", **options)
 
 
 def test_writer_and_reader_mean_the_same_mark() -> None:
