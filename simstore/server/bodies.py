@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from simstore.errors import InvalidParameter, MalformedRequest, UnsupportedMedia
 from simstore.reports.wire import decoded, encoded, from_wire
-from simstore.server.bounded_executor import BoundedExecutor
+from simstore.server.workers.bounded_executor import BoundedExecutor
 
 T = TypeVar("T")
 JSON = "application/json"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-from simstore.server.bounded_executor import BoundedExecutor
+from simstore.server.workers.bounded_executor import BoundedExecutor
 
 T = TypeVar("T")
 # What is made in less is made anew for everybody.

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from simstore.errors import InvalidParameter
-from simstore.server.bounded_executor import BoundedExecutor
 from simstore.server.cached_value import may_be_old
+from simstore.server.workers.bounded_executor import BoundedExecutor
 from simstore.store import Store
 
 _MOST_KEPT = 4

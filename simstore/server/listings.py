@@ -12,8 +12,8 @@ from starlette.responses import Response, StreamingResponse
 
 from simstore.reports.wire import encoded, to_wire
 from simstore.server.bodies import NDJSON, accepts, reply
-from simstore.server.bounded_executor import BoundedExecutor, Step, while_wanted
 from simstore.server.request_context import exchange_of
+from simstore.server.workers.bounded_executor import BoundedExecutor, Step, while_wanted
 
 # What is read at a time.
 _PART_ITEMS, _PART_BYTES = 400, 1 << 20

@@ -19,18 +19,18 @@ from simstore.model import (
     WriteReply,
     WriteRequest,
 )
-from simstore.server.bounded_executor import BoundedExecutor
 from simstore.server.cached_value import CachedValue
 from simstore.server.gauges import figures_of
 from simstore.server.known_filter import Filters
 from simstore.server.metrics import Metrics
-from simstore.server.read_batches import QueryBatcher
-from simstore.server.reader_process import AwayReader, ReaderProcess, ReaderProtocol
 from simstore.server.sent_copies import drop_left
 from simstore.server.settings import ServerSettings
-from simstore.server.supervisor import Supervised
-from simstore.server.write_queue import WriteQueue
-from simstore.server.writer_process import WriterProcess
+from simstore.server.workers.bounded_executor import BoundedExecutor
+from simstore.server.workers.read_batches import QueryBatcher
+from simstore.server.workers.reader_process import AwayReader, ReaderProcess, ReaderProtocol
+from simstore.server.workers.supervisor import Supervised
+from simstore.server.workers.write_queue import WriteQueue
+from simstore.server.workers.writer_process import WriterProcess
 from simstore.store import Store
 
 if TYPE_CHECKING:

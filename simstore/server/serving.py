@@ -17,14 +17,14 @@ from types import FrameType
 import uvicorn
 
 from simstore.errors import InvalidParameter, printable, shown_place
-from simstore.server.access import check_listening
+from simstore.server.access.gate import check_listening
 from simstore.server.app import create_app
 from simstore.server.protocol import patient_protocol
-from simstore.server.reader_process import ReaderProcess
 from simstore.server.service import Service
 from simstore.server.settings import ServerSettings
-from simstore.server.store_process import StoreProcess
-from simstore.server.writer_process import WriterProcess
+from simstore.server.workers.reader_process import ReaderProcess
+from simstore.server.workers.store_process import StoreProcess
+from simstore.server.workers.writer_process import WriterProcess
 
 # Ten times as often as Python does by itself.
 _SWITCH_SECONDS = 0.0005

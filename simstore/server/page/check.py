@@ -15,8 +15,7 @@ from starlette.datastructures import FormData, UploadFile
 from simstore.errors import BadInput, DocumentNotFound, SimstoreError, UnreadableSource
 from simstore.model import CheckedPaper, CheckOptions, Document
 from simstore.reports.check_html import html_report, report_contents
-from simstore.server.access import GuardedRoute, requires
-from simstore.server.bounded_executor import Step, while_wanted
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.page.browser_request import from_address, in_address, language_of
 from simstore.server.page.problems import FormError, ReportGone, keep_form
 from simstore.server.page.rendering import answer
@@ -24,7 +23,8 @@ from simstore.server.page.report_cache import CachedReport
 from simstore.server.page.state import standing_of
 from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
-from simstore.server.uploads import UploadLimits, read_paper
+from simstore.server.workers.bounded_executor import Step, while_wanted
+from simstore.server.workers.uploads import UploadLimits, read_paper
 
 router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
 

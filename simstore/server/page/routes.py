@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from simstore.errors import RouteNotFound, SimstoreError, Unauthorized, printable
-from simstore.server.access import GuardedRoute, gate_of, requires
+from simstore.server.access.gate import GuardedRoute, gate_of, requires
 from simstore.server.page import check, search
 from simstore.server.page.browser_request import asked_values, language_of, local_place
 from simstore.server.page.files import static_file

@@ -25,7 +25,7 @@ from simstore.reports.check_html import paragraphs_of
 from simstore.reports.html_page import shown
 from simstore.reports.lines import key_text, to_json
 from simstore.reports.story import span
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.page.browser_request import asked_values, in_address, language_of
 from simstore.server.page.problems import FormError, keep_form
 from simstore.server.page.rendering import answer

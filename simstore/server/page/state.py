@@ -13,9 +13,9 @@ from fastapi import Request
 from simstore.errors import SimstoreError
 from simstore.model import StoreStatistics
 from simstore.reports.store_figures import StoreFigures
-from simstore.server.bounded_executor import BoundedExecutor
 from simstore.server.page.report_cache import ReportCache
 from simstore.server.service import Service, service_of
+from simstore.server.workers.bounded_executor import BoundedExecutor
 
 T = TypeVar("T")
 _LEAST_SECONDS = 2.0

@@ -16,7 +16,7 @@ from simstore.reports.check_html import html_report
 from simstore.reports.html_page import content_policy
 from simstore.reports.html_words import Language
 from simstore.reports.wire import to_wire
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import (
     JSON,
     accepts,
@@ -27,11 +27,11 @@ from simstore.server.bodies import (
     reply,
     taken,
 )
-from simstore.server.bounded_executor import while_wanted
 from simstore.server.documents import GivenDocument, document_of_given
 from simstore.server.openapi import answers, json_body
 from simstore.server.service import Service, service_of
-from simstore.server.uploads import UploadLimits, read_paper
+from simstore.server.workers.bounded_executor import while_wanted
+from simstore.server.workers.uploads import UploadLimits, read_paper
 from simstore.services.compare.compared import CompareOptions
 from simstore.sources.encodings import checked_encoding
 

@@ -17,7 +17,7 @@ from simstore.model import (
     StoredCluster,
 )
 from simstore.reports.wire import to_wire
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
 from simstore.server.cursors import cursor_of, key_of, number_of
 from simstore.server.idempotency import query_text

@@ -23,7 +23,7 @@ from simstore.model import (
     WriteRequest,
 )
 from simstore.reports.wire import to_wire
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import (
     LARGE_BYTES,
     check_coding,
@@ -33,14 +33,14 @@ from simstore.server.bodies import (
     reply,
     value_of,
 )
-from simstore.server.bounded_executor import while_wanted
 from simstore.server.documents import GivenDocument, documents_of
 from simstore.server.idempotency import idempotency_of, key_in_path
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers, json_body
 from simstore.server.request_context import is_ndjson
+from simstore.server.routes.document_stream import OUTCOMES, DocumentStream
 from simstore.server.service import Service, service_of
-from simstore.server.streams import OUTCOMES, DocumentStream
+from simstore.server.workers.bounded_executor import while_wanted
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 

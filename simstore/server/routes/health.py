@@ -11,7 +11,7 @@ from fastapi.responses import PlainTextResponse
 
 from simstore.errors import Unavailable
 from simstore.server import metrics
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
 from simstore.server.gauges import gauge, store_lines
 from simstore.server.metrics import family

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from simstore.errors import MalformedRequest, TooLarge
 from simstore.model import Document, QueryOptions, QueryRun, SampleResult
 from simstore.reports.wire import to_wire
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import read_body, reply
 from simstore.server.openapi import answers, json_body
 from simstore.server.service import service_of

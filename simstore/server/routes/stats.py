@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from simstore.model import StoredRejection, StoreStatistics
 from simstore.reports.wire import to_wire
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
 from simstore.server.cached_value import CachedValue
 from simstore.server.known_filter import FilterAsked

@@ -20,8 +20,8 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.model import Document, RemoveRequest, WriteRequest
-from simstore.server import write_queue
-from simstore.server.write_queue import WriteQueue
+from simstore.server.workers import write_queue
+from simstore.server.workers.write_queue import WriteQueue
 from simstore.services.generations import pack_fingerprints
 from simstore.services.ingest import writer
 from simstore.services.maintenance.scheme_choice import SchemeChoice

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from simstore.errors import Unavailable
 from simstore.model import Document, QueryOptions, QueryRun
-from simstore.server.store_process import Place, StoreProcess
-from simstore.server.supervisor import SupervisedWorker
+from simstore.server.workers.store_process import Place, StoreProcess
+from simstore.server.workers.supervisor import SupervisedWorker
 from simstore.store import Store
 
 _LINES = ("query", "run", "warm")

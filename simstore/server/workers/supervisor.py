@@ -15,7 +15,7 @@ from multiprocessing.connection import Pipe, wait
 from typing import Any, Protocol
 
 from simstore.errors import SimstoreError, Unavailable
-from simstore.server.store_process import StoreProcess
+from simstore.server.workers.store_process import StoreProcess
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 # Whoever lives so long is sound: its next end is counted as the first.

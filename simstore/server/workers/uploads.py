@@ -31,7 +31,7 @@ from simstore.errors import (
 )
 from simstore.model import Document, Rejection
 from simstore.reports.wire import decoded, encoded, from_wire
-from simstore.server import upload_process
+from simstore.server.workers import upload_process
 from simstore.sources import bounded
 from simstore.sources.reader import sees_bytes
 from simstore.store import Store

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol
 
-from simstore.server.store_process import Place, StoreProcess
-from simstore.server.supervisor import SupervisedWorker
+from simstore.server.workers.store_process import Place, StoreProcess
+from simstore.server.workers.supervisor import SupervisedWorker
 from simstore.services.ingest.write_groups import Reply, Request
 from simstore.services.ingest.writer import Writer
 from simstore.store import Store

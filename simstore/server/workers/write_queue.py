@@ -23,9 +23,9 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.model import WriteReply, WriteRequest
-from simstore.server.queue_statistics import QueueCounters, QueuedRequest, Request, died
-from simstore.server.supervisor import SupervisedWorker
-from simstore.server.writer_process import AwayWriter, GroupWriter
+from simstore.server.workers.queue_statistics import QueueCounters, QueuedRequest, Request, died
+from simstore.server.workers.supervisor import SupervisedWorker
+from simstore.server.workers.writer_process import AwayWriter, GroupWriter
 from simstore.services.ingest.write_groups import Reply
 from simstore.store import Store
 

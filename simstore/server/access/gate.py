@@ -14,11 +14,11 @@ from fastapi.routing import APIRoute
 
 from simstore.errors import Forbidden, InvalidParameter, RateLimited, Unauthorized
 from simstore.model import Scope, Token
-from simstore.server.bounded_executor import BoundedExecutor
-from simstore.server.csrf import foreign, is_forwarded, is_loopback, names_loopback
-from simstore.server.limits import RateLimit, network_of
-from simstore.server.parameters import check_parameters
-from simstore.server.sessions import SESSION_SECONDS, Sessions
+from simstore.server.access.csrf import foreign, is_forwarded, is_loopback, names_loopback
+from simstore.server.access.limits import RateLimit, network_of
+from simstore.server.access.parameters import check_parameters
+from simstore.server.access.sessions import SESSION_SECONDS, Sessions
+from simstore.server.workers.bounded_executor import BoundedExecutor
 
 if TYPE_CHECKING:
     from starlette.routing import Match
