@@ -16,10 +16,10 @@ from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import NotFound, ReadOnlyStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from simstore.model import Clustering, ClustersStatus, LeastShares, StoredCluster
-    from simstore.reports.clusters import Rule
+    from simstore.services.clusters.reasons import ClusterRule
     from simstore.store import Store
 
 # Options that only clusters of the moment know.
@@ -136,11 +136,11 @@ def _flag(name: str) -> str:
 
 def _kept(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     from simstore.model import LeastShares
-    from simstore.reports.clusters import Rule
+    from simstore.services.clusters.reasons import ClusterRule
 
     with open_store(served=True) as store:
         summary = _up_to_date(store, options)
-        rule = Rule(summary.policy, LeastShares(summary.min_resemblance))
+        rule = ClusterRule(summary.policy, LeastShares(summary.min_resemblance))
         held, count = _print(store.kept_clusters(min_size), rule, output_format)
         _tell(len(store), held, count, min_size)
     _tell_kept(summary)
@@ -252,8 +252,9 @@ def _none_kept() -> NotFound:
 
 
 def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
-    from simstore.reports.clusters import Rule, numbered
+    from simstore.reports.clusters import numbered
     from simstore.services.clusters.cluster import ClusterOptions
+    from simstore.services.clusters.reasons import ClusterRule
 
     asked = ClusterOptions(
         options["min_resemblance"],
@@ -272,13 +273,15 @@ def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
             "fingerprints are the standing generation's: %s; `simstore vocabulary refresh`",
             found.stale,
         )
-    rule = Rule(asked.policy, found.least)
+    rule = ClusterRule(asked.policy, found.least)
     held, count = _print(numbered(found.clusters), rule, output_format)
     _tell(found.document_count, held, count, min_size)
     _tell_once(found)
 
 
-def _print(found: Iterable[StoredCluster], rule: Rule, output_format: str) -> tuple[int, int]:
+def _print(
+    found: Iterable[StoredCluster], rule: ClusterRule, output_format: str
+) -> tuple[int, int]:
     """Print clusters; return how many documents and how many clusters they were."""
     from simstore.reports.clusters import COLUMNS, render_csv, render_jsonl, table_rows
 
@@ -292,12 +295,10 @@ def _print(found: Iterable[StoredCluster], rule: Rule, output_format: str) -> tu
             yield one
 
     if output_format == "table":
-        print_table(COLUMNS, table_rows(counted(), rule))
+        print_table(COLUMNS, table_rows(counted(), rule.reason))
     else:
-        render: Callable[[Iterable[StoredCluster], Rule], Iterator[bytes]] = (
-            render_jsonl if output_format == "jsonl" else render_csv
-        )
-        _write(render(counted(), rule))
+        render = render_jsonl if output_format == "jsonl" else render_csv
+        _write(render(counted(), rule.reason))
     return held, count
 
 

@@ -19,7 +19,7 @@ from simstore.cli.options import store_place
 from simstore.cli.progress_bars import bar_of, shows_bars, start
 from simstore.cli.remote import server_url
 from simstore.errors import InvalidParameter, printable, shortened
-from simstore.reports import times
+from simstore.reports import lines as times
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

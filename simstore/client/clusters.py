@@ -9,7 +9,7 @@ from simstore.client.documents import DocumentRequests
 from simstore.client.ingest import IngestRequests
 from simstore.errors import DocumentNotFound, NotFound
 from simstore.model import ClusterMerge, ClusterPlace, ClustersStatus, StoredCluster
-from simstore.reports.wire import to_wire_fields
+from simstore.wire import to_wire_fields
 
 _MOST_KEYS = 1_000
 _MOST_CLUSTERS, _MOST_MERGES = 100, 1_000

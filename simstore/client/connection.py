@@ -20,9 +20,9 @@ from simstore.errors import (
     SimstoreError,
     TimedOut,
 )
-from simstore.reports.wire import decoded, encoded, from_wire
 from simstore.text.decoding import encode
 from simstore.version import __version__
+from simstore.wire import decoded, encoded, from_wire
 
 if TYPE_CHECKING:
     import httpx

@@ -9,12 +9,12 @@ from simstore.client.addresses import key_path
 from simstore.client.ingest import IngestRequests
 from simstore.errors import BadReply, DocumentNotFound, InvalidParameter
 from simstore.model import Seen, StoredDocument, StoreStatistics, Story
-from simstore.reports.wire import to_wire_fields
 from simstore.text.decoding import encode
 from simstore.text.digests import text_digest
+from simstore.wire import to_wire_fields
 
 if TYPE_CHECKING:
-    from simstore.reports.known_filter import KnownFilter
+    from simstore.known_filter import KnownFilter
 
 # Of one request.
 _MOST_KEYS = 1_000
@@ -120,7 +120,7 @@ class DocumentRequests(IngestRequests):
         Raises:
             InvalidParameter: A parameter is out of its range.
         """
-        from simstore.reports.known_filter import KnownFilter
+        from simstore.known_filter import KnownFilter
 
         data = self._ask(
             "GET",

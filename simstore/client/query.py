@@ -21,11 +21,11 @@ from simstore.model import (
     Rejection,
     SampleResult,
 )
-from simstore.reports.wire import to_wire, to_wire_fields
 from simstore.sources.documents import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import read_so_far, samples_of
+from simstore.wire import to_wire, to_wire_fields
 
 if TYPE_CHECKING:
     from simstore.services.compare.compared import CompareOptions

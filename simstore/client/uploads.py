@@ -18,8 +18,8 @@ from simstore.model import (
     OnDuplicate,
     Rejection,
 )
-from simstore.reports.wire import encoded, to_wire_fields
 from simstore.text.decoding import encode
+from simstore.wire import encoded, to_wire_fields
 
 if TYPE_CHECKING:
     from simstore.services.ingest.ingest import Observer

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from simstore.errors import InvalidParameter, MalformedRequest, UnsupportedMedia
-from simstore.reports.wire import decoded, encoded, from_wire
 from simstore.server.workers.bounded_executor import BoundedExecutor
+from simstore.wire import decoded, encoded, from_wire
 
 T = TypeVar("T")
 JSON = "application/json"

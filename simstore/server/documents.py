@@ -8,8 +8,8 @@ from typing import Any
 
 from simstore.errors import InvalidParameter, MalformedRequest, TooLarge
 from simstore.model import Document
-from simstore.reports.wire import from_wire
 from simstore.sources.documents import accept
+from simstore.wire import from_wire
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from simstore.errors import (
     Unavailable,
     printable,
 )
-from simstore.reports.wire import encoded, to_wire_fields
 from simstore.server.page.problems import problem_page, wants_page
+from simstore.wire import encoded, to_wire_fields
 
 if TYPE_CHECKING:
     from starlette.requests import Request

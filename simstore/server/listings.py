@@ -10,10 +10,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from simstore.reports.wire import encoded, to_wire
 from simstore.server.bodies import NDJSON, accepts, reply
 from simstore.server.request_context import exchange_of
 from simstore.server.workers.bounded_executor import BoundedExecutor, Step, while_wanted
+from simstore.wire import encoded, to_wire
 
 # What is read at a time.
 _PART_ITEMS, _PART_BYTES = 400, 1 << 20

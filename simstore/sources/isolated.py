@@ -3,6 +3,10 @@
 A damaged file can crash such code, keep it busy for ever, or let it ask for any memory. The process
 reads one file after the other; it ends at a file that it cannot stand, and only that file is lost,
 from the record on where it happened.
+
+It sends frames: a header (two sizes), a JSON object, and the texts of its records, one after the
+other in UTF-8. The object has a ``kind``: ``records`` (perhaps none: reading goes on), ``end``,
+``missing`` (an optional package) or ``failed`` (why reading ended).
 """
 
 from __future__ import annotations
@@ -18,20 +22,23 @@ import struct
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from threading import Lock
 from typing import Any
 
 from simstore.errors import MissingExtra
-from simstore.model import Rejection
+from simstore.model import Document, Ignored, Rejection
 from simstore.sources import bounded
 from simstore.sources.reader import ReadRequest
-from simstore.sources.record_frames import HEADER, unpacked
 from simstore.sources.source import Record
 from simstore.sources.streams import count_read
 
+HEADER = struct.Struct(">IQ")
+# A key or a title may hold bytes that are no UTF-8, as lone surrogates.
+_ERRORS = "surrogatepass"
 PROGRAM = "simstore.sources.isolated_process"
 # Processor time from one answer to the next. Books of a thousand pages take some seconds.
 MOST_SECONDS = 60
@@ -47,6 +54,65 @@ _PIECE = 1 << 20
 _PIPE_BYTES = 1 << 20
 # Of what is asked.
 SIZE = struct.Struct(">I")
+
+
+def packed(kind: str, records: Sequence[Record] = (), **facts: Any) -> bytes:
+    """Return a frame.
+
+    Args:
+        kind: What it is.
+        records: The records in it.
+        facts: What else it says: JSON values.
+    """
+    texts: list[bytes] = []
+    rows = [_row(record, texts) for record in records]
+    told = json.dumps(
+        {"kind": kind, "records": rows, **facts}, ensure_ascii=False, separators=(",", ":")
+    ).encode(errors=_ERRORS)
+    size = sum(map(len, texts))
+    return b"".join((HEADER.pack(len(told), size), told, *texts))
+
+
+def unpacked(
+    told: bytes | bytearray, texts: bytes | bytearray
+) -> tuple[dict[str, Any], list[Record]]:
+    """Return what a frame says, and its records.
+
+    Args:
+        told: Its JSON object.
+        texts: The texts after it.
+    """
+    facts: dict[str, Any] = json.loads(str(told, errors=_ERRORS))
+    records: list[Record] = []
+    view = memoryview(texts)
+    place = 0
+    for row in facts.pop("records"):
+        kind = row[0]
+        if kind == "rejection":
+            records.append(Rejection(*(*row[1:-1], b64decode(row[-1]))))
+        elif kind == "passed over":
+            records.append(Ignored(*row[1:]))
+        else:
+            _, key, size, *fields, links, since = row
+            text = str(view[place : place + size], errors=_ERRORS)
+            place += size
+            records.append(Document(*(key, text, *fields, tuple(links), since)))
+    return facts, records
+
+
+def _row(record: Record, texts: list[bytes]) -> tuple[Any, ...]:
+    """Return a record as a JSON array; a text is put to the others, and its size stays."""
+    if isinstance(record, Document):
+        texts.append(record.text.encode(errors=_ERRORS))
+        return (
+            "document", record.key, len(texts[-1]), record.title, record.collection,
+            record.metadata, record.position, record.byte_offset, record.end_offset,
+            record.seen_at, record.published_at, record.links, record.seen_since,
+        )  # fmt: skip
+    place = (record.source, record.position, record.byte_offset, record.end_offset, record.reason)
+    if isinstance(record, Rejection):
+        return ("rejection", *place, b64encode(record.head).decode())
+    return ("passed over", *place, record.seen_key, record.seen_at, record.is_source)
 
 
 class IsolatedReader(ABC):

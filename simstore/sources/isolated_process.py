@@ -2,7 +2,7 @@
 
 Its standard input is a socket, from which it takes what to read: a size of 4 bytes with the
 descriptor of an open file, and a JSON object. It answers on its standard output with frames
-(:mod:`~.record_frames`), the first of them before it reads, and takes the next file, until its
+(:mod:`~.isolated`), the first of them before it reads, and takes the next file, until its
 input ends.
 """
 
@@ -20,9 +20,8 @@ from typing import Any, BinaryIO
 
 from simstore.errors import MissingExtra
 from simstore.sources import bounded
-from simstore.sources.isolated import SIZE, IsolatedReader
+from simstore.sources.isolated import SIZE, IsolatedReader, packed
 from simstore.sources.reader import HistoryFields, ReadOptions, ReadRequest
-from simstore.sources.record_frames import packed
 from simstore.sources.source import Record
 from simstore.sources.streams import CountingReader
 from simstore.sources.unpacking import buffered

@@ -8,6 +8,7 @@ from io import BufferedReader
 from typing import Any
 
 from simstore.model import Rejection
+from simstore.sources.documents import TOO_DEEP
 from simstore.sources.encoding_detection import RecordDecoder, not_certain
 from simstore.sources.encodings import (
     UTF8,
@@ -18,7 +19,6 @@ from simstore.sources.encodings import (
     wide_encoding,
 )
 from simstore.sources.fields import RecordFields
-from simstore.sources.json_values import TOO_DEEP
 from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record

@@ -17,7 +17,7 @@ from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.scheme_json import scheme_of_json
 from simstore.fingerprint.schemes import open_scheme
 from simstore.model import Document, Rejection
-from simstore.sources.exported import read_exported
+from simstore.sources.fields import read_exported
 
 MANIFEST = "manifest.json"
 VERSION = 1

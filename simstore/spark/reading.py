@@ -11,7 +11,8 @@ from simstore.errors import InvalidParameter, printable
 from simstore.fingerprint.signatures import signatures
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Document, Ignored, Rejection
-from simstore.reports.exported import ExportedDocument, exported_record
+from simstore.model.export import ExportedDocument
+from simstore.reports.exported import exported_record
 from simstore.reports.lines import to_json
 from simstore.sources.fields import RecordFields
 from simstore.sources.files import FileSource

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simstore import model
 from simstore.errors import InvalidParameter
-from simstore.reports.wire import decoded, encoded, from_wire, to_wire
+from simstore.wire import decoded, encoded, from_wire, to_wire
 
 KINDS = [
     value

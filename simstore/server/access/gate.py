@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
-from simstore.errors import Forbidden, InvalidParameter, RateLimited, Unauthorized
+from simstore.errors import (
+    Forbidden,
+    InvalidParameter,
+    MalformedRequest,
+    RateLimited,
+    Unauthorized,
+)
 from simstore.model import Scope, Token
 from simstore.server.access.csrf import foreign, is_forwarded, is_loopback, names_loopback
 from simstore.server.access.limits import RateLimit, network_of
-from simstore.server.access.parameters import check_parameters
 from simstore.server.access.sessions import SESSION_SECONDS, Sessions
 from simstore.server.workers.bounded_executor import BoundedExecutor
 
@@ -315,3 +320,19 @@ def _cookie(request: Request) -> str:
 
 def _seconds(wait: float) -> float:
     return float(max(1, math.ceil(wait)))
+
+
+def check_parameters(request: Request, known: Collection[str]) -> None:
+    """Refuse a parameter that is not known: it is meant to change something, and would not.
+
+    Args:
+        request: The request.
+        known: The names of those that the route takes.
+
+    Raises:
+        MalformedRequest: There is another.
+    """
+    for name in request.query_params:
+        if name not in known:
+            takes = f"; it takes {', '.join(sorted(known))}" if known else ""
+            raise MalformedRequest(f"query.{name[:40]}", f"there is no such parameter{takes}")

@@ -20,7 +20,7 @@ from simstore.server.page.browser_request import from_address, in_address, langu
 from simstore.server.page.problems import FormError, ReportGone, keep_form
 from simstore.server.page.rendering import answer
 from simstore.server.page.report_cache import CachedReport
-from simstore.server.page.state import standing_of
+from simstore.server.page.state import page_state_of
 from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
 from simstore.server.workers.bounded_executor import Step, while_wanted
@@ -84,7 +84,7 @@ async def _home(
 ) -> dict[str, Any]:
     """Return what the first page says, but for an error."""
     service = service_of(request)
-    now = await standing_of(request).store(service)
+    now = await page_state_of(request).store.value()
     return {
         "store": now.figures,
         "can_check": now.passages == "ready",
@@ -118,7 +118,7 @@ async def check(request: Request) -> Response:
     pasted = page_words(language_of(request))["pasted"]
     with while_wanted() as step:
         report = await service.heavy.run(_check, service, given, pasted, step)
-    name = standing_of(request).reports.keep(report, request.state.principal.owner)
+    name = page_state_of(request).reports.keep(report, request.state.principal.owner)
     return RedirectResponse(f"/report/{name}", 303)
 
 
@@ -159,13 +159,13 @@ async def save_report(request: Request, name: str) -> Response:
 @router.post("/report/{name}/forget", dependencies=[requires("read")])
 async def forget_report(request: Request, name: str) -> Response:
     """Forget a report."""
-    standing_of(request).reports.forget(name, request.state.principal.owner)
+    page_state_of(request).reports.forget(name, request.state.principal.owner)
     return RedirectResponse("/", 303)
 
 
 def _found(request: Request, name: str) -> CachedReport:
     owner = request.state.principal.owner
-    report = standing_of(request).reports.find(name, owner)
+    report = page_state_of(request).reports.find(name, owner)
     if report is None:
         raise ReportGone()
     return report

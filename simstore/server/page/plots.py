@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
+from simstore.model import StoreFigures
 from simstore.reports.html_page import percent
-from simstore.reports.store_figures import StoreFigures
 from simstore.server.page.drawing import Plot, Series, bars, hints
 from simstore.server.page.scales import HEIGHT, Tick, count_ticks, line, stairs
 

@@ -29,7 +29,7 @@ from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.page.browser_request import asked_values, in_address, language_of
 from simstore.server.page.problems import FormError, keep_form
 from simstore.server.page.rendering import answer
-from simstore.server.page.state import StoreOverview, standing_of
+from simstore.server.page.state import StoreOverview, page_state_of
 from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
 
@@ -157,7 +157,7 @@ async def search_form(request: Request) -> Response:
 
 async def _searched(request: Request, asked: str) -> Response:
     service = service_of(request)
-    store = await standing_of(request).store(service)
+    store = await page_state_of(request).store.value()
     if store.passages == "fingerprints":
         raise FormError("fingerprints")
     told: dict[str, Any] = {
@@ -254,7 +254,7 @@ async def show_document(request: Request) -> Response:
     told = await service.readers.run(
         _document, service, asked.get("key", ""), whole=asked.get("text") == "whole"
     )
-    store = await standing_of(request).store(service)
+    store = await page_state_of(request).store.value()
     return answer(request, "document.html", told | {"can_check": store.passages == "ready"})
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any
 
 from fastapi import Request
 
-from simstore.errors import SimstoreError
-from simstore.model import StoreStatistics
-from simstore.reports.store_figures import StoreFigures
+from simstore.model import StoreFigures, StoreStatistics
+from simstore.server.cached_value import CachedValue
 from simstore.server.page.report_cache import ReportCache
 from simstore.server.service import Service, service_of
-from simstore.server.workers.bounded_executor import BoundedExecutor
 
-T = TypeVar("T")
 _LEAST_SECONDS = 2.0
 # What took a second to count is counted again after twenty.
 _TIMES_ITS_COST = 20.0
@@ -68,81 +64,35 @@ class Drawn:
     made_at: int
 
 
-class Kept(Generic[T]):
-    """A value that takes a while to find; one asks for it, the others wait or take the last one."""
-
-    def __init__(self, find: Callable[[Service], T]) -> None:
-        self._find = find
-        self._value: T | None = None
-        self._failure: SimstoreError | None = None
-        self._until = 0.0
-        self._task: asyncio.Task[None] | None = None
-
-    async def value(
-        self, service: Service, lane: BoundedExecutor, patience: float | None = None
-    ) -> T | None:
-        """Return the value.
-
-        Args:
-            service: What it is found in.
-            lane: The threads that find it.
-            patience: How long to wait, seconds; then the last value is taken. None: for ever.
-
-        Returns:
-            None: It takes longer, and there is none yet.
-
-        Raises:
-            SimstoreError: It cannot be found.
-        """
-        if time.monotonic() >= self._until and self._task is None:
-            self._task = asyncio.create_task(self._fetch(service, lane))
-        if self._task is not None:
-            await asyncio.wait([self._task], timeout=patience)
-        if self._failure is not None and self._task is None:
-            raise self._failure
-        return self._value
-
-    async def _fetch(self, service: Service, lane: BoundedExecutor) -> None:
-        begun = time.monotonic()
-        self._failure = None
-        try:
-            self._value = await lane.run(self._find, service)
-        except SimstoreError as error:
-            self._failure = error
-        finally:
-            now = time.monotonic()
-            self._until = now + max(_LEAST_SECONDS, _TIMES_ITS_COST * (now - begun))
-            self._task = None
-
-
 class PageState:
-    """What the page holds as long as the server runs."""
+    """What the page holds as long as the server runs.
 
-    def __init__(self) -> None:
+    Args:
+        service: What it shows.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
         self.reports = ReportCache()
-        self._store = Kept(_store_now)
-        self._drawn = Kept(_drawn)
+        self.store = CachedValue(
+            partial(_store_now, service), service.readers, _LEAST_SECONDS, _TIMES_ITS_COST
+        )
+        self._drawn = CachedValue(
+            partial(_drawn, service), service.heavy, _LEAST_SECONDS, _TIMES_ITS_COST
+        )
 
-    async def store(self, service: Service) -> StoreOverview:
-        """Return what there is to say of the store as a whole."""
-        found = await self._store.value(service, service.readers)
-        if found is None:
-            found = await service.readers.run(_store_now, service)
-        return found
-
-    async def drawn(self, service: Service) -> Drawn | None:
+    async def drawn(self) -> Drawn | None:
         """Return what the plots draw; None where that takes longer."""
-        return await self._drawn.value(service, service.heavy, _PATIENCE_SECONDS)
+        return await self._drawn.soon(_PATIENCE_SECONDS)
 
 
-def standing_of(request: Request) -> PageState:
+def page_state_of(request: Request) -> PageState:
     """Return what the page of an application holds."""
     service = service_of(request)
-    held = getattr(request.app.state, "page", None)
-    if held is None or held[0] is not service:
-        held = request.app.state.page = (service, PageState())
-    standing: PageState = held[1]
-    return standing
+    held: PageState | None = getattr(request.app.state, "page", None)
+    if held is None or held.service is not service:
+        held = request.app.state.page = PageState(service)
+    return held
 
 
 def _store_now(service: Service) -> StoreOverview:

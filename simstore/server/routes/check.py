@@ -15,7 +15,6 @@ from simstore.model import CheckedPaper, CheckOptions, Comparison, Document
 from simstore.reports.check_html import html_report
 from simstore.reports.html_page import content_policy
 from simstore.reports.html_words import Language
-from simstore.reports.wire import to_wire
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import (
     JSON,
@@ -34,6 +33,7 @@ from simstore.server.workers.bounded_executor import while_wanted
 from simstore.server.workers.uploads import UploadLimits, read_paper
 from simstore.services.compare.compared import CompareOptions
 from simstore.sources.encodings import checked_encoding
+from simstore.wire import to_wire
 
 router = APIRouter(route_class=GuardedRoute, tags=["search"])
 _FORM = "multipart/form-data"

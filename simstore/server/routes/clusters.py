@@ -16,7 +16,6 @@ from simstore.model import (
     DuplicateState,
     StoredCluster,
 )
-from simstore.reports.wire import to_wire
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
 from simstore.server.cursors import cursor_of, key_of, number_of
@@ -24,6 +23,7 @@ from simstore.server.idempotency import query_text
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers
 from simstore.server.service import service_of
+from simstore.wire import to_wire
 
 router = APIRouter(route_class=GuardedRoute, tags=["clusters"])
 Limit = Annotated[int | None, Query(ge=1, le=LARGEST)]

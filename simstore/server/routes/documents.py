@@ -22,7 +22,6 @@ from simstore.model import (
     WriteReply,
     WriteRequest,
 )
-from simstore.reports.wire import to_wire
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import (
     LARGE_BYTES,
@@ -41,6 +40,7 @@ from simstore.server.request_context import is_ndjson
 from simstore.server.routes.document_stream import OUTCOMES, DocumentStream
 from simstore.server.service import Service, service_of
 from simstore.server.workers.bounded_executor import while_wanted
+from simstore.wire import to_wire
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 

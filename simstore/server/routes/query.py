@@ -9,11 +9,11 @@ from fastapi import APIRouter, Request, Response
 
 from simstore.errors import MalformedRequest, TooLarge
 from simstore.model import Document, QueryOptions, QueryRun, SampleResult
-from simstore.reports.wire import to_wire
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import read_body, reply
 from simstore.server.openapi import answers, json_body
 from simstore.server.service import service_of
+from simstore.wire import to_wire
 
 router = APIRouter(route_class=GuardedRoute, tags=["search"])
 # Characters of a text that takes long enough for others to notice, if it were theirs to wait.

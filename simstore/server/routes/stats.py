@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from simstore.model import StoredRejection, StoreStatistics
-from simstore.reports.wire import to_wire
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
 from simstore.server.cached_value import CachedValue
@@ -17,6 +16,7 @@ from simstore.server.known_filter import FilterAsked
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers, problems
 from simstore.server.service import service_of
+from simstore.wire import to_wire
 
 router = APIRouter(route_class=GuardedRoute, tags=["store"])
 _RUNS = Annotated[int, Query(ge=1, le=1_000)]

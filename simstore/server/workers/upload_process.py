@@ -15,11 +15,11 @@ from typing import Any
 
 from simstore.errors import InvalidParameter, MissingExtra, SimstoreError
 from simstore.model import Ignored, Rejection
-from simstore.reports.wire import decoded, encoded, to_wire
 from simstore.sources import bounded
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import MAX_DOCUMENT_BYTES
+from simstore.wire import decoded, encoded, to_wire
 
 _MOST_REJECTIONS = 100
 

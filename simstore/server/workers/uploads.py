@@ -30,11 +30,11 @@ from simstore.errors import (
     printable,
 )
 from simstore.model import Document, Rejection
-from simstore.reports.wire import decoded, encoded, from_wire
 from simstore.server.workers import upload_process
 from simstore.sources import bounded
 from simstore.sources.reader import sees_bytes
 from simstore.store import Store
+from simstore.wire import decoded, encoded, from_wire
 
 _LONGEST_NAME = 180
 _NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\[\]]')

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from simstore.errors import (
     InvalidParameter,
@@ -23,10 +24,9 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.model import WriteReply, WriteRequest
-from simstore.server.workers.queue_statistics import QueueCounters, QueuedRequest, Request, died
 from simstore.server.workers.supervisor import SupervisedWorker
 from simstore.server.workers.writer_process import AwayWriter, GroupWriter
-from simstore.services.ingest.write_groups import Reply
+from simstore.services.ingest.write_groups import Reply, Request
 from simstore.store import Store
 
 # What a request weighs besides its documents.
@@ -46,6 +46,37 @@ _BUSY_SHARE = 0.5
 _LAST_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class QueueCounters:
+    """What a queue has done since it began.
+
+    Attributes:
+        groups: Transactions.
+        requests: Requests that were answered, failed ones too.
+        documents: Documents that were written, or left as they were.
+        failed: Requests that failed.
+        refused: Requests that found the queue full.
+        seconds: Time that commits took.
+    """
+
+    groups: int = 0
+    requests: int = 0
+    documents: int = 0
+    failed: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedRequest:
+    """A request, whom to tell, and what it weighs."""
+
+    request: Request
+    future: Future[WriteReply]
+    documents: int
+    size: int
 
 
 class WriteQueue:
@@ -206,7 +237,7 @@ class WriteQueue:
         if self._is_draining:
             raise Stopping
         if self._is_dead:
-            raise died(self._failure or SystemExit())
+            raise _died(self._failure or SystemExit())
         if self._process is not None and not self._process.is_up:
             raise self._process.away()
 
@@ -228,7 +259,7 @@ class WriteQueue:
                 left = list(self._pending.values())
                 self._waiting.clear()
                 self._changed.notify_all()
-            self._settle(left, [died(error)] * len(left))
+            self._settle(left, [_died(error)] * len(left))
 
     def _write_on(self, writer: GroupWriter) -> None:
         """Write what waits, one group after the other."""
@@ -329,3 +360,8 @@ class WriteQueue:
                 one.future.set_exception(reply)
             else:
                 one.future.set_result(reply)
+
+
+def _died(error: BaseException) -> Unavailable:
+    """Return what senders are told when the writer has died."""
+    return Unavailable(f"the writer has died of {error!r}; start the server anew")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from simstore.model import SourceState
 from simstore.sources.fields import RecordFields, check_columns
 from simstore.sources.reader import ReadOptions
+from simstore.sources.registry import reader_label
 from simstore.sources.source import PlainSource, Record
-from simstore.sources.stream_detection import reader_label
 from simstore.storage.external_query import ForeignQuery
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from simstore.model import Document, Rejection
-from simstore.reports.exported import EXPORT_FIELD, EXPORT_VERSION, ExportedDocument, json_line
-from simstore.sources import exported
+from simstore.model.export import EXPORT_FIELD, ExportedDocument
+from simstore.reports.exported import json_line
 from simstore.sources.registry import reader_named
 
 from .reading import read_stream
@@ -18,10 +18,6 @@ def read(*lines: bytes | dict[str, Any], **options: Any) -> list[Document | Reje
         line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines
     )
     return read_stream(reader_named("jsonl"), data, "x.jsonl", **options)
-
-
-def test_writer_and_reader_mean_the_same_mark() -> None:
-    assert (EXPORT_FIELD, EXPORT_VERSION) == (exported.EXPORT_FIELD, exported.EXPORT_VERSION)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from simstore import Document, Store
 from simstore.errors import InvalidParameter, MalformedRequest
 from simstore.model import Rejection, WriteRequest
 from simstore.server.documents import document_of
+from simstore.sources.documents import MOST_BYTES, check_metadata
 from simstore.sources.fields import RecordFields, of_table
 from simstore.sources.files import FileSource
-from simstore.sources.json_values import MOST_BYTES, check_metadata
 from simstore.sources.reader import ReadOptions
 
 
