@@ -234,18 +234,9 @@ def _take_history(record: dict[str, Any], fields: HistoryFields) -> _History:
     Raises:
         ValueError: One is no time, or no list of keys.
     """
-    times = []
-    for name in (fields.seen, fields.published):
-        value = _take(record, name)
-        try:
-            times.append(None if value is None else seconds(value))
-        except ValueError as error:
-            raise ValueError(f"the field {name}: {error}") from None
+    seen, published = (_time(_take(record, name), name) for name in (fields.seen, fields.published))
     found = _take(record, fields.links)
-    links = [found] if isinstance(found, str) else found or []
-    if not isinstance(links, list) or not all(isinstance(link, str) for link in links):
-        raise ValueError(f"the field {fields.links} is no list of keys, each a string")
-    return times[0], times[1], tuple(well_formed(link) for link in links)
+    return seen, published, _keys([found] if isinstance(found, str) else found, fields.links)
 
 
 def _take(record: dict[str, Any], path: str | None) -> Any:
@@ -284,26 +275,27 @@ def read_exported(record: dict[str, Any], position: int, start: int, end: int) -
     text = _bytes_or_text(record, "text")
     if text is None:
         raise ValueError("no text: the record was exported without")
-    title, collection = (
-        None if (line := _string(record, name)) is None else storable(line)
-        for name in ("title", "collection")
-    )
-    first, last = _time(record, "first_seen"), _time(record, "last_seen")
+    first, last = (_time(record.get(name), name) for name in ("first_seen", "last_seen"))
     published = first if record.get("first_seen_basis") == "published" else None
     return Document(
         key,
         text,
-        title,
-        collection,
-        _metadata(record),
-        position,
-        start,
-        end,
-        last,
-        published,
-        _links(record),
-        first if published is None else None,
+        _line(record, "title"),
+        _line(record, "collection"),
+        metadata=_metadata(record),
+        position=position,
+        byte_offset=start,
+        end_offset=end,
+        seen_at=last,
+        published_at=published,
+        links=_links(record),
+        seen_since=first if published is None else None,
     )
+
+
+def _line(record: dict[str, Any], name: str) -> str | None:
+    line = _string(record, name)
+    return None if line is None else storable(line)
 
 
 def _metadata(record: dict[str, Any]) -> dict[str, Any]:
@@ -339,21 +331,26 @@ def _string(record: dict[str, Any], name: str) -> str | None:
     return None if value is None else well_formed(value)
 
 
-def _time(record: dict[str, Any], name: str) -> int | None:
-    value = record.get(name)
+def _links(record: dict[str, Any]) -> tuple[str, ...]:
+    held = record.get("links_base64")
+    if held is None:
+        return _keys(record.get("links"), "links")
+    if not isinstance(held, list):
+        raise ValueError("the field links_base64 is no list")
+    return tuple(_decoded(link, "links_base64") for link in held)
+
+
+def _time(value: Any, field: str | None) -> int | None:
+    """Return the time of a field in seconds; raise ValueError where it is none."""
     try:
         return None if value is None else seconds(value)
     except ValueError as error:
-        raise ValueError(f"the field {name}: {error}") from None
+        raise ValueError(f"the field {field}: {error}") from None
 
 
-def _links(record: dict[str, Any]) -> tuple[str, ...]:
-    held = record.get("links_base64")
-    if held is not None:
-        if not isinstance(held, list):
-            raise ValueError("the field links_base64 is no list")
-        return tuple(_decoded(link, "links_base64") for link in held)
-    links = record.get("links") or []
+def _keys(value: Any, field: str | None) -> tuple[str, ...]:
+    """Return the keys of a field; raise ValueError where it is no list of them."""
+    links = value or []
     if not isinstance(links, list) or not all(isinstance(link, str) for link in links):
-        raise ValueError("the field links is no list of keys, each a string")
+        raise ValueError(f"the field {field} is no list of keys, each a string")
     return tuple(map(well_formed, links))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from io import BufferedReader
 from typing import Any
 
-from simstore.model import Rejection
+from simstore.model import Document
 from simstore.sources.documents import TOO_DEEP
 from simstore.sources.encoding_detection import RecordDecoder, not_certain
 from simstore.sources.encodings import (
@@ -19,10 +19,9 @@ from simstore.sources.encodings import (
     wide_encoding,
 )
 from simstore.sources.fields import RecordFields
-from simstore.sources.lines import read_line
+from simstore.sources.lines import line_records
 from simstore.sources.reader import ReadRequest
-from simstore.sources.source import HEAD_BYTES, Record
-from simstore.sources.unpacking import DamagedStream
+from simstore.sources.source import Record
 
 _MARK = "\ufeff"
 _BLANKS = " \t\r\n\v\f"
@@ -38,33 +37,13 @@ def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
     to be in; where that is not certain, they are rejected. Of a line in another encoding the
     metadata tell it (``encoding``).
     """
-    name, position, offset = request.name, request.position, request.byte_offset
-    options = request.options
-    limit = options.max_document_bytes
-    decode_line, line_end = _decoding(request)
-    fields = RecordFields(name, options)
-    while True:
-        try:
-            line, size = read_line(stream, limit, line_end)
-        except DamagedStream as error:
-            yield Rejection(name, position, offset, offset, error.reason)
-            return
-        if not size:
-            return
-        end = offset + size
-        if size > len(line):
-            found: Any = f"the line has {size:,} bytes, more than the limit of {limit:,}"
-        else:
-            decoded = decode_line(line)
-            found = decoded if isinstance(decoded, str) else _object(decoded)
-            if isinstance(found, dict):
-                found = fields.document(found, position, offset, end)
-        if isinstance(found, str):
-            yield Rejection(name, position, offset, end, found, line[:HEAD_BYTES])
-        elif found is not None:
-            yield found
-        position += 1
-        offset = end
+    fields = RecordFields(request.name, request.options)
+
+    def document(line: Decoded, position: int, start: int, end: int) -> Document | str | None:
+        found = _object(line)
+        return fields.document(found, position, start, end) if isinstance(found, dict) else found
+
+    return line_records(stream, request, *_decoding(request), document)
 
 
 def _decoding(request: ReadRequest) -> tuple[Callable[[bytes], Decoded | str], bytes]:

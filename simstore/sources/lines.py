@@ -25,40 +25,66 @@ def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
     or in the encoding that it, or the beginning of the file, is recognised to be in; where that is
     not certain, the line is rejected. Bytes that are not UTF-8 are kept as they are on request.
     """
-    name, position, offset = request.name, request.position, request.byte_offset
+
+    def document(line: Decoded, position: int, start: int, end: int) -> Document | None:
+        text = line.text.removesuffix("\n").removesuffix("\r")
+        # A byte order mark stands at a file's beginning only.
+        text = text if start else text.removeprefix(_MARK)
+        if not text.strip(_BLANKS):
+            return None
+        return Document(
+            f"{request.name}:{position + 1}",
+            text,
+            metadata=line.metadata,
+            position=position,
+            byte_offset=start,
+            end_offset=end,
+        )
+
+    return line_records(stream, request, *_decoding(request), document)
+
+
+def line_records(
+    stream: BufferedReader,
+    request: ReadRequest,
+    decode_line: Callable[[bytes], Decoded | str],
+    line_end: bytes,
+    made_of: Callable[[Decoded, int, int, int], Document | str | None],
+) -> Iterator[Record]:
+    """Yield what is made of each line of a file; all lines count, those of no record too.
+
+    Args:
+        stream: Bytes from ``request.byte_offset`` on, which is a line's beginning.
+        request: What is wanted; longer lines than the limit are rejected, without being held.
+        decode_line: Returns the text of a line, or why there is none.
+        line_end: LF in the encoding of the file.
+        made_of: Returns the document of a line, its number, first byte and end; None: there is none
+            and need not be; or why there is none.
+    """
+    name, position, start = request.name, request.position, request.byte_offset
     limit = request.options.max_document_bytes
-    decode_line, line_end = _decoding(request)
     while True:
         try:
             line, size = read_line(stream, limit, line_end)
         except DamagedStream as error:
-            yield Rejection(name, position, offset, offset, error.reason)
+            yield Rejection(name, position, start, start, error.reason)
             return
         if not size:
             return
-        end = offset + size
+        end = start + size
+        made: Document | str | None
         if size > len(line):
-            reason = f"the line has {size:,} bytes, more than the limit of {limit:,}"
-            yield Rejection(name, position, offset, end, reason, line[:HEAD_BYTES])
+            made = f"the line has {size:,} bytes, more than the limit of {limit:,}"
+        elif isinstance(decoded := decode_line(line), str):
+            made = decoded
         else:
-            found = decode_line(line)
-            if isinstance(found, str):
-                yield Rejection(name, position, offset, end, found, line[:HEAD_BYTES])
-            else:
-                text = found.text.removesuffix("\n").removesuffix("\r")
-                # A byte order mark stands at a file's beginning only.
-                text = text if offset else text.removeprefix(_MARK)
-                if text.strip(_BLANKS):
-                    yield Document(
-                        f"{name}:{position + 1}",
-                        text,
-                        metadata=found.metadata,
-                        position=position,
-                        byte_offset=offset,
-                        end_offset=end,
-                    )
+            made = made_of(decoded, position, start, end)
+        if isinstance(made, str):
+            yield Rejection(name, position, start, end, made, line[:HEAD_BYTES])
+        elif made is not None:
+            yield made
         position += 1
-        offset = end
+        start = end
 
 
 def _decoding(request: ReadRequest) -> tuple[Callable[[bytes], Decoded | str], bytes]:
