@@ -78,8 +78,8 @@ class DocumentRequests(IngestRequests):
         They are fetched in parts, each as the store then is.
         """
         page = _MOST_TEXTS if with_text else _MOST_DOCUMENTS
-        asked = {"collection": collection, "with_text": _yes(with_text)}
-        for value in self._pages("/v1/documents", "documents", asked, page=page, limit=limit):
+        parameters = {"collection": collection, "with_text": _yes(with_text)}
+        for value in self._pages("/v1/documents", "documents", parameters, page=page, limit=limit):
             yield self._as(StoredDocument, value)
 
     def __iter__(self) -> Iterator[StoredDocument]:

@@ -111,8 +111,12 @@ class UploadOutcome:
         observer: Observer | None = None,
     ) -> None:
         self._connection = connection
-        asked = {"on_duplicate": on_duplicate, "min_resemblance": min_resemblance, "radius": radius}
-        self._asked = {name: value for name, value in asked.items() if value is not None}
+        parameters = {
+            "on_duplicate": on_duplicate,
+            "min_resemblance": min_resemblance,
+            "radius": radius,
+        }
+        self._asked = {name: value for name, value in parameters.items() if value is not None}
         self._observer = observer
         self.counts: Counter[str] = Counter()
         self._detected: Counter[str] = Counter()

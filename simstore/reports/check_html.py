@@ -161,14 +161,14 @@ def _sources(paper: CheckedPaper, address_of: Callable[[str], str] | None) -> tu
         name, key = _name(source.title, source.key), key_text(source.key)
         rows.append(
             SourceRow(
-                number,
-                name,
-                "" if name == key else key,
-                percent(source.share),
-                round(1000 * source.characters / largest),
-                (f"{source.characters:,}", f"{source.copies:,}"),
-                strip(places.get(source.key, ())),
-                address_of(source.key) if address_of else "",
+                number=number,
+                title=name,
+                key="" if name == key else key,
+                share=percent(source.share),
+                width=round(1000 * source.characters / largest),
+                facts=(f"{source.characters:,}", f"{source.copies:,}"),
+                where=strip(places.get(source.key, ())),
+                address=address_of(source.key) if address_of else "",
             )
         )
     return tuple(rows)

@@ -30,7 +30,7 @@ class CachedValue(Generic[T]):
 
     Args:
         make: Makes it, in a thread.
-        lane: Where.
+        executor: Where.
         least_seconds: How old it may be at least.
         times: How many times as old as it took to make it; see :func:`may_be_old`.
     """
@@ -38,12 +38,12 @@ class CachedValue(Generic[T]):
     def __init__(
         self,
         make: Callable[[], T],
-        lane: BoundedExecutor,
+        executor: BoundedExecutor,
         least_seconds: float = 0.0,
         times: float = _TIMES,
     ) -> None:
         self._make = make
-        self._lane = lane
+        self._executor = executor
         self._least = least_seconds
         self._times = times
         self._made: T | None = None
@@ -88,7 +88,7 @@ class CachedValue(Generic[T]):
     async def _made_anew(self) -> T:
         try:
             begun = time.monotonic()
-            self._made = await self._lane.go_on(self._make)
+            self._made = await self._executor.go_on(self._make)
             ended = time.monotonic()
             self._good_until = ended + max(self._least, may_be_old(ended - begun, self._times))
             return self._made

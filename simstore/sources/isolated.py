@@ -204,7 +204,7 @@ def _records(
     """
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
-    asked = {
+    job = {
         "reader": f"{type(reader).__module__}:{type(reader).__qualname__}",
         "name": request.name,
         "position": request.position,
@@ -215,7 +215,7 @@ def _records(
         "memory_bytes": _LEAST_MEMORY + _MEMORY_A_BYTE * size,
     }
     with _file_of(stream) as descriptor:
-        process = _asked(asked, descriptor)
+        process = _started(job, descriptor)
         answered = False
         try:
             while True:
@@ -279,19 +279,19 @@ class _Process:
             # It reads on while its last answer is worked on.
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
-    def ask(self, asked: dict[str, Any], descriptor: int) -> None:
+    def ask(self, job: dict[str, Any], descriptor: int) -> None:
         """Send what to read, and the file; wait until it is taken.
 
         Raises:
             _Ended: It is not.
         """
         self.file_count += 1
-        data = json.dumps(asked).encode()
+        data = json.dumps(job).encode()
         # Where it has ended, it gives no answer.
         with suppress(OSError):
             socket.send_fds(self._socket, [SIZE.pack(len(data))], [descriptor])
             self._socket.sendall(data)
-        self.answer(asked["seconds"])
+        self.answer(job["seconds"])
 
     def answer(self, seconds: int) -> tuple[dict[str, Any], list[Record]]:
         """Return its next answer.
@@ -343,7 +343,7 @@ _idle: list[_Process] = []
 _all: set[_Process] = set()
 
 
-def _asked(asked: dict[str, Any], descriptor: int) -> _Process:
+def _started(job: dict[str, Any], descriptor: int) -> _Process:
     """Return a process that begins to read a file.
 
     Raises:
@@ -355,7 +355,7 @@ def _asked(asked: dict[str, Any], descriptor: int) -> _Process:
         process = waiting or _Process()
         _all.add(process)
         try:
-            process.ask(asked, descriptor)
+            process.ask(job, descriptor)
         except _Ended:
             process.end()
             # One that waited may have been ended by somebody else.

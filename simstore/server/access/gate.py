@@ -83,11 +83,11 @@ class Gate:
         self._sessions = Sessions()
         self._reading = asyncio.Lock()
         # Whoever waits may give up, which a thread of the framework would not let them.
-        self._lane = BoundedExecutor("tokens", 1, 1)
+        self._executor = BoundedExecutor("tokens", 1, 1)
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for the tokens to be read; as :meth:`.lanes.BoundedExecutor.close`."""
-        return self._lane.close(timeout)
+        """Wait for the tokens to be read; as :meth:`.BoundedExecutor.close`."""
+        return self._executor.close(timeout)
 
     async def check(self, request: Request, scope: Scope) -> Principal:
         """Return who sends a request, if they may do what needs a scope; counted once a request.
@@ -208,7 +208,7 @@ class Gate:
         if not self._book.is_fresh():
             async with self._reading:
                 if not self._book.is_fresh():
-                    await self._lane.run(self._book.read)
+                    await self._executor.run(self._book.read)
 
 
 @cache

@@ -47,7 +47,6 @@ class Plot:
         series: What is drawn, the hindmost first.
         rows: Ticks of the height.
         columns: Ticks of the width.
-        hints: What resting on its parts tells.
         heads: Heads of the table.
         table: Its rows.
         begins: Ticks of the width say where something begins.
@@ -60,11 +59,25 @@ class Plot:
     series: tuple[Series, ...] = ()
     rows: tuple[Tick, ...] = ()
     columns: tuple[Tick, ...] = ()
-    hints: tuple[Hint, ...] = ()
     heads: tuple[str, ...] = ()
     table: tuple[tuple[str, ...], ...] = ()
     begins: bool = False
     empty: str = ""
+
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        """Return for each row of the table what resting on its part of the plot tells."""
+        width = 100 / max(len(self.table), 1)
+        return tuple(
+            Hint(
+                round(place * width, 3),
+                round(width, 3),
+                "\n".join(
+                    (row[0], *(f"{h}: {v}" for h, v in zip(self.heads[1:], row[1:], strict=True)))
+                ),
+            )
+            for place, row in enumerate(self.table)
+        )
 
 
 def bars(
@@ -111,19 +124,13 @@ def bars(
         (when, *(f"{held[place]:,}" for _, _, held in named)) for place, when in enumerate(told)
     )
     return Plot(
-        name, title, note, tuple(series), rows, columns, hints(heads, table), heads, table,
+        name,
+        title,
+        note=note,
+        series=tuple(series),
+        rows=rows,
+        columns=columns,
+        heads=heads,
+        table=table,
         begins=begins,
-    )  # fmt: skip
-
-
-def hints(heads: Sequence[str], table: Sequence[Sequence[str]]) -> tuple[Hint, ...]:
-    """Return for each row of a table what resting on its part of the plot tells."""
-    width = 100 / len(table)
-    return tuple(
-        Hint(
-            round(place * width, 3),
-            round(width, 3),
-            "\n".join((row[0], *(f"{h}: {v}" for h, v in zip(heads[1:], row[1:], strict=True)))),
-        )
-        for place, row in enumerate(table)
     )

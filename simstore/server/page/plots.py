@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
 from simstore.model import StoreFigures
 from simstore.reports.html_page import percent
-from simstore.server.page.drawing import Plot, Series, bars, hints
+from simstore.server.page.drawing import Plot, Series, bars
 from simstore.server.page.scales import HEIGHT, Tick, count_ticks, line, stairs
 
 _MOST_BARS = 24
@@ -68,9 +68,15 @@ def _growth(figures: StoreFigures, words: Words) -> Plot:
     )
     heads = (words["first_seen"], *(name for name, _, _ in named))
     return Plot(
-        "growth", title, "", tuple(series), rows, _time_ticks(figures), hints(heads, table), heads,
-        table, begins=True,
-    )  # fmt: skip
+        "growth",
+        title,
+        series=tuple(series),
+        rows=rows,
+        columns=_time_ticks(figures),
+        heads=heads,
+        table=table,
+        begins=True,
+    )
 
 
 def _duplicates(figures: StoreFigures, words: Words) -> Plot:
@@ -174,9 +180,17 @@ def _vocabulary(figures: StoreFigures, words: Words) -> Plot:
     )
     table = tuple((f"{p.documents:,}", f"{p.terms:,}", percent(p.new_share)) for p in parts)
     heads = (words["documents"], words["terms_short"], words["new_terms"])
-    told = _drift(figures, words)
     drawn = tuple(series if len(parts) > 1 else series[:2])
-    return Plot("vocabulary", title, told, drawn, rows, columns, hints(heads, table), heads, table)
+    return Plot(
+        "vocabulary",
+        title,
+        note=_drift(figures, words),
+        series=drawn,
+        rows=rows,
+        columns=columns,
+        heads=heads,
+        table=table,
+    )
 
 
 def _drift(figures: StoreFigures, words: Words) -> str:
@@ -210,6 +224,3 @@ def _day(seconds: int, span: int) -> str:
         return datetime.fromtimestamp(seconds, UTC).strftime(form)
     except (ValueError, OverflowError, OSError):
         return f"{seconds} s"
-
-
-_Draw = Callable[[StoreFigures, Words], Plot]

@@ -121,8 +121,8 @@ async def cluster_of(request: Request, key: str) -> Response:
 async def cluster_summary(request: Request, largest: bool = False) -> Response:
     """Return what there is of clusters; ``largest`` looks at every text."""
     service = service_of(request)
-    lane = service.heavy if largest else service.readers
-    found = await lane.run(lambda: service.store.cluster_summary(largest=largest))
+    executor = service.heavy if largest else service.readers
+    found = await executor.run(lambda: service.store.cluster_summary(largest=largest))
     return reply({"summary": to_wire(found)})
 
 

@@ -115,10 +115,10 @@ def _queue_lines(service: Service) -> Iterator[str]:
         ("seconds", "Time that commits took.", done.seconds),
     ):
         yield from family(f"simstore_writer_{name}_total", "counter", told, [({}, value)])
-    lanes = (("reader", service.readers), ("heavy", service.heavy))
+    executors = (("reader", service.readers), ("heavy", service.heavy))
     yield from family(
         "simstore_lane_requests",
         "gauge",
         "Requests that run or wait in threads.",
-        (({"lane": name}, lane.taken) for name, lane in lanes),
+        (({"lane": name}, executor.taken) for name, executor in executors),
     )

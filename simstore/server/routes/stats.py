@@ -152,8 +152,8 @@ async def known_filter(
     service = service_of(request)
     held = request.headers.get("if-none-match", "").split(",")
     tags = frozenset(tag.strip().removeprefix("W/") for tag in held)
-    asked = FilterAsked(false_positive_rate, of, capacity)
-    found = await service.filters.filter(asked, tags)
+    parameters = FilterAsked(false_positive_rate, of, capacity)
+    found = await service.filters.filter(parameters, tags)
     if isinstance(found, str):
         return Response(status_code=304, headers={"ETag": found, "Cache-Control": "no-cache"})
     headers = {"ETag": found.tag, "Cache-Control": "no-cache"}

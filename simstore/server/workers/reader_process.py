@@ -36,7 +36,7 @@ class ReaderProcess(StoreProcess):
 
     Args:
         place: Path of the store, or an SQLAlchemy URL.
-        elder: As of a :class:`StoreProcess`.
+        siblings: As of a :class:`StoreProcess`.
         forks: As of a :class:`StoreProcess`.
     """
 
@@ -44,10 +44,12 @@ class ReaderProcess(StoreProcess):
         self,
         place: Place,
         *,
-        elder: Sequence[StoreProcess] = (),
+        siblings: Sequence[StoreProcess] = (),
         forks: bool = sys.platform == "linux",
     ) -> None:
-        super().__init__(place, _reading, lines=_LINES, title="reader", forks=forks, elder=elder)
+        super().__init__(
+            place, _reading, lines=_LINES, title="reader", forks=forks, siblings=siblings
+        )
 
 
 class AwayReader:

@@ -29,12 +29,12 @@ def main() -> None:
     target = sys.stdout.buffer
     # What a library writes is no answer.
     sys.stdout = sys.stderr
-    asked = decoded(sys.stdin.buffer.read())
-    bounded.bound(asked["processor_seconds"], asked["memory_bytes"], asked["written_bytes"])
+    job = decoded(sys.stdin.buffer.read())
+    bounded.bound(job["processor_seconds"], job["memory_bytes"], job["written_bytes"])
     # Who started it ends it in time, unless it was killed itself.
-    signal.alarm(asked["seconds"])
+    signal.alarm(job["seconds"])
     try:
-        told = _told(asked)
+        told = _told(job)
     except MemoryError:
         told = {"kind": "reason", "what": "reading it takes more memory than it may have"}
     except MissingExtra as error:
@@ -54,14 +54,14 @@ def main() -> None:
     target.flush()
 
 
-def _told(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _told(job: Mapping[str, Any]) -> dict[str, Any]:
     # A document may be as long as all of them may be together.
-    longest = max(asked["text_bytes"], MAX_DOCUMENT_BYTES)
-    options = ReadOptions(**{"max_document_bytes": longest, **asked["options"]})
+    longest = max(job["text_bytes"], MAX_DOCUMENT_BYTES)
+    options = ReadOptions(**{"max_document_bytes": longest, **job["options"]})
     documents: list[dict[str, Any]] = []
     rejections: list[dict[str, Any]] = []
-    room = asked["text_bytes"]
-    for record in FileSource(asked["name"], options).records():
+    room = job["text_bytes"]
+    for record in FileSource(job["name"], options).records():
         if isinstance(record, Ignored):
             if record.is_source:
                 continue
@@ -76,7 +76,7 @@ def _told(asked: Mapping[str, Any]) -> dict[str, Any]:
             if len(rejections) < _MOST_REJECTIONS:
                 rejections.append(to_wire(record))
             continue
-        if len(documents) == asked["documents"]:
+        if len(documents) == job["documents"]:
             return {"kind": "documents"}
         room -= len(record.text.encode("utf-8", "surrogatepass"))
         if room < 0:
