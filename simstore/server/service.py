@@ -7,10 +7,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simstore.errors import Stopping
+from simstore import outputs
+from simstore.errors import Stopping, StorageError
 from simstore.model import (
     Document,
     QueryOptions,
@@ -20,10 +23,8 @@ from simstore.model import (
     WriteRequest,
 )
 from simstore.server.cached_value import CachedValue
-from simstore.server.gauges import figures_of
 from simstore.server.known_filter import Filters
-from simstore.server.metrics import Metrics
-from simstore.server.sent_copies import drop_left
+from simstore.server.metrics import Metrics, figures_of
 from simstore.server.settings import ServerSettings
 from simstore.server.workers.bounded_executor import BoundedExecutor
 from simstore.server.workers.read_batches import QueryBatcher
@@ -41,6 +42,24 @@ _WAITING_READERS = 200
 _WAITING_HEAVY = 8
 # What all that runs gets to end, when the time is up.
 _LAST_SECONDS = 2.0
+
+
+def sent_copy(place: Path) -> Path:
+    """Return the name of a copy of a store, always the same: one is made at a time."""
+    return place.with_name(f".{place.name}.sent")
+
+
+def drop_left(place: Path) -> None:
+    """Delete what a server that was killed has left of a copy; nothing where that cannot be.
+
+    Args:
+        place: The store.
+    """
+    left = sent_copy(place)
+    with suppress(OSError, StorageError):
+        # Its drafts, too, where the process that made them is dead.
+        outputs.draft_beside(left)
+        outputs.delete_file(left)
 
 
 class Service:

@@ -19,8 +19,7 @@ from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.page.browser_request import from_address, in_address, language_of
 from simstore.server.page.problems import FormError, ReportGone, keep_form
 from simstore.server.page.rendering import answer
-from simstore.server.page.report_cache import CachedReport
-from simstore.server.page.state import page_state_of
+from simstore.server.page.state import CachedReport, page_state_of
 from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
 from simstore.server.workers.bounded_executor import Step, while_wanted

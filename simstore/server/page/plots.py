@@ -9,8 +9,7 @@ from typing import Any
 
 from simstore.model import StoreFigures
 from simstore.reports.html_page import percent
-from simstore.server.page.drawing import Plot, Series, bars
-from simstore.server.page.scales import HEIGHT, Tick, count_ticks, line, stairs
+from simstore.server.page.drawing import HEIGHT, Plot, Series, Tick, bars, count_ticks, line, stairs
 
 _MOST_BARS = 24
 _DAY = 86_400

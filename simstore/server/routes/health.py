@@ -13,8 +13,7 @@ from simstore.errors import Unavailable
 from simstore.server import metrics
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
-from simstore.server.gauges import gauge, store_lines
-from simstore.server.metrics import family
+from simstore.server.metrics import family, gauge, store_lines
 from simstore.server.openapi import answers, problems
 from simstore.server.service import Service, service_of
 
