@@ -28,8 +28,7 @@ from detection_sets import Labelled, labelled_sets, part_of
 
 from simstore import Store
 from simstore.search.agreement import Agreement, pair_codes, pairs_of_clusters
-from simstore.search.evaluation import Evaluation
-from simstore.search.steadiness import SHARE_WIDTH, highest, steadied
+from simstore.search.evaluation import SHARE_WIDTH, Evaluation, highest, steadied
 from simstore.services.evaluate.evaluate import EvaluateOptions
 from simstore.services.evaluate.labels import Labels
 from simstore.services.maintenance.scheme_choice import SchemeChoice

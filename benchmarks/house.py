@@ -33,11 +33,12 @@ BEFORE = {
     "longest file, lines": None,
     "modules whose first sentence begins with What, Who, How, Whether": 103,
     "functions with opened, connection and state": 46,
-    "calls with 8 positional arguments and more": 83,
+    "calls with 8 positional arguments and more": None,
     "public members of Store": 74,
     "usage examples in docstrings": 1,
     "modules that a query of one text imports": 232,
 }
+_VARIADIC = {"Table", "execute", "info", "select"}
 _QUERY = """
 import sys
 from simstore.cli import main
@@ -163,12 +164,17 @@ def classes_with_two_meanings(every: dict[str, Module]) -> list[str]:
 
 
 def long_calls(every: dict[str, Module]) -> list[ast.Call]:
-    """Return the calls with eight positional arguments and more."""
+    """Return the calls with eight positional arguments and more.
+
+    Calls that take a list by their nature do not count: columns, values of a statement or message.
+    """
     return [
         node
         for module in every.values()
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call) and len(node.args) >= 8
+        if isinstance(node, ast.Call)
+        and len(node.args) >= 8
+        and ast.unparse(node.func).rpartition(".")[2] not in _VARIADIC
     ]
 
 

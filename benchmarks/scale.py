@@ -28,9 +28,8 @@ import numpy as np
 from corpus import documents
 from results import Report, Table, figure, markdown_of, parser
 
-from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.channels import Channels, signatures
 from simstore.fingerprint.minhash import BandLayout, band_values
-from simstore.fingerprint.signatures import signatures
 from simstore.fingerprint.simhash import to_words
 from simstore.fingerprint.web import WebScheme
 from simstore.search.all_pairs import resemblances

@@ -33,7 +33,7 @@ import numpy as np
 from results import Report, figure, parser
 
 from simstore import Store
-from simstore.fingerprint.passage_words import passage_fingerprints
+from simstore.fingerprint.passage_recipe import passage_fingerprints
 from simstore.fingerprint.winnowing import grams
 from simstore.model import CheckedPaper, CheckOptions, Document, QueryOptions
 from simstore.text.located import located_units

@@ -36,7 +36,7 @@ from widths import NO_LIMIT, Tables
 from simstore import Store, compiled
 from simstore.compiled import Kernel
 from simstore.model import SampleResult
-from simstore.search.table_kernels import near_values
+from simstore.search.table_lookup import near_values
 from simstore.services.check import check
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.query import query

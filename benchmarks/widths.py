@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 from results import Report, figure, parser
 
 from simstore import compiled
-from simstore.search.rotation import rotated
-from simstore.search.segments import probe_values
-from simstore.search.table_kernels import near_places, near_values
-from simstore.search.table_lookup import bounds, offsets_of
+from simstore.search.segments import probe_values, rotated
+from simstore.search.table_lookup import bounds, near_places, near_values, offsets_of
 
 WIDTHS = (4, 8, 16, 32)
 IMAGE = Path(__file__).resolve().parent.parent / "docs" / "images" / "segment-widths.png"

@@ -201,7 +201,14 @@ def thesis(
         begins = holders[0].text.index(stretch)
         sources = tuple(article.key for article in holders)
         found.append(
-            Copy(len(text), len(text) + len(written), kind, sources, begins, begins + len(stretch))
+            Copy(
+                start=len(text),
+                end=len(text) + len(written),
+                source_key=kind,
+                source_document_id=sources,
+                source_start=begins,
+                source_end=begins + len(stretch),
+            )
         )
         text += written
     return text + "\n", found

@@ -116,7 +116,7 @@ class Kernel:
         self._options = options
         self._compiled: Callable[..., Any] | None = None
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the compiled form.
 
         Raises:
@@ -126,7 +126,7 @@ class Kernel:
             with _compiling:
                 if self._compiled is None:
                     self._compiled = self._compile()
-        return self._compiled(*arguments)
+        return self._compiled(*arguments, **named)
 
     def _compile(self) -> Callable[..., Any]:
         import numba

@@ -20,7 +20,7 @@ A file of it, all numbers little-endian::
     the last byte is filled up with zeros
     16 bytes  BLAKE2b-128 of all that stands before
 
-:mod:`simstore.search.cuckoo_fill` says which slots are a member's.
+:mod:`simstore.search.cuckoo` says which slots are a member's.
 """
 
 from __future__ import annotations
@@ -44,11 +44,13 @@ from simstore.search.cuckoo import (
     LEAST_TAG_BITS,
     MOST_BUCKETS,
     MOST_TAG_BITS,
+    SLOTS,
     CuckooTable,
+    hash_words,
     member_hash,
+    pack_slots,
+    unpack_slots,
 )
-from simstore.search.cuckoo_fill import SLOTS
-from simstore.search.cuckoo_slots import hash_words, pack_slots, unpack_slots
 from simstore.text.decoding import encode
 
 MAGIC = b"SIMKNOWN"

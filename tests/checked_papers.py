@@ -127,9 +127,9 @@ def checked(
         excluded = "quotation" if "“" in found[0] else excluded
         passages.append(
             CheckedPassage(
-                start, end, round(value, 4), kind,  # type: ignore[arg-type]
-                None if best is None else first + best, excluded,  # type: ignore[arg-type]
-                tuple(
+                start=start, end=end, similarity=round(value, 4), kind=kind,  # type: ignore[arg-type]
+                copy=None if best is None else first + best, excluded=excluded,  # type: ignore[arg-type]
+                others=tuple(
                     (first + at, copy.similarity * (copy.end - copy.start) / (end - start))
                     for at, copy in enumerate(near) if at != best
                 ),
@@ -157,13 +157,17 @@ def summed(
     shares = sorted(
         (
             SourceShare(
-                name, titles.get(name), number, len(places), len(places) / size,
-                sum(copy.source_key == name for copy in copies),
+                key=name,
+                title=titles.get(name),
+                document_id=number,
+                characters=len(places),
+                share=len(places) / size,
+                copies=sum(copy.source_key == name for copy in copies),
             )
             for number, (name, places) in enumerate(covered.items())
         ),
         key=lambda share: -share.characters,
-    )  # fmt: skip
+    )
     excluded = {
         at for one in passages if one.excluded for at in range(one.start, one.end)
     } & together
@@ -173,21 +177,42 @@ def summed(
     }
     share, counted = len(together) / size, len(together - excluded) / size
     totals = Totals(
-        len(text), len(together - excluded), counted, counted, share,
-        shares[0].share if shares else 0.0, **counts,
-    )  # fmt: skip
+        characters=len(text),
+        copied=len(together - excluded),
+        share=counted,
+        share_without_quotations=counted,
+        share_with_excluded=share,
+        largest_source_share=shares[0].share if shares else 0.0,
+        **counts,
+    )
     if not with_text:
         copies = tuple(
-            Copy(c.start, c.end, c.source_key, c.source_document_id, c.source_start, c.source_end,
-                 c.similarity, "anchors", c.blocks, None)
+            Copy(
+                start=c.start,
+                end=c.end,
+                source_key=c.source_key,
+                source_document_id=c.source_document_id,
+                source_start=c.source_start,
+                source_end=c.source_end,
+                similarity=c.similarity,
+                evidence="anchors",
+                blocks=c.blocks,
+                source_text=None,
+            )
             for c in copies
-        )  # fmt: skip
+        )
     return CheckedPaper(
-        key, title, text, passages, copies, tuple(shares), totals,
-        "Anchors of the paper were looked up in the passage index, and texts were aligned.",
-        "Every verbatim run of at least 8 words, or 13 characters of Han, is found.",
-        "text" if with_text else "positions",
-    )  # fmt: skip
+        key=key,
+        title=title,
+        text=text,
+        passages=passages,
+        copies=copies,
+        sources=tuple(shares),
+        totals=totals,
+        method="Anchors of the paper were looked up in the passage index, and texts were aligned.",
+        guarantee="Every verbatim run of at least 8 words, or 13 characters of Han, is found.",
+        verified_by="text" if with_text else "positions",
+    )
 
 
 def located(text: str) -> list[tuple[str, int, int]]:
@@ -221,9 +246,17 @@ def best_copy(
     )  # fmt: skip
     length = last.a + last.size - first.a + last.b + last.size - first.b
     return Copy(
-        spans[0][0], spans[-1][1], name, 0, spans[0][2], spans[-1][3], 2 * common / length,
-        "text", spans, source[spans[0][2] : spans[-1][3]],
-    )  # fmt: skip
+        start=spans[0][0],
+        end=spans[-1][1],
+        source_key=name,
+        source_document_id=0,
+        source_start=spans[0][2],
+        source_end=spans[-1][3],
+        similarity=2 * common / length,
+        evidence="text",
+        blocks=spans,
+        source_text=source[spans[0][2] : spans[-1][3]],
+    )
 
 
 def long_paper(passages: int = 5_000, sources: int = 300) -> CheckedPaper:
@@ -246,12 +279,22 @@ def long_paper(passages: int = 5_000, sources: int = 300) -> CheckedPaper:
             other = words if kept else words[:half] + " and something else altogether."
             copy = len(copies)
             copies.append(
-                Copy(place, end, name, 1, 0, len(other), 1.0 if kept else draw.uniform(0.3, 0.79),
-                     "text", block, other)
-            )  # fmt: skip
+                Copy(
+                    start=place,
+                    end=end,
+                    source_key=name,
+                    source_document_id=1,
+                    source_start=0,
+                    source_end=len(other),
+                    similarity=1.0 if kept else draw.uniform(0.3, 0.79),
+                    evidence="text",
+                    blocks=block,
+                    source_text=other,
+                )
+            )
         value = copies[copy].similarity if copy is not None else 0.0
         kind = "high" if value >= 0.8 else "moderate" if value >= 0.5 else "none"
-        spans.append(CheckedPassage(place, end, value, kind, copy))  # type: ignore[arg-type]
+        spans.append(CheckedPassage(start=place, end=end, similarity=value, kind=kind, copy=copy))  # type: ignore[arg-type]
         separator = "\n" if number % 9 == 8 else " "
         pieces += (words, separator)
         place = end + 1

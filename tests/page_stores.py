@@ -57,11 +57,11 @@ def _week(made: random.Random, week: int) -> list[Document]:
         if number % 4 == 0:
             copied, text = held[(7 * week + number) % len(held)]
             changed = text if number % 8 else reworded(text, 12)
-            found.append(Document(key, changed, titled(text), seen_at=seen,
+            found.append(Document(key, changed, title=titled(text), seen_at=seen,
                                   links=(f"{SITES[0]}/{copied}",)))  # fmt: skip
         else:
             words = " ".join(made.choices(_WORDS, k=160 + 4 * week))
-            found.append(Document(key, words.capitalize(), None, seen_at=seen))
+            found.append(Document(key, words.capitalize(), title=None, seen_at=seen))
     return found
 
 

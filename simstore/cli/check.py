@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,13 +11,15 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, threads_option
-from simstore.cli.output import check_output, print_facts, print_table, progress
+from simstore.cli.output import check_output, print_facts, print_table, progress, write_blocks
+from simstore.cli.parameters import choice, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.source_options import (
     reading_options,
     take_read_options,
     tell_decodings,
     tell_passed_over,
+    tell_rejections,
 )
 from simstore.errors import printable
 from simstore.outputs import is_same_file, is_standard_output, write_file
@@ -42,91 +43,59 @@ if TYPE_CHECKING:
     )
 )
 @click.argument("papers", nargs=-1, required=True, metavar="PAPER...")
-@click.option(
+@option(
     "--high",
+    "Least similarity of a highly similar passage.",
     type=float,
     default=0.8,
-    show_default=True,
     metavar="SHARE",
-    help="Least similarity of a highly similar passage.",
 )
-@click.option(
+@option(
     "--moderate",
+    "Least similarity of a moderately similar passage.",
     type=float,
     default=0.5,
-    show_default=True,
     metavar="SHARE",
-    help="Least similarity of a moderately similar passage.",
 )
-@click.option(
+@option(
     "--exclude",
+    "A document that is no source, such as the author's own; *, ? and [...] match keys.",
     multiple=True,
     metavar="KEY|GLOB",
-    help="A document that is no source, such as the author's own; *, ? and [...] match keys.",
 )
-@click.option(
-    "--exclude-quotations", is_flag=True, help="What stands in quotation marks does not count."
-)
-@click.option(
-    "--exclude-bibliography", is_flag=True, help="The list of references at the end does not count."
-)
-@click.option(
-    "--include-self", is_flag=True, help="A stored document with the paper's key is a source too."
-)
-@click.option(
-    "--fast", is_flag=True, help="Stop at the first source of each passage, not the best one."
-)
-@click.option(
+@flag("--exclude-quotations", "What stands in quotation marks does not count.")
+@flag("--exclude-bibliography", "The list of references at the end does not count.")
+@flag("--include-self", "A stored document with the paper's key is a source too.")
+@flag("--fast", "Stop at the first source of each passage, not the best one.")
+@choice(
     "--by",
-    type=click.Choice(["sentences", "window"]),
-    help="What a passage of the paper is.  [default: sentences; with --window: window]",
+    ("sentences", "window"),
+    "What a passage of the paper is.  [default: sentences; with --window: window]",
 )
-@click.option(
-    "--window",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Characters of a window.  [default: 30]",
-)
-@click.option(
-    "--simhash",
-    is_flag=True,
-    help="Look by the fingerprints of passages too, where the index has them.",
-)
-@click.option(
+@count("--window", "Characters of a window.  [default: 30]")
+@flag("--simhash", "Look by the fingerprints of passages too, where the index has them.")
+@flag(
     "--sentences",
-    is_flag=True,
-    help="Look for sentences in which words were changed too, where the index has their terms; "
+    "Look for sentences in which words were changed too, where the index has their terms; "
     "takes up to twice the time, and does not go with --fast.",
 )
-@click.option(
+@count(
     "--min-words",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Least words that a copy has in common with its source, of fewer than the "
+    "Least words that a copy has in common with its source, of fewer than the "
     "index's, not all are found.  [default: those of the index, 8]",
 )
-@click.option(
-    "--min-characters",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The same for scripts without blanks.  [default: those of the index, 13]",
+@count(
+    "--min-characters", "The same for scripts without blanks.  [default: those of the index, 13]"
 )
 @format_option("table", "jsonl", "pan", "html")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Where to write; a name that ends in .html, .jsonl or .xml says the format too.  "
+@option(
+    "-o --output",
+    "Where to write; a name that ends in .html, .jsonl or .xml says the format too.  "
     "[default: standard output; with --format html: report.html]",
+    metavar="FILE",
 )
-@click.option(
-    "--lang",
-    type=click.Choice(("en", "zh")),
-    default="en",
-    show_default=True,
-    help="With HTML: language of its interface.",
-)
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@choice("--lang", ("en", "zh"), "With HTML: language of its interface.", default="en")
+@flag("--force", "Replace a file that is there.")
 @threads_option("processes are started from 64 papers on, or 32 kB of files")
 @reading_options
 @common_options
@@ -181,24 +150,14 @@ def check(
         elif chosen == "table":
             told = list(_kept(found, rejections, told_of))
         else:
-            for block in blocks:
-                sys.stdout.buffer.write(block)
-            sys.stdout.buffer.flush()
+            write_blocks(blocks)
     if chosen == "table" and not to_file:
         for number, paper in enumerate(told):
             if number:
                 click.echo()
             _print(paper)
     tell_decodings(told_of)
-    for rejection in rejections:
-        log.warning(
-            "rejected: %s, record %d: %s",
-            printable(rejection.source),
-            rejection.position,
-            rejection.reason,
-        )
-    if rejections:
-        raise SystemExit(5)
+    tell_rejections(rejections)
 
 
 def _passages(options: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +9,15 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_facts, print_table, progress, time_text
+from simstore.cli.output import (
+    print_facts,
+    print_rows,
+    print_table,
+    progress,
+    time_text,
+    write_blocks,
+)
+from simstore.cli.parameters import count, flag, option, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import NotFound, ReadOnlyStore
 
@@ -44,64 +50,49 @@ _ACTIONS = ("status", "merges", "drop")
         "tells more."
     )
 )
-@click.option(
+@option(
     "--min-resemblance",
+    "Least resemblance of a member to its canonical document.  [default: as they are kept, "
+    "else 0.5]",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="SHARE",
-    help="Least resemblance of a member to its canonical document.  [default: as they are kept, "
-    "else 0.5]",
 )
-@click.option(
+@option(
     "--policy",
-    metavar="POLICY",
-    help="Which document is canonical: first (the first seen), longest, or prefer:REGEX (the "
+    "Which document is canonical: first (the first seen), longest, or prefer:REGEX (the "
     "first whose key has a match, else the first).  [default: as they are kept, else first]",
+    metavar="POLICY",
 )
-@click.option("--rebuild", is_flag=True, help="Make the clusters anew, by another rule if given.")
-@click.option("--status", is_flag=True, help="Tell in short what is kept; change nothing.")
-@click.option("--merges", is_flag=True, help="List the clusters that ended; change nothing.")
-@click.option("--drop", is_flag=True, help="Forget the clusters that are kept.")
-@click.option(
+@flag("--rebuild", "Make the clusters anew, by another rule if given.")
+@flag("--status", "Tell in short what is kept; change nothing.")
+@flag("--merges", "List the clusters that ended; change nothing.")
+@flag("--drop", "Forget the clusters that are kept.")
+@flag(
     "--once",
-    is_flag=True,
-    help="Clusters of the moment: store nothing. cluster_id is the place in the list. Each of "
+    "Clusters of the moment: store nothing. cluster_id is the place in the list. Each of "
     "the next five options implies it.",
 )
-@click.option(
+@option(
     "--min-likeness",
+    "Least likeness of a member to its canonical document: cosine of their terms, each "
+    "weighing more the rarer it is in the store.",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="SHARE",
-    help="Least likeness of a member to its canonical document: cosine of their terms, each "
-    "weighing more the rarer it is in the store.",
 )
-@click.option(
-    "--min-cosine",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="Least cosine by counts alone that goes with the likeness.  [default: 0.68]",
-)
-@click.option(
-    "-k",
-    "--radius",
+@share("--min-cosine", "Least cosine by counts alone that goes with the likeness.  [default: 0.68]")
+@option(
+    "-k --radius",
+    "Radius within which fingerprints are compared.  [default: min(3, M)]",
     type=click.IntRange(min=0),
     metavar="BITS",
-    help="Radius within which fingerprints are compared.  [default: min(3, M)]",
 )
-@click.option(
+@flag(
     "--exact-join",
-    is_flag=True,
-    help="Find every pair that reaches a threshold, not only what the channels find; needs the "
+    "Find every pair that reaches a threshold, not only what the channels find; needs the "
     "texts, and memory for the shingles and terms of all.",
 )
-@click.option("--collection", metavar="NAME", help="Only documents of this collection.")
-@click.option(
-    "--min-size",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Leave out clusters of fewer documents.",
-)
+@option("--collection", "Only documents of this collection.", metavar="NAME")
+@count("--min-size", "Leave out clusters of fewer documents.", default=2)
 @format_option("table", "jsonl", "csv")
 @common_options
 def clusters(output_format: str, min_size: int, **options: Any) -> None:
@@ -203,17 +194,9 @@ def _status(output_format: str) -> None:
     )
     if output_format == "table":
         print_facts(facts)
-        return
-    names = [name.replace(" ", "_") for name, _ in facts]
-    values = [value for _, value in facts]
-    if output_format == "jsonl":
-        from simstore.reports.lines import to_json
-
-        click.echo(to_json(dict(zip(names, values, strict=True))))
-        return
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerow(values)
+    else:
+        names = [name.replace(" ", "_") for name, _ in facts]
+        print_rows(names, [[value for _, value in facts]], output_format)
 
 
 def _merges(output_format: str) -> None:
@@ -224,21 +207,18 @@ def _merges(output_format: str) -> None:
             raise _none_kept()
         merges = store.cluster_merges()
         if output_format == "jsonl":
-            _write(merges_jsonl(merges))
+            write_blocks(merges_jsonl(merges))
             return
-        rows = ((one.cluster_id, one.merged_into, time_text(one.ended_at)) for one in merges)
-        if output_format == "csv":
-            writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(MERGE_COLUMNS)
-            writer.writerows(rows)
-        else:
-            print_table(
-                MERGE_COLUMNS,
-                (
-                    (str(name), None if into is None else str(into), when)
-                    for name, into, when in rows
-                ),
+        # Names of clusters are no amounts: no commas in them, and to the left.
+        rows = (
+            (
+                str(one.cluster_id),
+                None if one.merged_into is None else str(one.merged_into),
+                time_text(one.ended_at),
             )
+            for one in merges
+        )
+        print_rows(MERGE_COLUMNS, rows, output_format)
 
 
 def _drop(_output_format: str) -> None:
@@ -256,16 +236,8 @@ def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     from simstore.services.clusters.cluster import ClusterOptions
     from simstore.services.clusters.reasons import ClusterRule
 
-    asked = ClusterOptions(
-        options["min_resemblance"],
-        options["radius"],
-        options["exact_join"],
-        options["policy"] or "first",
-        min_size,
-        options["collection"],
-        options["min_likeness"],
-        options["min_cosine"],
-    )
+    chosen = {name: options[name] for name in ("min_resemblance", *_OF_THE_MOMENT)}
+    asked = ClusterOptions(policy=options["policy"] or "first", min_size=min_size, **chosen)
     with open_store(read_only=True) as store, progress("read") as show:
         found = store.clusters(asked, on_progress=show)
     if found.stale and not asked.exact_join:
@@ -298,14 +270,8 @@ def _print(
         print_table(COLUMNS, table_rows(counted(), rule.reason))
     else:
         render = render_jsonl if output_format == "jsonl" else render_csv
-        _write(render(counted(), rule.reason))
+        write_blocks(render(counted(), rule.reason))
     return held, count
-
-
-def _write(blocks: Iterable[bytes]) -> None:
-    for block in blocks:
-        sys.stdout.buffer.write(block)
-    sys.stdout.buffer.flush()
 
 
 def _tell(documents: int, held: int, count: int, min_size: int) -> None:

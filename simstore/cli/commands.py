@@ -48,7 +48,7 @@ _COMMANDS = {
     "token": ("token", "token"),
     "serve": ("serve", "serve"),
     "backup": ("store", "backup"),
-    "copy": ("copy", "copy"),
+    "copy": ("store", "copy"),
     "pack": ("store", "pack"),
     "unpack": ("store", "unpack"),
     "compact": ("store", "compact"),

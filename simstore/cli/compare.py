@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +16,8 @@ from simstore.cli.options import (
     store_is_named,
     store_place,
 )
-from simstore.cli.output import Update, print_table, progress
+from simstore.cli.output import Update, print_table, progress, write_blocks
+from simstore.cli.parameters import choice, flag, option
 from simstore.cli.scheme_options import HASHES
 from simstore.cli.source_options import (
     encoding_for,
@@ -56,110 +56,64 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 )
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@click.option(
-    "--units",
-    type=click.Choice(["characters", "words"]),
-    default="characters",
-    show_default=True,
-    help="What shingles are made of.",
-)
-@click.option(
-    "--shingle",
-    type=int,
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Units a shingle.",
-)
-@click.option(
+@choice("--units", ("characters", "words"), "What shingles are made of.", default="characters")
+@option("--shingle", "Units a shingle.", type=int, default=5, metavar="N")
+@choice(
     "--features",
-    type=click.Choice(["terms", "words", "characters", "shingles"]),
+    ("terms", "words", "characters", "shingles"),
+    "What SimHash, I-Match, filter and vectors count; terms: those of the scheme web.",
     default="terms",
-    show_default=True,
-    help="What SimHash, I-Match, filter and vectors count; terms: those of the scheme web.",
 )
-@click.option(
+@choice(
     "--segmenter",
-    type=click.Choice(
-        ["chars", "jieba", "forward-max", "backward-max", "bidirectional", "min-cut"]
-    ),
+    ("chars", "jieba", "forward-max", "backward-max", "bidirectional", "min-cut"),
+    "How Han characters are cut into words and terms.",
     default="chars",
-    show_default=True,
-    help="How Han characters are cut into words and terms.",
 )
-@click.option(
+@choice(
     "--weights",
-    type=click.Choice(["log-tf", "tf", "uniform", "log-tf-idf", "tf-idf", "idf"]),
+    ("log-tf", "tf", "uniform", "log-tf-idf", "tf-idf", "idf"),
+    "What a feature's count weighs in SimHash and vectors; idf goes by the store.",
     default="log-tf",
-    show_default=True,
-    help="What a feature's count weighs in SimHash and vectors; idf goes by the store.",
 )
-@click.option(
-    "--feature-hash",
-    type=click.Choice(HASHES),
-    default="xxh3",
-    show_default=True,
-    help="How SimHash hashes a feature.",
-)
-@click.option(
-    "--bits",
-    "-M",
+@choice("--feature-hash", HASHES, "How SimHash hashes a feature.", default="xxh3")
+@option(
+    "--bits -M",
+    "Length of a fingerprint; may be given more than once.",
     type=int,
     multiple=True,
     default=(64, 128),
-    show_default=True,
     metavar="M",
-    help="Length of a fingerprint; may be given more than once.",
 )
-@click.option(
-    "--similar-at",
-    type=float,
-    default=0.2,
-    show_default=True,
-    metavar="J",
-    help="Least resemblance of similar texts.",
-)
-@click.option("--keep-case", is_flag=True, help="Upper and lower case differ.")
-@click.option("--keep-width", is_flag=True, help="Full- and half-width forms differ.")
-@click.option("--strip-accents", is_flag=True, help="é is e, ё is е.")
-@click.option("--fold-han", is_flag=True, help="Traditional Chinese characters are simplified.")
-@click.option("--fold-han-words", is_flag=True, help="And words of Taiwan those of the mainland.")
-@click.option("--no-normalize", is_flag=True, help="Keep case, width, composition and white space.")
-@click.option(
+@option("--similar-at", "Least resemblance of similar texts.", type=float, default=0.2, metavar="J")
+@flag("--keep-case", "Upper and lower case differ.")
+@flag("--keep-width", "Full- and half-width forms differ.")
+@flag("--strip-accents", "é is e, ё is е.")
+@flag("--fold-han", "Traditional Chinese characters are simplified.")
+@flag("--fold-han-words", "And words of Taiwan those of the mainland.")
+@flag("--no-normalize", "Keep case, width, composition and white space.")
+@option(
     "--idf-band",
+    "I-Match: normalized idf of the lexicon's terms.",
     type=(float, float),
     default=(0.2, 0.9),
-    show_default=True,
     metavar="LOW HIGH",
-    help="I-Match: normalized idf of the lexicon's terms.",
 )
-@click.option(
-    "--lexicons",
-    type=int,
-    default=10,
-    show_default=True,
-    metavar="K",
-    help="I-Match: random lexicons.",
-)
-@click.option(
-    "--seed", type=int, default=0, show_default=True, help="I-Match: chooses the random lexicons."
-)
+@option("--lexicons", "I-Match: random lexicons.", type=int, default=10, metavar="K")
+@option("--seed", "I-Match: chooses the random lexicons.", type=int, default=0)
 @format_option("table", "jsonl", "csv")
-@click.option(
-    "--as",
-    "as_format",
-    type=click.Choice(["text", "articles", "jsonl", "auto"]),
+@choice(
+    "--as as_format",
+    ("text", "articles", "jsonl", "auto"),
+    "How to read files: text takes each as a whole; else each must hold one document.",
     default="text",
-    show_default=True,
-    help="How to read files: text takes each as a whole; else each must hold one document.",
 )
-@click.option(
+@option(
     "--max-document-bytes",
+    "Refuse longer texts.",
     type=click.IntRange(min=1),
     default=8 << 20,
-    show_default=True,
     metavar="BYTES",
-    help="Refuse longer texts.",
 )
 @encoding_option
 @common_options
@@ -182,20 +136,9 @@ def compare(first: str, second: str, output_format: str, **options: Any) -> None
 def _chosen(options: dict[str, Any]) -> CompareOptions:
     from simstore.services.compare.compared import CompareOptions
 
-    return CompareOptions(
-        units=options["units"],
-        shingle=options["shingle"],
-        normalization=_normalization(options),
-        segmenter=options["segmenter"],
-        features=options["features"],
-        weights=options["weights"],
-        feature_hash=options["feature_hash"],
-        bits=options["bits"],
-        similar_at=options["similar_at"],
-        lexicons=options["lexicons"],
-        idf_band=options["idf_band"],
-        seed=options["seed"],
-    )
+    names = {field.name for field in fields(CompareOptions)} & options.keys()
+    chosen = {name: options[name] for name in names}
+    return CompareOptions(normalization=_normalization(options), **chosen)
 
 
 def _normalization(options: dict[str, Any]) -> Normalization | None:
@@ -319,6 +262,4 @@ def _write(comparison: Comparison, output_format: str) -> None:
         print_table(report.COLUMNS, report.measure_rows(comparison))
         return
     render = report.render_jsonl if output_format == "jsonl" else report.render_csv
-    for block in render(comparison):
-        sys.stdout.buffer.write(block)
-    sys.stdout.buffer.flush()
+    write_blocks(render(comparison))

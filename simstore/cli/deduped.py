@@ -12,6 +12,7 @@ from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, open_store, store_place
 from simstore.cli.output import progress
+from simstore.cli.parameters import flag
 from simstore.errors import StoreNotFound, shown_place
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("folder", type=click.Path())
-@click.option("--no-clusters", is_flag=True, help="Only the documents.")
+@flag("--no-clusters", "Only the documents.")
 @common_options
 def import_output(folder: str, no_clusters: bool) -> None:
     """Load what `simstore spark dedup` found into a store: documents and clusters."""

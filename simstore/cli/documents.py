@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +9,12 @@ import click
 
 from simstore.cli.key_options import all_keys, keys_option, tell_orphans, tell_unflagged
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_facts, print_table, progress, time_text
+from simstore.cli.output import print_facts, print_items, progress, time_text, write_blocks
+from simstore.cli.parameters import count, flag, option
 from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import printable
 from simstore.reports.lines import to_json
+from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from simstore.model import StoredDocument, Story
@@ -23,39 +23,26 @@ _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of
 
 
 @click.command("list")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N.")
-@click.option("--collection", metavar="NAME", help="Only documents of this collection.")
+@count("--limit", "Only the first N.")
+@option("--collection", "Only documents of this collection.", metavar="NAME")
 @format_option("table", "keys", "jsonl", "csv")
 @common_options
 def list_documents(limit: int | None, collection: str | None, output_format: str) -> None:
     """List the stored documents in order of ingest."""
     with open_store(read_only=True, served=True) as store:
         found = store.documents(collection=collection, limit=limit)
-        if output_format == "keys":
-            for document in found:
-                sys.stdout.buffer.write(document.key.encode("utf-8", "surrogateescape") + b"\n")
-            sys.stdout.buffer.flush()
-        elif output_format == "jsonl":
-            for document in found:
-                click.echo(to_json(_record(document)))
-        else:
-            rows = (
-                (
-                    printable(document.key),
-                    document.fingerprint,
-                    document.byte_count,
-                    document.token_count,
-                    time_text(document.first_seen),
-                    None if document.duplicate_of is None else printable(document.duplicate_of),
-                )
-                for document in found
-            )
-            if output_format == "csv":
-                writer = csv.writer(sys.stdout, lineterminator="\n")
-                writer.writerow([name.replace(" ", "_") for name in _COLUMNS])
-                writer.writerows(rows)
-            else:
-                print_table(_COLUMNS, rows)
+        print_items(found, output_format, columns=_COLUMNS, row=_row, record=_record)
+
+
+def _row(document: StoredDocument) -> tuple[Any, ...]:
+    return (
+        printable(document.key),
+        document.fingerprint,
+        document.byte_count,
+        document.token_count,
+        time_text(document.first_seen),
+        None if document.duplicate_of is None else printable(document.duplicate_of),
+    )
 
 
 @click.command(
@@ -71,13 +58,12 @@ def list_documents(limit: int | None, collection: str | None, output_format: str
     )
 )
 @click.argument("key")
-@click.option("--text", "with_text", is_flag=True, help="Print the kept text, and nothing else.")
-@click.option(
+@flag("--text with_text", "Print the kept text, and nothing else.")
+@option(
     "--original",
+    "Which of those that are alike is the original: first-seen, linked or prefer:REGEX.",
     default="first-seen",
-    show_default=True,
     metavar="RULE",
-    help="Which of those that are alike is the original: first-seen, linked or prefer:REGEX.",
 )
 @format_option("table", "json")
 @common_options
@@ -101,8 +87,7 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
     if document is not None and story is None:
         if document.text is None:
             raise click.ClickException("this store keeps no texts (it was made with --no-text)")
-        sys.stdout.buffer.write(document.text.encode("utf-8", "surrogateescape"))
-        sys.stdout.buffer.flush()
+        write_blocks([encode(document.text)])
     elif story is not None:
         _show(document, story, output_format)
 
@@ -144,8 +129,8 @@ def _record(document: Any) -> dict[str, Any]:
 )
 @click.argument("keys", nargs=-1, metavar="[KEY...]")
 @keys_option
-@click.option("--ignore-missing", is_flag=True, help="Pass over keys that are not there.")
-@click.option("--no-refresh", is_flag=True, help="Leave a live store stale; refresh it later.")
+@flag("--ignore-missing", "Pass over keys that are not there.")
+@flag("--no-refresh", "Leave a live store stale; refresh it later.")
 @common_options
 def remove(
     keys: tuple[str, ...], keys_from: str | None, ignore_missing: bool, no_refresh: bool

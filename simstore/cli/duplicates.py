@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_table, time_text
+from simstore.cli.output import print_items, time_text
+from simstore.cli.parameters import choice, option
 from simstore.errors import DocumentNotFound, printable
-from simstore.reports.lines import key_bytes, key_text, rounded, to_json
+from simstore.reports.lines import key_bytes, key_text, rounded
 
 if TYPE_CHECKING:
     from simstore.model import Duplicate
@@ -32,12 +31,12 @@ _COLUMNS = (
         "  simstore duplicates --state skipped --format jsonl\n"
     )
 )
-@click.option(
+@choice(
     "--state",
-    type=click.Choice(["flagged", "skipped", "orphaned"]),
-    help="Only those that are stored too; only those that are not; only those without original.",
+    ("flagged", "skipped", "orphaned"),
+    "Only those that are stored too; only those that are not; only those without original.",
 )
-@click.option("--of", "original", metavar="KEY", help="Only duplicates of this document.")
+@option("--of original", "Only duplicates of this document.", metavar="KEY")
 @format_option("table", "keys", "jsonl", "csv")
 @common_options
 def duplicates(state: str | None, original: str | None, output_format: str) -> None:
@@ -71,21 +70,12 @@ def orphans(output_format: str) -> None:
 
 
 def _print(found: Iterable[Duplicate], output_format: str) -> None:
-    if output_format == "keys":
-        for one in found:
-            sys.stdout.buffer.write(one.key.encode("utf-8", "surrogateescape") + b"\n")
-        sys.stdout.buffer.flush()
-    elif output_format == "jsonl":
-        for one in found:
-            record = asdict(one) | {"key": key_text(one.key), "original": key_text(one.original)}
-            record |= key_bytes("key", one.key) | key_bytes("original", one.original)
-            click.echo(to_json(record))
-    elif output_format == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow([name.replace(" ", "_") for name in _COLUMNS])
-        writer.writerows(_row(one) for one in found)
-    else:
-        print_table(_COLUMNS, map(_row, found))
+    print_items(found, output_format, columns=_COLUMNS, row=_row, record=_record)
+
+
+def _record(one: Duplicate) -> dict[str, Any]:
+    record = asdict(one) | {"key": key_text(one.key), "original": key_text(one.original)}
+    return record | key_bytes("key", one.key) | key_bytes("original", one.original)
 
 
 def _row(one: Duplicate) -> tuple[str | int | float | None, ...]:

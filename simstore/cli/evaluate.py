@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +12,11 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import check_output, print_table, progress
+from simstore.cli.output import check_output, print_rows, print_table, progress, write_blocks
+from simstore.cli.parameters import choice, flag, option
 from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
 from simstore.outputs import make_folder, write_file
-from simstore.reports.lines import rounded, to_json
+from simstore.reports.lines import rounded
 
 if TYPE_CHECKING:
     from simstore.search.evaluation import Evaluation
@@ -46,48 +45,45 @@ _COMMANDS = {
         "(pip install 'simstore[plots]'). `docs/detection.md` says what the figures mean."
     )
 )
-@click.option("--pairs", metavar="FILE", help="Labelled pairs: a, b, perhaps label.")
-@click.option("--clusters", metavar="FILE", help="Labelled documents: key, group.")
-@click.option("--clusters-field", metavar="NAME", help="The metadata field that holds the group.")
-@click.option("--exact", is_flag=True, help="Print all pairs that resemble each other instead.")
-@click.option(
+@option("--pairs", "Labelled pairs: a, b, perhaps label.", metavar="FILE")
+@option("--clusters", "Labelled documents: key, group.", metavar="FILE")
+@option("--clusters-field", "The metadata field that holds the group.", metavar="NAME")
+@flag("--exact", "Print all pairs that resemble each other instead.")
+@option(
     "--min-resemblance",
+    "Least resemblance, and least likeness, of the exact joins.  [default: 0.5 with --exact, "
+    "else 0.3]",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="SHARE",
-    help="Least resemblance, and least likeness, of the exact joins.  [default: 0.5 with --exact, "
-    "else 0.3]",
 )
-@click.option(
-    "--radius",
-    "radii",
+@option(
+    "--radius radii",
+    "Radii of the curve of SimHash.  [default: 0-12, at most M]",
     metavar="FIRST-LAST",
-    help="Radii of the curve of SimHash.  [default: 0-12, at most M]",
 )
-@click.option(
+@option(
     "--candidate-radius",
+    "Radius of channel 1 where resemblance or likeness verifies.  [default: min(3, M)]",
     type=int,
     metavar="BITS",
-    help="Radius of channel 1 where resemblance or likeness verifies.  [default: min(3, M)]",
 )
-@click.option(
+@option(
     "--set-by",
+    "Judge documents apart by this metadata field, or by their `collection`.",
     metavar="NAME",
-    help="Judge documents apart by this metadata field, or by their `collection`.",
 )
-@click.option(
+@choice(
     "--split",
-    type=click.Choice(["none", "tuning", "test"]),
+    ("none", "tuning", "test"),
+    "Only groups whose hash is even (tuning) or odd (test).",
     default="none",
-    show_default=True,
-    help="Only groups whose hash is even (tuning) or odd (test).",
 )
-@click.option(
+@flag(
     "--older-methods",
-    is_flag=True,
-    help="Judge I-Match and counting Bloom filters too, as `simstore compare` has them.",
+    "Judge I-Match and counting Bloom filters too, as `simstore compare` has them.",
 )
-@click.option("-o", "--output", metavar="FOLDER", help="Write tables and curves to this folder.")
-@click.option("--force", is_flag=True, help="Replace files that are there.")
+@option("-o --output", "Write tables and curves to this folder.", metavar="FOLDER")
+@flag("--force", "Replace files that are there.")
 @format_option("table", "jsonl", "csv")
 @common_options
 def evaluate(
@@ -155,21 +151,11 @@ def _exact(least: float, output_format: str) -> None:
     with open_store(read_only=True) as store, progress("read") as show:
         found = store.exact_pairs(least, on_progress=show)
     columns = ("a", "b", "resemblance")
-    rows = ((pair.first, pair.second, rounded(pair.resemblance)) for pair in found)
-    if output_format == "jsonl":
-        for row in rows:
-            click.echo(to_json(dict(zip(columns, _shown(row), strict=True))))
-    elif output_format == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(map(_shown, rows))
-    else:
-        print_table(columns, rows)
+    rows = (
+        (printable(pair.first), printable(pair.second), rounded(pair.resemblance)) for pair in found
+    )
+    print_rows(columns, rows, output_format)
     log.info("%s pairs of resemblance %s or more", f"{len(found):,}", f"{least:g}")
-
-
-def _shown(row: tuple[str, str, float | None]) -> tuple[str, str, float | None]:
-    return printable(row[0]), printable(row[1]), row[2]
 
 
 def _radii(text: str) -> tuple[int, int]:
@@ -249,6 +235,4 @@ def _print(found: Evaluation, output_format: str) -> None:
             click.echo(("\n" if number else "") + title)
             print_table(columns, rows)
         return
-    for block in render_jsonl(found) if output_format == "jsonl" else render_csv(found):
-        sys.stdout.buffer.write(block)
-    sys.stdout.buffer.flush()
+    write_blocks(render_jsonl(found) if output_format == "jsonl" else render_csv(found))

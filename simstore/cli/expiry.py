@@ -12,6 +12,7 @@ import click
 from simstore.cli.key_options import all_keys, keys_option, tell_orphans, tell_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, progress, time_text
+from simstore.cli.parameters import count, flag, option
 from simstore.cli.source_options import encoding_for, encoding_option, tell_decodings
 from simstore.errors import InvalidParameter, UnreadableSource, printable
 from simstore.reports.lines import key_bytes, key_text, to_json
@@ -33,25 +34,13 @@ _DIGEST_DIGITS = 32
         "documents would go, it asks first; without a terminal it wants --yes."
     )
 )
-@click.option(
-    "--not-seen-since",
-    metavar="DATE",
-    help="Remove what was last seen before it (ISO 8601, UTC).",
-)
-@click.option(
-    "--older-than", metavar="AGE", help="Remove what was not seen for 30m, 12h, 90d or 8w."
-)
-@click.option("--collection", metavar="NAME", help="Only documents of this collection.")
-@click.option("--dry-run", is_flag=True, help="Count, and remove nothing.")
-@click.option("--yes", is_flag=True, help="Remove more than half of the documents unasked.")
-@click.option(
-    "--batch",
-    "batch_documents",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Documents a transaction.  [default: 8,000]",
-)
-@click.option("--no-refresh", is_flag=True, help="Leave a live store stale; refresh it later.")
+@option("--not-seen-since", "Remove what was last seen before it (ISO 8601, UTC).", metavar="DATE")
+@option("--older-than", "Remove what was not seen for 30m, 12h, 90d or 8w.", metavar="AGE")
+@option("--collection", "Only documents of this collection.", metavar="NAME")
+@flag("--dry-run", "Count, and remove nothing.")
+@flag("--yes", "Remove more than half of the documents unasked.")
+@count("--batch batch_documents", "Documents a transaction.  [default: 8,000]")
+@flag("--no-refresh", "Leave a live store stale; refresh it later.")
 @common_options
 def expire(
     not_seen_since: str | None,
@@ -140,19 +129,17 @@ def _seconds(option: str, text: str) -> int:
 )
 @click.argument("keys", nargs=-1, metavar="[KEY...]")
 @keys_option
-@click.option(
-    "--text",
-    "text_file",
+@option(
+    "--text text_file",
+    "Look for the very text of a file, or of standard input (-).",
     metavar="FILE",
-    help="Look for the very text of a file, or of standard input (-).",
 )
 @encoding_option
-@click.option("--digest", metavar="HEX", help="Look for a text by its BLAKE2b-128 digest.")
-@click.option(
-    "--filter",
-    "filter_file",
+@option("--digest", "Look for a text by its BLAKE2b-128 digest.", metavar="HEX")
+@option(
+    "--filter filter_file",
+    "Ask a filter that `simstore export --filter` wrote, not the store: known, or unknown.",
     metavar="FILE",
-    help="Ask a filter that `simstore export --filter` wrote, not the store: known, or unknown.",
 )
 @format_option("table", "jsonl", "keys")
 @common_options

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, open_store
 from simstore.cli.output import check_output, print_facts, progress
+from simstore.cli.parameters import choice, count, flag, option
 from simstore.errors import printable
 from simstore.outputs import is_standard_output
 
@@ -37,63 +38,52 @@ _DOCUMENTS_ONLY = (
         "filter's file."
     )
 )
-@click.option(
-    "-o",
-    "--output",
+@option(
+    "-o --output",
+    "Where to write, compressed where it ends in .gz or .zst; - is standard output.  [default: -]",
     default="-",
     metavar="FILE",
-    help="Where to write, compressed where it ends in .gz or .zst; - is standard output.  "
-    "[default: -]",
+    show_default=False,
 )
-@click.option("--unique", is_flag=True, help="One document a cluster.")
-@click.option("--duplicates", is_flag=True, help="What --unique leaves out.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["jsonl", "parquet"]),
-    help="How to write.  [default: parquet for FILE.parquet, else jsonl]",
+@flag("--unique", "One document a cluster.")
+@flag("--duplicates", "What --unique leaves out.")
+@choice(
+    "--format form",
+    ("jsonl", "parquet"),
+    "How to write.  [default: parquet for FILE.parquet, else jsonl]",
 )
-@click.option(
+@option(
     "--collection",
+    "Only documents of this collection; its clusters are made for the moment.",
     metavar="NAME",
-    help="Only documents of this collection; its clusters are made for the moment.",
 )
-@click.option("--no-text", is_flag=True, help="Leave out the texts.")
-@click.option("--dry-run", is_flag=True, help="Write nothing, only count.")
-@click.option(
-    "--log",
-    "log_file",
+@flag("--no-text", "Leave out the texts.")
+@flag("--dry-run", "Write nothing, only count.")
+@option(
+    "--log log_file",
+    "With --unique: write what it leaves out to FILE, complete and with the reason.",
     metavar="FILE",
-    help="With --unique: write what it leaves out to FILE, complete and with the reason.",
 )
-@click.option(
-    "--filter",
-    "filter_file",
+@option(
+    "--filter filter_file",
+    "Write no documents, but a filter of the keys and texts that are known.",
     metavar="FILE",
-    help="Write no documents, but a filter of the keys and texts that are known.",
 )
-@click.option(
+@option(
     "--false-positive-rate",
+    "Filter: largest share of unknown keys that are taken for known.",
     type=float,
     default=0.001,
-    show_default=True,
     metavar="SHARE",
-    help="Filter: largest share of unknown keys that are taken for known.",
 )
-@click.option(
-    "--of",
-    default="keys,digests",
-    show_default=True,
-    metavar="WHAT",
-    help="Filter: keys, digests (of texts), or both.",
+@option(
+    "--of", "Filter: keys, digests (of texts), or both.", default="keys,digests", metavar="WHAT"
 )
-@click.option(
+@count(
     "--capacity",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Filter: keys, and texts, that it has room for.  [default: a quarter more than there are]",
+    "Filter: keys, and texts, that it has room for.  [default: a quarter more than there are]",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there.")
+@flag("--force", "Replace files that are there.")
 @common_options
 @click.pass_context
 def export(ctx: click.Context, /, filter_file: str | None, force: bool, **options: Any) -> None:

@@ -11,23 +11,18 @@ import click
 
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, progress
+from simstore.cli.parameters import choice, flag, option
 from simstore.errors import InvalidParameter, printable
 from simstore.reports.lines import to_json
 
 if TYPE_CHECKING:
     from simstore.services.fingerprints.reader import Reader
 
-_RADIUS = click.option(
-    "-k",
-    "--radius",
-    type=int,
-    metavar="BITS",
-    help="Largest Hamming distance.  [default: min(3, M)]",
+_RADIUS = option(
+    "-k --radius", "Largest Hamming distance.  [default: min(3, M)]", type=int, metavar="BITS"
 )
-_RESIDENT = click.option(
-    "--resident",
-    is_flag=True,
-    help="Read all fingerprints into memory first: faster for many questions.",
+_RESIDENT = flag(
+    "--resident", "Read all fingerprints into memory first: faster for many questions."
 )
 
 
@@ -46,19 +41,17 @@ def fingerprints() -> None:
     )
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
+@choice(
     "--on-duplicate",
-    type=click.Choice(["keep", "skip"]),
+    ("keep", "skip"),
+    "skip: leave out what is near one that is there, or near one before it.",
     default="keep",
-    show_default=True,
-    help="skip: leave out what is near one that is there, or near one before it.",
 )
-@click.option(
-    "-k",
-    "--radius",
+@option(
+    "-k --radius",
+    "With skip: largest Hamming distance of a duplicate.  [default: min(3, M)]",
     type=int,
     metavar="BITS",
-    help="With skip: largest Hamming distance of a duplicate.  [default: min(3, M)]",
 )
 @common_options
 def add(files: tuple[str, ...], on_duplicate: str, radius: int | None) -> None:

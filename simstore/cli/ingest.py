@@ -20,6 +20,7 @@ from simstore.cli.options import (
     open_store,
 )
 from simstore.cli.output import progress
+from simstore.cli.parameters import choice, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
 from simstore.cli.source_options import (
@@ -57,63 +58,46 @@ _OF_A_STORE = (
     )
 )
 @click.argument("sources", nargs=-1, metavar="SOURCE...")
-@click.option(
-    "--from",
-    "database",
+@option(
+    "--from database",
+    "Read a database: its URL, or the path of an SQLite file; with --sql.",
     metavar="URL",
-    help="Read a database: its URL, or the path of an SQLite file; with --sql.",
 )
-@click.option(
+@option(
     "--sql",
+    "The query whose rows are documents: columns for the key, the text, and metadata.",
     metavar="SELECT",
-    help="The query whose rows are documents: columns for the key, the text, and metadata.",
 )
 @reading_options
 @history_options
-@click.option("--collection", metavar="NAME", help="Collection of documents that name none.")
-@click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
-@click.option(
-    "--from-start",
-    is_flag=True,
-    help="Read all of a source that has grown, or whose reading was interrupted.",
-)
-@click.option("--no-refresh", is_flag=True, help="Leave a live store stale; refresh it later.")
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Threads.  [default: processors, at most 4]",
-)
-@click.option(
+@option("--collection", "Collection of documents that name none.", metavar="NAME")
+@flag("--strict", "Stop at the first record that cannot be used.")
+@flag("--from-start", "Read all of a source that has grown, or whose reading was interrupted.")
+@flag("--no-refresh", "Leave a live store stale; refresh it later.")
+@count("--threads", "Threads.  [default: processors, at most 4]")
+@choice(
     "--synchronous",
-    type=click.Choice(["full", "normal"]),
+    ("full", "normal"),
+    "normal: faster; a loss of power may undo the last commits.",
     default="full",
-    show_default=True,
-    help="normal: faster; a loss of power may undo the last commits.",
 )
-@click.option("--no-text", is_flag=True, help="A new store keeps no texts.")
+@flag("--no-text", "A new store keeps no texts.")
 @keep_columns_option
-@click.option(
+@choice(
     "--on-duplicate",
-    type=click.Choice(["keep", "flag", "skip"]),
-    help="Look each document up first: flag stores a duplicate too, skip only what it duplicates.  "
+    ("keep", "flag", "skip"),
+    "Look each document up first: flag stores a duplicate too, skip only what it duplicates.  "
     "[default: as `init` was told, else keep]",
 )
 @duplicate_options
-@click.option(
+@flag(
     "--passages",
-    is_flag=True,
-    help="Index the passages of all documents, for `simstore check`; every later ingest goes on.",
+    "Index the passages of all documents, for `simstore check`; every later ingest goes on.",
 )
-@click.option(
-    "--passage-simhash",
-    is_flag=True,
-    help="With --passages: a fingerprint of each passage besides.",
-)
-@click.option(
+@flag("--passage-simhash", "With --passages: a fingerprint of each passage besides.")
+@flag(
     "--no-sentences",
-    is_flag=True,
-    help="With --passages: no terms of sentences, by which one is found though words were changed.",
+    "With --passages: no terms of sentences, by which one is found though words were changed.",
 )
 @scheme_options
 @common_options

@@ -109,16 +109,16 @@ def ingest_observed(
             log.debug("%s: %d documents committed", printable(state.source), state.document_count)
 
         observer = Observer(
-            on_progress,
-            on_reject,
-            on_duplicate,
-            show_refresh,
-            lambda: bool(stopping),
-            on_found,
-            on_pass_over,
-            stopping.reading,
-            on_decoding,
-            on_displaced,
+            on_progress=on_progress,
+            on_reject=on_reject,
+            on_duplicate=on_duplicate,
+            on_refresh=show_refresh,
+            should_stop=lambda: bool(stopping),
+            on_found=on_found,
+            on_pass_over=on_pass_over,
+            reading=stopping.reading,
+            on_decoding=on_decoding,
+            on_displaced=on_displaced,
         )
         summary = run(observer)
     rejects.tell_rest(log.warning)

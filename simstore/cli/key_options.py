@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import click
 
 from simstore.cli.messages import log
+from simstore.cli.parameters import option
 from simstore.errors import printable
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def keys_option(command: Command) -> Command:
-    """Add the option ``--keys-from``."""
-    return click.option(
-        "--keys-from",
-        metavar="FILE",
-        help="Take keys from a file, one a line, or from standard input (-).",
-    )(command)
+keys_option = option(
+    "--keys-from",
+    "Take keys from a file, one a line, or from standard input (-).",
+    metavar="FILE",
+)
 
 
 def all_keys(given: tuple[str, ...], keys_from: str | None) -> list[str]:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from click.core import ParameterSource
 
 from simstore.cli.imports import uncollected
 from simstore.cli.messages import AS_JSON, VERBOSITY, set_up_logging
+from simstore.cli.parameters import Decorator, choice, count, flag, group, option
 from simstore.cli.remote import SERVER, given_by_hand, open_client, server_options, server_url
-from simstore.errors import NotServed
+from simstore.errors import InvalidParameter, NotServed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simstore.store import Store
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_STORE = "simstore.db"
 _STORE = "simstore.db"
@@ -43,46 +43,38 @@ def _verbosity(ctx: click.Context, parameter: click.Parameter, value: int) -> No
     set_up_logging(ctx)
 
 
-def common_options(command: Command) -> Command:
-    """Add ``--db``, ``--server``, ``-v`` and the like; the last given, group or command, counts."""
-    for option in reversed(
-        (
-            click.option(
-                "--db",
-                metavar="PATH-OR-URL",
-                envvar="SIMSTORE_DB",
-                expose_value=False,
-                callback=_remember(_STORE),
-                help=f"The store.  [default: $SIMSTORE_DB, else {DEFAULT_STORE}]",
-            ),
-            *server_options(_remember),
-            click.option(
-                "-v",
-                "--verbose",
-                count=True,
-                expose_value=False,
-                callback=_verbosity,
-                help="Say more on stderr.",
-            ),
-            click.option(
-                "-q",
-                "--quiet",
-                count=True,
-                expose_value=False,
-                callback=_verbosity,
-                help="Only results and errors.",
-            ),
-            click.option(
-                "--log-json",
-                is_flag=True,
-                expose_value=False,
-                callback=_remember(AS_JSON),
-                help="Messages on stderr as JSON, one object a line.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+# ``--db``, ``--server``, ``-v`` and the like; the last given, group or command, counts.
+common_options = group(
+    option(
+        "--db",
+        f"The store.  [default: $SIMSTORE_DB, else {DEFAULT_STORE}]",
+        metavar="PATH-OR-URL",
+        envvar="SIMSTORE_DB",
+        expose_value=False,
+        callback=_remember(_STORE),
+    ),
+    *server_options(_remember),
+    option(
+        "-v --verbose",
+        "Say more on stderr.",
+        count=True,
+        expose_value=False,
+        callback=_verbosity,
+    ),
+    option(
+        "-q --quiet",
+        "Only results and errors.",
+        count=True,
+        expose_value=False,
+        callback=_verbosity,
+    ),
+    flag(
+        "--log-json",
+        "Messages on stderr as JSON, one object a line.",
+        expose_value=False,
+        callback=_remember(AS_JSON),
+    ),
+)
 
 
 def store_place() -> str:
@@ -128,29 +120,25 @@ def open_store(*, read_only: bool = False, served: bool = False, **options: Any)
         yield store
 
 
-def threads_option(shared: str) -> Callable[[Command], Command]:
+def threads_option(shared: str) -> Decorator:
     """Return the option ``--threads`` of a command that shares out its work to processes.
 
     Args:
         shared: What is shared out, and from when on.
     """
-    return click.option(
-        "--threads",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help=f"Processors to use: {shared}; the output is the same.  [default: all]",
+    return count(
+        "--threads", f"Processors to use: {shared}; the output is the same.  [default: all]"
     )
 
 
-def channels_option(default: str | None) -> Callable[[Command], Command]:
+def channels_option(default: str | None) -> Decorator:
     """Return the option ``--channels``."""
-    return click.option(
+    return choice(
         "--channels",
-        type=click.Choice(["both", "simhash", "minhash"]),
-        default=default,
-        show_default=default is not None,
-        help="simhash: fingerprints, all within a radius is found. minhash: sketches, what "
+        ("both", "simhash", "minhash"),
+        "simhash: fingerprints, all within a radius is found. minhash: sketches, what "
         "resembles is found with high probability." + ("" if default else "  [default: as before]"),
+        default=default,
     )
 
 
@@ -159,37 +147,30 @@ def channel_names(chosen: str) -> tuple[str, ...]:
     return ("simhash", "minhash") if chosen == "both" else (chosen,)
 
 
-def duplicate_options(command: Command) -> Command:
-    """Add the options that say what a duplicate is."""
-    for option in (
-        click.option(
-            "-k",
-            "--radius",
-            type=int,
-            metavar="BITS",
-            help="With flag or skip: largest Hamming distance of a duplicate; with "
-            "--min-resemblance both have to hold.",
-        ),
-        click.option(
-            "--min-resemblance",
-            type=float,
-            metavar="SHARE",
-            help="With flag or skip: least resemblance of a duplicate.  [default: 0.8; none with "
-            "--radius]",
-        ),
-    ):
-        command = option(command)
-    return command
+# The options that say what a duplicate is.
+duplicate_options = group(
+    option(
+        "--min-resemblance",
+        "With flag or skip: least resemblance of a duplicate.  [default: 0.8; none with --radius]",
+        type=float,
+        metavar="SHARE",
+    ),
+    option(
+        "-k --radius",
+        "With flag or skip: largest Hamming distance of a duplicate; with "
+        "--min-resemblance both have to hold.",
+        type=int,
+        metavar="BITS",
+    ),
+)
 
 
-def keep_columns_option(command: Command) -> Command:
-    """Add the option of a new store that keeps the segment columns of packed fingerprints."""
-    return click.option(
-        "--keep-columns",
-        is_flag=True,
-        help="A new store keeps the indexed segment columns of packed fingerprints, for SQL: some "
-        "110 bytes each besides.",
-    )(command)
+# The option of a new store that keeps the segment columns of packed fingerprints.
+keep_columns_option = flag(
+    "--keep-columns",
+    "A new store keeps the indexed segment columns of packed fingerprints, for SQL: some "
+    "110 bytes each besides.",
+)
 
 
 def check_duplicate_options(
@@ -204,13 +185,20 @@ def check_duplicate_options(
             )
 
 
-def format_option(*formats: str) -> Callable[[Command], Command]:
+def format_option(*formats: str) -> Decorator:
     """Return the option ``--format``; the first of the formats is the default."""
-    return click.option(
-        "--format",
-        "output_format",
-        type=click.Choice(formats),
-        default=formats[0],
-        show_default=True,
-        help="How to write the result.",
-    )
+    return choice("--format output_format", formats, "How to write the result.", default=formats[0])
+
+
+def bands_of(text: str | None) -> tuple[int, int] | None:
+    """Return bands and values a band of a text as ``32x4``; None where none is given.
+
+    Raises:
+        InvalidParameter: It is written otherwise.
+    """
+    if text is None:
+        return None
+    bands, cross, rows = text.strip().lower().partition("x")
+    if not (text.isascii() and cross and bands.isdecimal() and rows.isdecimal()):
+        raise InvalidParameter(f"--bands {text!r}: write them as 32x4")
+    return int(bands), int(rows)

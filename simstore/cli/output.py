@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -19,7 +20,9 @@ from simstore.cli.options import store_place
 from simstore.cli.progress_bars import bar_of, shows_bars, start
 from simstore.cli.remote import server_url
 from simstore.errors import InvalidParameter, printable, shortened
-from simstore.reports import lines as times
+from simstore.reports import lines
+from simstore.reports.lines import to_json
+from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -81,6 +84,60 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     console.print(table, soft_wrap=True)
 
 
+def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], output_format: str) -> None:
+    """Print rows as a ``table``, as ``csv``, or as ``jsonl``, an object of the columns a line."""
+    if output_format == "table":
+        print_table(columns, rows)
+    elif output_format == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow([name.replace(" ", "_") for name in columns])
+        writer.writerows(rows)
+    else:
+        for row in rows:
+            click.echo(to_json(dict(zip(columns, row, strict=True))))
+
+
+def print_items(
+    items: Iterable[Any],
+    output_format: str,
+    *,
+    columns: Sequence[str],
+    row: Callable[[Any], Sequence[Any]],
+    record: Callable[[Any], Mapping[str, Any]],
+) -> None:
+    """Print items as :func:`print_rows` does, as records in ``jsonl``; or their ``keys``.
+
+    Args:
+        items: What is printed; for ``keys`` each has one.
+        output_format: The format.
+        columns: Names for a table and CSV.
+        row: Returns the values of an item in these columns.
+        record: Returns an item as a JSON object.
+    """
+    if output_format == "keys":
+        write_blocks(encode(one.key) + b"\n" for one in items)
+    elif output_format == "jsonl":
+        for one in items:
+            click.echo(to_json(record(one)))
+    else:
+        print_rows(columns, map(row, items), output_format)
+
+
+def print_record(record: Mapping[str, Any], output_format: str) -> None:
+    """Print names and values, as ``json`` or a pair a line."""
+    if output_format == "json":
+        click.echo(to_json(record, indent=2))
+    else:
+        print_facts((name.replace("_", " "), value) for name, value in record.items())
+
+
+def write_blocks(blocks: Iterable[bytes]) -> None:
+    """Write bytes to standard output."""
+    for block in blocks:
+        sys.stdout.buffer.write(block)
+    sys.stdout.buffer.flush()
+
+
 def rows_as_lists(rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
     """Return the rows; an empty table has one empty row, so that its columns can be counted."""
     return rows or [[]]
@@ -105,7 +162,7 @@ def print_facts(facts: Iterable[tuple[str, Any]]) -> None:
 
 def time_text(seconds: int | None) -> str | None:
     """Return a time as people read it, UTC."""
-    return None if seconds is None else times.time_text(seconds)
+    return None if seconds is None else lines.time_text(seconds)
 
 
 @contextmanager
@@ -161,9 +218,8 @@ def refuse_store(output: Path) -> None:
     """Refuse to write over the store or one of its journals."""
     if server_url() is not None or "://" in store_place():
         return
-    store = Path(store_place())
     for suffix in ("", "-wal", "-shm"):
-        part = store.with_name(store.name + suffix)
+        part = Path(store_place() + suffix)
         # A journal may not be there now, and come while the output is written.
         is_there = os.path.realpath(output) == os.path.realpath(part)
         if is_there or outputs.is_same_file(output, part):

@@ -9,9 +9,9 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_facts, progress
+from simstore.cli.output import print_record, progress
+from simstore.cli.parameters import choice, count, flag, option
 from simstore.errors import NotFound
-from simstore.reports.lines import to_json
 
 if TYPE_CHECKING:
     from simstore.fingerprint.passage_recipe import Cut
@@ -32,28 +32,14 @@ def passages() -> None:
         "index up."
     )
 )
-@click.option(
-    "--by",
-    "cut",
-    type=click.Choice(["sentences", "window"]),
-    help="What a passage is.  [default: sentences]",
-)
-@click.option(
-    "--window",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Characters of a window, about.  [default: 30]",
-)
-@click.option(
-    "--simhash",
-    is_flag=True,
-    help="A fingerprint of each passage besides: 64 bits, found within 3.",
-)
-@click.option(
+@choice("--by cut", ("sentences", "window"), "What a passage is.  [default: sentences]")
+@count("--window", "Characters of a window, about.  [default: 30]")
+@flag("--simhash", "A fingerprint of each passage besides: 64 bits, found within 3.")
+@option(
     "--sentences/--no-sentences",
-    default=None,
-    help="Terms of each sentence besides, by which it is found though words in it were changed.  "
+    "Terms of each sentence besides, by which it is found though words in it were changed.  "
     "[default: sentences, where the store keeps texts]",
+    default=None,
 )
 @common_options
 def build(cut: Cut | None, window: int | None, simhash: bool, sentences: bool | None) -> None:
@@ -93,11 +79,7 @@ def status(output_format: str) -> None:
         found = store.passage_status()
     if found is None:
         raise _missing()
-    record = asdict(found)
-    if output_format == "json":
-        click.echo(to_json(record, indent=2))
-    else:
-        print_facts((name.replace("_", " "), value) for name, value in record.items())
+    print_record(asdict(found), output_format)
 
 
 def _missing() -> NotFound:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -10,13 +9,15 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, threads_option
-from simstore.cli.output import print_table, progress
+from simstore.cli.output import print_table, progress, write_blocks
+from simstore.cli.parameters import choice, count, flag, option, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.source_options import (
     reading_options,
     take_read_options,
     tell_decodings,
     tell_passed_over,
+    tell_rejections,
 )
 from simstore.errors import InvalidParameter, printable
 from simstore.model.query import PlanName
@@ -40,142 +41,76 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
     )
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option(
-    "-k",
-    "--radius",
+@option(
+    "-k --radius",
+    "Largest Hamming distance; 6 is the wide setting.  [default: min(3, M)]",
     type=int,
     metavar="BITS",
-    help="Largest Hamming distance; 6 is the wide setting.  [default: min(3, M)]",
 )
-@click.option(
-    "--channel",
-    "channels",
-    type=click.Choice(["simhash", "minhash", "sentences"]),
-    multiple=True,
-    help="Look by this channel; may be repeated; sentences finds the sentence that a short sample "
+@choice(
+    "--channel channels",
+    ("simhash", "minhash", "sentences"),
+    "Look by this channel; may be repeated; sentences finds the sentence that a short sample "
     "is, though words were changed, where there is a passage index.  [default: all that the store "
     "has; of a simtool store simhash, unless a threshold is given]",
+    multiple=True,
 )
-@click.option(
-    "--min-resemblance",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="Only documents with this share of all shingles in common with the sample.",
+@share(
+    "--min-resemblance", "Only documents with this share of all shingles in common with the sample."
 )
-@click.option(
-    "--min-containment",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="Only documents that contain this share of the sample's shingles.",
-)
-@click.option(
+@share("--min-containment", "Only documents that contain this share of the sample's shingles.")
+@flag(
     "--likeness",
-    is_flag=True,
-    help="Tell likeness too: the cosine of the terms, each weighing more the rarer it is in the "
+    "Tell likeness too: the cosine of the terms, each weighing more the rarer it is in the "
     "store; and the cosine by counts alone.",
 )
-@click.option(
-    "--min-likeness",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="Only documents of this likeness; 0.58 tells versions of one document.",
-)
-@click.option(
-    "--min-cosine",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="Only documents of this cosine; 0.68 goes with --min-likeness 0.58.",
-)
-@click.option(
+@share("--min-likeness", "Only documents of this likeness; 0.58 tells versions of one document.")
+@share("--min-cosine", "Only documents of this cosine; 0.68 goes with --min-likeness 0.58.")
+@option(
     "--min-features",
+    "Texts of fewer features match only where one contains the other.  [default: web 8, simtool 0]",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Texts of fewer features match only where one contains the other.  "
-    "[default: web 8, simtool 0]",
 )
-@click.option(
+@option(
     "--verify/--no-verify",
+    "Tell resemblance and containment, from the texts or else from the sketches.",
     default=True,
-    show_default=True,
-    help="Tell resemblance and containment, from the texts or else from the sketches.",
 )
-@click.option("--first", is_flag=True, help="Stop at the first match of each sample.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Most matches a sample.")
-@click.option("--exclude-self", is_flag=True, help="Leave out the document with the sample's key.")
-@click.option("--collection", metavar="NAME", help="Only documents of this collection.")
-@click.option(
-    "--since", metavar="DATE", help="Only documents first seen at or after it (ISO 8601, UTC)."
-)
-@click.option(
-    "--where",
-    "conditions",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Only documents with this metadata.",
-)
+@flag("--first", "Stop at the first match of each sample.")
+@count("--limit", "Most matches a sample.")
+@flag("--exclude-self", "Leave out the document with the sample's key.")
+@option("--collection", "Only documents of this collection.", metavar="NAME")
+@option("--since", "Only documents first seen at or after it (ISO 8601, UTC).", metavar="DATE")
+@option("--where", "Only documents with this metadata.", multiple=True, metavar="FIELD=VALUE")
 @format_option("table", "simtool", "jsonl", "csv")
-@click.option(
-    "--explain", is_flag=True, help="Show plan, probes, candidates and time of each sample."
-)
-@click.option(
+@flag("--explain", "Show plan, probes, candidates and time of each sample.")
+@choice(
     "--plan",
-    type=click.Choice(get_args(PlanName)),
+    get_args(PlanName),
+    "How to look; the answer is the same, and auto is the fastest.",
     default="auto",
-    show_default=True,
-    help="How to look; the answer is the same, and auto is the fastest.",
 )
-@click.option("--no-record", is_flag=True, help="Leave no run behind for reports.")
-@click.option("--require-fresh", is_flag=True, help="Refresh a stale store first, or exit with 4.")
+@flag("--no-record", "Leave no run behind for reports.")
+@flag("--require-fresh", "Refresh a stale store first, or exit with 4.")
 @threads_option("processes are started from 2,048 samples on, or 4 MB of files")
 @reading_options
 @common_options
 def query(
     sources: tuple[str, ...],
-    radius: int | None,
-    channels: tuple[str, ...],
-    min_resemblance: float | None,
-    min_containment: float | None,
-    likeness: bool,
-    min_likeness: float | None,
-    min_cosine: float | None,
-    min_features: int | None,
-    verify: bool,
-    first: bool,
-    limit: int | None,
-    exclude_self: bool,
-    collection: str | None,
-    since: str | None,
-    conditions: tuple[str, ...],
     output_format: str,
     explain: bool,
-    plan: str,
     no_record: bool,
     require_fresh: bool,
     threads: int | None,
-    **reading: Any,
+    **given: Any,
 ) -> None:
     """Find the stored documents near each document of the sources; nothing is inserted."""
     from simstore.model import QueryOptions
 
-    options = QueryOptions(
-        radius,
-        first,
-        limit,
-        exclude_self,
-        collection,
-        _time(since),
-        _conditions(conditions),
-        plan,  # type: ignore[arg-type]
-        channels,
-        verify,
-        min_resemblance,
-        min_containment,
-        min_features,
-        likeness,
-        min_likeness,
-        min_cosine,
-    )
-    read = take_read_options(reading)
+    read = take_read_options(given)
+    given |= {"since": _time(given["since"]), "where": _conditions(given["where"])}
+    options = QueryOptions(**given)
     refuse_served(("threads",))
     shared = {} if server_url() is not None else {"threads": threads}
     with open_store(served=True) as store, progress("query", in_bytes=True, at_once=False) as show:
@@ -202,15 +137,7 @@ def query(
     _write(run, output_format, likeness=options.asks_likeness)
     if explain:
         _explain(run)
-    for rejection in run.rejections:
-        log.warning(
-            "rejected: %s, record %d: %s",
-            printable(rejection.source),
-            rejection.position,
-            rejection.reason,
-        )
-    if run.rejections:
-        raise SystemExit(5)
+    tell_rejections(run.rejections)
 
 
 def _write(run: QueryRun, output_format: str, *, likeness: bool) -> None:
@@ -223,9 +150,7 @@ def _write(run: QueryRun, output_format: str, *, likeness: bool) -> None:
         return
     from simstore.reports.formats import RENDERERS
 
-    for block in RENDERERS[output_format](run.samples):
-        sys.stdout.buffer.write(block)
-    sys.stdout.buffer.flush()
+    write_blocks(RENDERERS[output_format](run.samples))
 
 
 def _table_rows(sample: SampleResult, *, likeness: bool) -> list[tuple[Any, ...]]:

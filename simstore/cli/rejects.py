@@ -8,10 +8,10 @@ import click
 
 from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_facts, print_table, time_text
+from simstore.cli.output import print_facts, print_rows, time_text
+from simstore.cli.parameters import option
 from simstore.cli.source_options import history_options, reading_options, take_read_options
 from simstore.errors import NotFound
-from simstore.reports.lines import to_json
 
 
 @click.group()
@@ -37,11 +37,7 @@ def list_rejects(output_format: str) -> None:
         )
         for one in found
     ]
-    if output_format == "jsonl":
-        for row in rows:
-            click.echo(to_json(dict(zip(columns, row, strict=True))))
-    else:
-        print_table(columns, rows)
+    print_rows(columns, rows, output_format)
 
 
 @rejects.command("show")
@@ -77,7 +73,7 @@ def show_reject(number: int) -> None:
 @click.argument("numbers", nargs=-1, type=int, metavar="[REJECT]...")
 @reading_options
 @history_options
-@click.option("--collection", metavar="NAME", help="Collection of documents that name none.")
+@option("--collection", "Collection of documents that name none.", metavar="NAME")
 @common_options
 def retry(numbers: tuple[int, ...], collection: str | None, **reading: Any) -> None:
     """Read rejected records again, from where they stand, and store those that can be used now.

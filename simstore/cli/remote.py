@@ -6,18 +6,18 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from simstore.cli.messages import log
+from simstore.cli.parameters import Decorator, option
 from simstore.errors import NotServed, SourceNotFound, UnreadableSource, printable
 
 if TYPE_CHECKING:
     from simstore.client import Client
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 SERVER = "simstore.server"
 TOKEN_FILE = "simstore.token_file"  # an option  # noqa: S105  # nosec B105
@@ -29,28 +29,28 @@ _LONGEST_TOKEN = 4_096
 
 def server_options(
     remember: Callable[[str], Callable[[click.Context, click.Parameter, Any], None]],
-) -> tuple[Callable[[Command], Command], ...]:
+) -> tuple[Decorator, ...]:
     """Return the options ``--server`` and ``--token-file``.
 
     Args:
         remember: Gives the callback that remembers an option by its name.
     """
     return (
-        click.option(
+        option(
             "--server",
+            "Ask a server, not a store here; a command that cannot says so.  "
+            "[default: $SIMSTORE_SERVER]",
             metavar="URL",
             envvar="SIMSTORE_SERVER",
             expose_value=False,
             callback=remember(SERVER),
-            help="Ask a server, not a store here; a command that cannot says so.  "
-            "[default: $SIMSTORE_SERVER]",
         ),
-        click.option(
+        option(
             "--token-file",
+            "Where the server's token stands.  [default: $SIMSTORE_TOKEN is the token]",
             metavar="FILE",
             expose_value=False,
             callback=remember(TOKEN_FILE),
-            help="Where the server's token stands.  [default: $SIMSTORE_TOKEN is the token]",
         ),
     )
 

@@ -10,6 +10,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import check_output, print_table, time_text
+from simstore.cli.parameters import choice, flag, option
 from simstore.errors import DocumentNotFound, printable
 from simstore.outputs import is_standard_output, written
 
@@ -30,23 +31,14 @@ if TYPE_CHECKING:
 )
 @click.argument("run_id", required=False, type=int, metavar="[RUN]")
 @format_option("simtool", "jsonl", "csv", "html")
-@click.option(
-    "-o",
-    "--output",
+@option(
+    "-o --output",
+    "Where to write; - is standard output.  [default: result.txt; result.html]",
     metavar="FILE",
-    help="Where to write; - is standard output.  [default: result.txt; result.html]",
 )
-@click.option(
-    "--lang",
-    type=click.Choice(("en", "zh")),
-    default="en",
-    show_default=True,
-    help="With --format html: language of its interface.",
-)
-@click.option(
-    "--force", is_flag=True, help="Replace a file that is there; the default ones always are."
-)
-@click.option("--list", "list_runs", is_flag=True, help="List the latest query runs instead.")
+@choice("--lang", ("en", "zh"), "With --format html: language of its interface.", default="en")
+@flag("--force", "Replace a file that is there; the default ones always are.")
+@flag("--list list_runs", "List the latest query runs instead.")
 @common_options
 def report(
     run_id: int | None,

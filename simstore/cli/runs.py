@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_table, time_text
-from simstore.reports.lines import to_json
+from simstore.cli.output import print_items, time_text
+from simstore.cli.parameters import count
 
 _COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "removed",
@@ -17,37 +17,26 @@ _COUNTS = (
 
 
 @click.command()
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="How many.",
-)
+@count("--limit", "How many.", default=20)
 @format_option("table", "jsonl")
 @common_options
 def runs(limit: int, output_format: str) -> None:
     """List the latest ingests, removals and expiries: when, how they ended, what they did."""
     with open_store(read_only=True, served=True) as store:
         found = store.ingest_runs(limit)
-    if output_format == "jsonl":
-        for run in found:
-            click.echo(to_json(run))
-        return
-    print_table(
-        ("run", "kind", "started", "state", *_COUNTS, "of"),
-        (
-            (
-                run["run_id"],
-                run.get("kind", "ingest"),
-                time_text(run["started_at"]),
-                run["state"],
-                *(run.get(name) for name in _COUNTS),
-                _what(run),
-            )
-            for run in found
+    print_items(
+        found,
+        output_format,
+        columns=("run", "kind", "started", "state", *_COUNTS, "of"),
+        row=lambda run: (
+            run["run_id"],
+            run.get("kind", "ingest"),
+            time_text(run["started_at"]),
+            run["state"],
+            *(run.get(name) for name in _COUNTS),
+            _what(run),
         ),
+        record=lambda run: run,
     )
 
 

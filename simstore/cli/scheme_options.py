@@ -2,114 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import store_place
+from simstore.cli.parameters import Decorator, choice, group, option
 from simstore.errors import shown_place
 
 if TYPE_CHECKING:
     from simstore.services.maintenance.scheme_choice import SchemeChoice
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 _WEIGHTS = ("log-tf", "tf", "uniform", "idf", "tf-idf", "log-tf-idf")
 HASHES = ("xxh3", "blake2b", "md5", "poly1000003", "hanzi", "hanzi-slides")
 _SEGMENTERS = ("chars", "jieba", "forward-max", "backward-max", "bidirectional", "min-cut")
 
 
-def _flag(name: str, parameter: str, value: str, text: str) -> Callable[[Command], Command]:
+def _flag(name: str, parameter: str, value: str, text: str) -> Decorator:
     return click.option(name, parameter, flag_value=value, default=None, help=text)
 
 
-def scheme_options(command: Command) -> Command:
-    """Add the options that choose a scheme; the command takes them as ``**scheme``."""
-    for option in reversed(
-        (
-            click.option(
-                "--scheme",
-                "name",
-                type=click.Choice(["web", "simtool"]),
-                help="web: any language, no corpus needed. simtool: the course tool's, words of "
-                "ASCII letters ranked over the whole store.",
-            ),
-            click.option(
-                "--bits", "-M", type=int, metavar="M", help="Fingerprint length.  [default: 64]"
-            ),
-            click.option(
-                "--features",
-                "-N",
-                type=int,
-                metavar="N",
-                help="simtool: size of the feature vector.  [default: 1000]",
-            ),
-            click.option(
-                "--hash-table",
-                type=click.Path(),
-                metavar="FILE|builtin",
-                help="simtool: a row of 0 and 1 a feature; builtin is a table of simstore's own.  "
-                "[default: hashvalue.txt, if it lies here, else builtin]",
-            ),
-            click.option(
-                "--stopwords",
-                metavar="FILE|builtin[:LANGUAGE]|none",
-                help="Words that do not count; builtin is English, builtin:de another language.  "
-                "[default: simtool stopwords.txt, if it lies here, else builtin; web none]",
-            ),
-            *_WEB_OPTIONS,
-        )
-    ):
-        command = option(command)
-    return command
-
-
 _WEB_OPTIONS = (
-    click.option(
+    choice(
         "--weights",
-        type=click.Choice(_WEIGHTS),
-        help="web: what a feature's count weighs; the last three also look at how many documents "
+        _WEIGHTS,
+        "web: what a feature's count weighs; the last three also look at how many documents "
         "of the store have it.  [default: log-tf]",
     ),
-    click.option(
-        "--tie",
-        type=click.Choice(["zero", "one"]),
-        help="web: the bit that a zero sum gives.  [default: zero]",
-    ),
-    click.option(
-        "--feature-hash",
-        type=click.Choice(HASHES),
-        help="web: how a feature becomes bits.  [default: xxh3]",
-    ),
-    click.option(
-        "--units",
-        type=click.Choice(["words", "characters"]),
-        help="web: of what features are made.  [default: words]",
-    ),
-    click.option(
+    choice("--tie", ("zero", "one"), "web: the bit that a zero sum gives.  [default: zero]"),
+    choice("--feature-hash", HASHES, "web: how a feature becomes bits.  [default: xxh3]"),
+    choice("--units", ("words", "characters"), "web: of what features are made.  [default: words]"),
+    option(
         "--shingle",
+        "web: consecutive units that make one feature.  [default: 1]",
         type=int,
         metavar="N",
-        help="web: consecutive units that make one feature.  [default: 1]",
     ),
-    click.option(
+    choice(
         "--segmenter",
-        type=click.Choice(_SEGMENTERS),
-        help="web: how Chinese is cut into units; chars: 2-grams of characters.  [default: chars]",
+        _SEGMENTERS,
+        "web: how Chinese is cut into units; chars: 2-grams of characters.  [default: chars]",
     ),
-    click.option(
-        "--stem", metavar="LANGUAGE|none", help="web: words to stems (Snowball).  [default: none]"
-    ),
-    click.option(
-        "--field",
-        "fields",
+    option("--stem", "web: words to stems (Snowball).  [default: none]", metavar="LANGUAGE|none"),
+    option(
+        "--field fields",
+        "web: a metadata field as a feature, as in lang:enum:en,fr,zh:3; may be repeated. "
+        "enum-slides in place of enum: the code of the lecture.",
         multiple=True,
         metavar="NAME:enum:VALUES:WEIGHT",
-        help="web: a metadata field as a feature, as in lang:enum:en,fr,zh:3; may be repeated. "
-        "enum-slides in place of enum: the code of the lecture.",
     ),
     _flag("--keep-case", "case", "keep", "web: upper and lower case differ."),
     _flag("--keep-width", "width", "keep", "web: full- and half-width forms differ."),
@@ -121,6 +65,36 @@ _WEB_OPTIONS = (
         "simplified-words",
         "web: and words of Taiwan are those of the mainland.",
     ),
+)
+# The options that choose a scheme; the command takes them as ``**scheme``.
+scheme_options = group(
+    choice(
+        "--scheme name",
+        ("web", "simtool"),
+        "web: any language, no corpus needed. simtool: the course tool's, words of "
+        "ASCII letters ranked over the whole store.",
+    ),
+    option("--bits -M", "Fingerprint length.  [default: 64]", type=int, metavar="M"),
+    option(
+        "--features -N",
+        "simtool: size of the feature vector.  [default: 1000]",
+        type=int,
+        metavar="N",
+    ),
+    option(
+        "--hash-table",
+        "simtool: a row of 0 and 1 a feature; builtin is a table of simstore's own.  "
+        "[default: hashvalue.txt, if it lies here, else builtin]",
+        type=click.Path(),
+        metavar="FILE|builtin",
+    ),
+    option(
+        "--stopwords",
+        "Words that do not count; builtin is English, builtin:de another language.  "
+        "[default: simtool stopwords.txt, if it lies here, else builtin; web none]",
+        metavar="FILE|builtin[:LANGUAGE]|none",
+    ),
+    *_WEB_OPTIONS,
 )
 
 

@@ -8,6 +8,7 @@ import click
 
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.options import common_options, store_place
+from simstore.cli.parameters import count, flag, option
 
 
 @click.command(
@@ -19,119 +20,80 @@ from simstore.cli.options import common_options, store_place
         "      simstore token add crawler --scope write --expires 90d"
     )
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
+@option("--host", "Address to listen on.", default="127.0.0.1")
+@option(
     "--port",
+    "Port to listen on; 0: any that is free.",
     type=click.IntRange(0, 65_535),
     default=8765,
-    show_default=True,
-    help="Port to listen on; 0: any that is free.",
 )
-@click.option("--require-tokens", is_flag=True, help="Ask for a token on the loopback, too.")
-@click.option(
+@flag("--require-tokens", "Ask for a token on the loopback, too.")
+@option(
     "--behind-proxy",
+    "Believe the proxy at this address who asks, and whether by TLS (X-Forwarded-*).",
     metavar="ADDRESS",
-    help="Believe the proxy at this address who asks, and whether by TLS (X-Forwarded-*).",
 )
-@click.option(
-    "--body-bytes",
-    type=click.IntRange(min=1),
-    default=32 << 20,
-    show_default=True,
-    metavar="N",
-    help="Largest body of a request; of NDJSON: longest line.",
-)
-@click.option(
-    "--bodies-bytes",
-    type=click.IntRange(min=1),
-    default=512 << 20,
-    show_default=True,
-    metavar="N",
-    help="Largest bodies of all requests at a time together.",
-)
-@click.option(
+@count("--body-bytes", "Largest body of a request; of NDJSON: longest line.", default=32 << 20)
+@count("--bodies-bytes", "Largest bodies of all requests at a time together.", default=512 << 20)
+@count(
     "--batch-documents",
-    type=click.IntRange(min=1),
+    "Most documents, samples or keys of a request that is no NDJSON.",
     default=1_000,
-    show_default=True,
-    metavar="N",
-    help="Most documents, samples or keys of a request that is no NDJSON.",
 )
-@click.option(
+@option(
     "--request-seconds",
+    "Longest time for a request; of NDJSON: for a line.",
     type=click.FloatRange(min=0, min_open=True),
     default=30.0,
-    show_default=True,
     metavar="S",
-    help="Longest time for a request; of NDJSON: for a line.",
 )
-@click.option(
+@option(
     "--header-seconds",
+    "Longest time for the head of a request to come.",
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
-    show_default=True,
     metavar="S",
-    help="Longest time for the head of a request to come.",
 )
-@click.option(
-    "--queue-documents",
-    type=click.IntRange(min=1),
-    default=20_000,
-    show_default=True,
-    metavar="N",
-    help="Most documents that wait to be written.",
-)
-@click.option(
+@count("--queue-documents", "Most documents that wait to be written.", default=20_000)
+@option(
     "--writer-process/--no-writer-process",
+    "Write in a process of its own, which holds up no query and takes memory of its own.",
     default=True,
-    show_default=True,
-    help="Write in a process of its own, which holds up no query and takes memory of its own.",
 )
-@click.option(
+@option(
     "--query-processes",
+    "Processes that answer queries, each with an index in memory; 0: the one that listens.",
     type=click.IntRange(0, 64),
     default=1,
-    show_default=True,
     metavar="N",
-    help="Processes that answer queries, each with an index in memory; 0: the one that listens.",
 )
-@click.option(
-    "--heavy-requests",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Checks, comparisons and the like at once.",
-)
-@click.option(
+@count("--heavy-requests", "Checks, comparisons and the like at once.", default=2)
+@option(
     "--rate",
+    "Most requests a second of a token, as a mean.  [default: no limit]",
     type=click.FloatRange(min=0, min_open=True),
     metavar="R",
-    help="Most requests a second of a token, as a mean.  [default: no limit]",
 )
-@click.option(
+@option(
     "--drain-seconds",
+    "How long what was taken may take when the server stops.",
     type=click.FloatRange(min=0, min_open=True),
     default=30.0,
-    show_default=True,
     metavar="S",
-    help="How long what was taken may take when the server stops.",
 )
-@click.option(
+@option(
     "--notice-seconds",
+    "When told to stop, say so at /readyz so long before new connections are refused.",
     type=click.FloatRange(min=0),
     default=0.0,
-    show_default=True,
     metavar="S",
-    help="When told to stop, say so at /readyz so long before new connections are refused.",
 )
-@click.option(
+@option(
     "--figures-seconds",
+    "How old the figures of the store at /metrics may be.",
     type=click.FloatRange(min=0),
     default=15.0,
-    show_default=True,
     metavar="S",
-    help="How old the figures of the store at /metrics may be.",
 )
 @common_options
 def serve(**options: Any) -> None:

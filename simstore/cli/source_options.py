@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.messages import log
+from simstore.cli.parameters import choice, count, flag, group, option
 from simstore.errors import printable
 
 if TYPE_CHECKING:
     from simstore.client import Client
-    from simstore.model import Decoding, Ignored
+    from simstore.model import Decoding, Ignored, Rejection
     from simstore.sources.reader import ReadOptions
     from simstore.store import Store
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 PASSED_OVER = "%s: passed over, %s"
 DECODED = "%s: %s"
 _SHOWN = 10
@@ -49,76 +49,73 @@ def tell_decodings(texts: Iterable[tuple[str, Decoding | None]]) -> None:
         log.warning("... and %d more were decoded so; -v names them", len(doubtful) - _SHOWN)
 
 
-encoding_option = click.option(
+def tell_rejections(rejections: Sequence[Rejection]) -> None:
+    """Warn of records that could not be read, and exit with 5 where there are any."""
+    for rejection in rejections:
+        log.warning(
+            "rejected: %s, record %d: %s",
+            printable(rejection.source),
+            rejection.position,
+            rejection.reason,
+        )
+    if rejections:
+        raise SystemExit(5)
+
+
+encoding_option = option(
     "--encoding",
-    metavar="NAME",
-    default="auto",
-    show_default=True,
-    help="Of texts and web pages: auto (what is not UTF-8 and declares no encoding is read in the "
+    "Of texts and web pages: auto (what is not UTF-8 and declares no encoding is read in the "
     "one that is detected, which is told, or rejected; a store of the scheme simtool keeps bytes), "
     "keep (bytes of texts that are not UTF-8 stay as they are), or what all are in: gb18030, big5, "
     "shift_jis, koi8-r.",
+    metavar="NAME",
+    default="auto",
 )
 
 
-def reading_options(command: Command) -> Command:
-    """Add the options that say how to read sources."""
-    for option in reversed(
-        (
-            click.option(
-                "--as",
-                "as_format",
-                metavar="FORMAT",
-                default="auto",
-                show_default=True,
-                help="How to read the sources: auto (by content, then by name), articles, text, "
-                "lines, markdown, jsonl, csv, parquet, arrow, html, warc, docx, pdf, or a reader "
-                "that is installed beside them.",
-            ),
-            click.option(
-                "--per-line", is_flag=True, help="A document a line of plain text; as --as lines."
-            ),
-            click.option(
-                "--key-field",
-                metavar="NAME",
-                help="The field that holds the key; a dotted path leads into objects.  "
-                "[default: key, id, url or doc_id]",
-            ),
-            click.option(
-                "--text-field",
-                metavar="NAME",
-                help="The field that holds the text.  [default: text, content or body]",
-            ),
-            click.option(
-                "--extract",
-                type=click.Choice(["main", "all"]),
-                default="main",
-                show_default=True,
-                help="Of web pages, the main text, without navigation, footers and the like; or "
-                "all that is visible.",
-            ),
-            encoding_option,
-            click.option(
-                "--max-document-bytes",
-                type=click.IntRange(min=1),
-                default=8 << 20,
-                show_default=True,
-                metavar="BYTES",
-                help="Reject longer documents.",
-            ),
-            click.option(
-                "--max-expansion",
-                type=click.IntRange(min=1),
-                default=200,
-                show_default=True,
-                metavar="N",
-                help="Stop reading what expands to more than N times its size, and to more than "
-                "100 MB.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+# The options that say how to read sources.
+reading_options = group(
+    option(
+        "--as as_format",
+        "How to read the sources: auto (by content, then by name), articles, text, "
+        "lines, markdown, jsonl, csv, parquet, arrow, html, warc, docx, pdf, or a reader "
+        "that is installed beside them.",
+        metavar="FORMAT",
+        default="auto",
+    ),
+    flag("--per-line", "A document a line of plain text; as --as lines."),
+    option(
+        "--key-field",
+        "The field that holds the key; a dotted path leads into objects.  "
+        "[default: key, id, url or doc_id]",
+        metavar="NAME",
+    ),
+    option(
+        "--text-field",
+        "The field that holds the text.  [default: text, content or body]",
+        metavar="NAME",
+    ),
+    choice(
+        "--extract",
+        ("main", "all"),
+        "Of web pages, the main text, without navigation, footers and the like; or "
+        "all that is visible.",
+        default="main",
+    ),
+    encoding_option,
+    option(
+        "--max-document-bytes",
+        "Reject longer documents.",
+        type=click.IntRange(min=1),
+        default=8 << 20,
+        metavar="BYTES",
+    ),
+    count(
+        "--max-expansion",
+        "Stop reading what expands to more than N times its size, and to more than 100 MB.",
+        default=200,
+    ),
+)
 
 
 def take_read_options(given: dict[str, Any]) -> ReadOptions:
@@ -162,27 +159,22 @@ def encoding_for(store: Store | Client, encoding: str) -> str:
     return "keep" if keeps else encoding
 
 
-def history_options(command: Command) -> Command:
-    """Add the options that name the fields of times and links."""
-    for option in reversed(
-        (
-            click.option(
-                "--seen-field",
-                metavar="NAME",
-                help="JSON Lines: the field that says when the document was seen (ISO 8601, or "
-                "seconds since 1970), as the date of a crawl.  [default: the time of ingest]",
-            ),
-            click.option(
-                "--published-field",
-                metavar="NAME",
-                help="JSON Lines: the field that says when the document was published.",
-            ),
-            click.option(
-                "--links-field",
-                metavar="NAME",
-                help="JSON Lines: the field of the keys that the document links to.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+# The options that name the fields of times and links.
+history_options = group(
+    option(
+        "--seen-field",
+        "JSON Lines: the field that says when the document was seen (ISO 8601, or "
+        "seconds since 1970), as the date of a crawl.  [default: the time of ingest]",
+        metavar="NAME",
+    ),
+    option(
+        "--published-field",
+        "JSON Lines: the field that says when the document was published.",
+        metavar="NAME",
+    ),
+    option(
+        "--links-field",
+        "JSON Lines: the field of the keys that the document links to.",
+        metavar="NAME",
+    ),
+)

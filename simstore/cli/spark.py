@@ -8,9 +8,9 @@ import click
 
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.messages import log
-from simstore.cli.options import channel_names, channels_option, common_options
+from simstore.cli.options import bands_of, channel_names, channels_option, common_options
+from simstore.cli.parameters import flag, option
 from simstore.cli.scheme_options import scheme_choice, scheme_options
-from simstore.cli.sizes import bands_of
 from simstore.cli.source_options import history_options, reading_options, take_read_options
 from simstore.errors import printable
 
@@ -38,49 +38,32 @@ def spark() -> None:
     )
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="OUTPUT",
-    help="The folder to write, new or with --add.",
-)
-@click.option(
-    "--add",
-    is_flag=True,
-    help="Add to what OUTPUT holds: only pairs with a new text are looked for.",
-)
-@click.option(
+@option("-o --output", "The folder to write, new or with --add.", required=True, metavar="OUTPUT")
+@flag("--add", "Add to what OUTPUT holds: only pairs with a new text are looked for.")
+@option(
     "--min-resemblance",
+    "Least resemblance of a member to its canonical document.",
     type=click.FloatRange(0, 1, min_open=True),
     default=0.5,
-    show_default=True,
     metavar="SHARE",
-    help="Least resemblance of a member to its canonical document.",
 )
-@click.option(
+@option(
     "--policy",
+    "Which document is canonical: first, longest, or prefer:REGEX.",
     default="first",
-    show_default=True,
     metavar="POLICY",
-    help="Which document is canonical: first, longest, or prefer:REGEX.",
 )
-@click.option(
-    "-k",
-    "--radius",
+@option(
+    "-k --radius",
+    "Radius within which fingerprints are compared.  [default: min(3, M)]",
     type=click.IntRange(min=0),
     metavar="BITS",
-    help="Radius within which fingerprints are compared.  [default: min(3, M)]",
 )
 @channels_option("both")
-@click.option("--bands", metavar="BxR", help="Bands of sketches.  [default: 42x3]")
-@click.option("--master", metavar="URL", help="Where Spark runs.  [default: local[*]]")
-@click.option(
-    "--conf",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A setting of Spark; may be repeated.",
+@option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR")
+@option("--master", "Where Spark runs.  [default: local[*]]", metavar="URL")
+@option(
+    "--conf settings", "A setting of Spark; may be repeated.", multiple=True, metavar="NAME=VALUE"
 )
 @reading_options
 @history_options
@@ -112,14 +95,14 @@ def dedup(
     layout = bands_of(bands)
     names = channel_names(channels)
     options = DedupOptions(
-        None if chosen is None else make_scheme(chosen),
-        "simhash" in names,
-        "minhash" in names,
-        radius,
-        DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
-        min_resemblance,
-        policy,
-        read,
+        scheme=None if chosen is None else make_scheme(chosen),
+        simhash="simhash" in names,
+        minhash="minhash" in names,
+        radius=radius,
+        layout=DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
+        min_resemblance=min_resemblance,
+        policy=policy,
+        read=read,
     )
     # Before Java is started: is it a rule?
     options.checked()

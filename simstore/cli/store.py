@@ -10,6 +10,7 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import (
+    bands_of,
     channel_names,
     channels_option,
     check_duplicate_options,
@@ -21,6 +22,7 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import print_facts, progress, time_text
+from simstore.cli.parameters import choice, flag, option
 from simstore.cli.remote import refuse_served
 from simstore.cli.scheme_options import (
     choice_here,
@@ -28,7 +30,6 @@ from simstore.cli.scheme_options import (
     scheme_choice,
     scheme_options,
 )
-from simstore.cli.sizes import bands_of
 from simstore.errors import printable, shown_place
 from simstore.reports.lines import to_json
 
@@ -45,30 +46,27 @@ from simstore.reports.lines import to_json
 )
 @scheme_options
 @channels_option("both")
-@click.option(
+@choice(
     "--policy",
-    type=click.Choice(["live", "frozen"]),
-    default="live",
-    show_default=True,
-    help="simtool, and web with idf: live refreshes after each ingest and removal; frozen only "
+    ("live", "frozen"),
+    "simtool, and web with idf: live refreshes after each ingest and removal; frozen only "
     "when told to.",
+    default="live",
 )
-@click.option(
+@choice(
     "--on-duplicate",
-    type=click.Choice(["keep", "flag", "skip"]),
-    default="keep",
-    show_default=True,
-    help="What `ingest` does with a duplicate of a stored document, where it is not told: flag "
+    ("keep", "flag", "skip"),
+    "What `ingest` does with a duplicate of a stored document, where it is not told: flag "
     "stores it too, skip only what it duplicates.",
+    default="keep",
 )
 @duplicate_options
-@click.option("--no-text", is_flag=True, help="Keep no texts.")
-@click.option("--no-vocabulary", is_flag=True, help="web: do not count the terms of the store.")
+@flag("--no-text", "Keep no texts.")
+@flag("--no-vocabulary", "web: do not count the terms of the store.")
 @keep_columns_option
-@click.option(
+@flag(
     "--fingerprints-only",
-    is_flag=True,
-    help="Hold fingerprints made elsewhere and no documents; takes --bits and --keep-columns.",
+    "Hold fingerprints made elsewhere and no documents; takes --bits and --keep-columns.",
 )
 @common_options
 def init(
@@ -132,18 +130,14 @@ def init(
         "Pictures need Matplotlib (pip install 'simstore[plots]')."
     )
 )
-@click.option(
+@option(
     "--plot",
-    metavar="FILE-OR-FOLDER",
-    help="Draw documents, duplicates, clusters, distances and vocabulary: FILE.png, FILE.svg, or a "
+    "Draw documents, duplicates, clusters, distances and vocabulary: FILE.png, FILE.svg, or a "
     "folder that exists, for a picture of each. Clusters are those that `simstore clusters` keeps.",
+    metavar="FILE-OR-FOLDER",
 )
-@click.option("--force", is_flag=True, help="Replace pictures that are there.")
-@click.option(
-    "--sizes",
-    is_flag=True,
-    help="Count the bytes of texts, sketches and passages, too; all of them are read.",
-)
+@flag("--force", "Replace pictures that are there.")
+@flag("--sizes", "Count the bytes of texts, sketches and passages, too; all of them are read.")
 @format_option("table", "json")
 @common_options
 def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> None:
@@ -208,8 +202,8 @@ def _words_of(options: Mapping[str, Any]) -> Iterator[str]:
 )
 @scheme_options
 @channels_option(None)
-@click.option("--resume", is_flag=True, help="Go on with a reindex that was interrupted.")
-@click.option("--abort", is_flag=True, help="Give up a reindex that was interrupted.")
+@flag("--resume", "Go on with a reindex that was interrupted.")
+@flag("--abort", "Give up a reindex that was interrupted.")
 @common_options
 def reindex(channels: str | None, resume: bool, abort: bool, **scheme: Any) -> None:
     """Make all fingerprints and sketches anew from the kept texts, by any scheme.
@@ -239,7 +233,7 @@ def reindex(channels: str | None, resume: bool, abort: bool, **scheme: Any) -> N
 
 @click.command()
 @click.argument("target", type=click.Path(), metavar="FILE")
-@click.option("--force", is_flag=True, help="Replace an older copy.")
+@flag("--force", "Replace an older copy.")
 @common_options
 def backup(target: str, force: bool) -> None:
     """Copy the store, while others use it, and check the copy."""
@@ -255,10 +249,10 @@ def backup(target: str, force: bool) -> None:
         "  simstore compact --bands 21x6     fewer candidates, less found below 0.8"
     )
 )
-@click.option(
+@option(
     "--bands",
+    "Cut sketches into B bands of R values from now on; at most 128 values.",
     metavar="BxR",
-    help="Cut sketches into B bands of R values from now on; at most 128 values.",
 )
 @common_options
 def compact(bands: str | None) -> None:
@@ -279,16 +273,14 @@ def compact(bands: str | None) -> None:
         "fingerprints. The answers are the same before, meanwhile and after."
     )
 )
-@click.option("--fingerprints", "fingerprints_only", is_flag=True, help="Only fingerprints.")
-@click.option("--sketches", "sketches_only", is_flag=True, help="Only the bands of sketches.")
-@click.option(
-    "--keep-columns",
-    "keep",
-    is_flag=True,
-    help="From now on packed fingerprints have indexed segment columns too, for SQL.  "
+@flag("--fingerprints fingerprints_only", "Only fingerprints.")
+@flag("--sketches sketches_only", "Only the bands of sketches.")
+@flag(
+    "--keep-columns keep",
+    "From now on packed fingerprints have indexed segment columns too, for SQL.  "
     "[default: as `init` was told]",
 )
-@click.option("--drop-columns", "drop", is_flag=True, help="From now on they have none.")
+@flag("--drop-columns drop", "From now on they have none.")
 @common_options
 def pack(fingerprints_only: bool, sketches_only: bool, keep: bool, drop: bool) -> None:
     """Put fingerprints and sketches into pages, which are smaller and faster than rows."""
@@ -352,3 +344,31 @@ def fsck() -> None:
     if findings:
         raise SystemExit(6)
     click.echo("sound")
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  simstore copy store.db postgresql+psycopg://me@host/pages    from a file to a server\n"
+        "  simstore copy postgresql+psycopg://me@host/pages store.db    and back\n"
+        "  simstore copy old.db new.db                                 from file to file\n\n"
+        "The copy is as the store is when it begins; others may go on reading and writing. After "
+        "an interruption the same command goes on where it was, if the store has not changed. A "
+        "copy is a store only when all of it is there, its counts and digests those of the source. "
+        "Passwords of servers go into a password file (PGPASSFILE), not on the command line."
+    )
+)
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@flag("--restart", "Begin again, whatever was copied before.")
+@common_options
+def copy(source: str, target: str, restart: bool) -> None:
+    """Copy a store to another place: a file or a PostgreSQL database."""
+    from simstore.store import copy_store
+
+    with progress("copy") as show:
+        made = copy_store(source, target, restart=restart, on_progress=show)
+    click.echo(
+        f"copied {made.document_count:,} documents, {made.row_count:,} rows of "
+        f"{made.table_count} tables to {shown_place(target)}; counts and digests are the same"
+    )

@@ -9,9 +9,9 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_table, time_text
+from simstore.cli.output import print_items, time_text
+from simstore.cli.parameters import choice, option
 from simstore.errors import InvalidParameter
-from simstore.reports.lines import to_json
 
 if TYPE_CHECKING:
     from simstore.model import Scope
@@ -33,18 +33,17 @@ def token() -> None:
     )
 )
 @click.argument("name")
-@click.option(
+@choice(
     "--scope",
-    type=click.Choice(["read", "write", "admin"]),
+    ("read", "write", "admin"),
+    "read: ask and look; write: and add and remove; admin: and copy the whole store.",
     default="read",
-    show_default=True,
-    help="read: ask and look; write: and add and remove; admin: and copy the whole store.",
 )
-@click.option(
+@option(
     "--expires",
+    "When it ends: after 30m, 12h, 90d or 8w; at a date (ISO 8601, UTC); or never.",
     metavar="AGE|DATE|never",
     required=True,
-    help="When it ends: after 30m, 12h, 90d or 8w; at a date (ISO 8601, UTC); or never.",
 )
 @common_options
 def add(name: str, scope: Scope, expires: str) -> None:
@@ -87,23 +86,19 @@ def list_tokens(output_format: str) -> None:
     now = int(time.time())
     with open_store(read_only=True) as store:
         tokens = store.tokens()
-    if output_format == "jsonl":
-        for one in tokens:
-            click.echo(to_json(asdict(one) | {"state": one.state(now)}))
-        return
-    print_table(
-        ("name", "scope", "state", "made", "expires", "revoked"),
-        (
-            (
-                one.name,
-                one.scope,
-                one.state(now),
-                time_text(one.created_at),
-                time_text(one.expires_at) or "never",
-                time_text(one.revoked_at),
-            )
-            for one in tokens
+    print_items(
+        tokens,
+        output_format,
+        columns=("name", "scope", "state", "made", "expires", "revoked"),
+        row=lambda one: (
+            one.name,
+            one.scope,
+            one.state(now),
+            time_text(one.created_at),
+            time_text(one.expires_at) or "never",
+            time_text(one.revoked_at),
         ),
+        record=lambda one: asdict(one) | {"state": one.state(now)},
     )
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from dataclasses import asdict
 from typing import Any
 
 import click
 
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_facts, print_table, progress
+from simstore.cli.output import print_record, print_rows, progress
+from simstore.cli.parameters import count, flag
 from simstore.errors import printable
-from simstore.reports.lines import to_json
 
 
 @click.group()
@@ -26,15 +24,11 @@ def vocabulary() -> None:
 def status(output_format: str) -> None:
     """Show how far the standing generation has drifted from the vocabulary."""
     with open_store() as store:
-        record = asdict(store.vocabulary_status())
-    if output_format == "json":
-        click.echo(to_json(record, indent=2))
-        return
-    print_facts((name.replace("_", " "), value) for name, value in record.items())
+        print_record(asdict(store.vocabulary_status()), output_format)
 
 
 @vocabulary.command()
-@click.option("--force", is_flag=True, help="Even where the standing generation is up to date.")
+@flag("--force", "Even where the standing generation is up to date.")
 @common_options
 def refresh(force: bool) -> None:
     """Build the next generation beside the standing one, and switch to it.
@@ -51,14 +45,7 @@ def refresh(force: bool) -> None:
 
 
 @vocabulary.command("show")
-@click.option(
-    "--top",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    metavar="N",
-    help="How many.",
-)
+@count("--top", "How many.", default=50)
 @format_option("table", "jsonl", "csv")
 @common_options
 def show_terms(top: int, output_format: str) -> None:
@@ -70,15 +57,7 @@ def show_terms(top: int, output_format: str) -> None:
         for number, term in enumerate(terms, 1)
     ]
     columns = ("number", "term", "occurrences", "documents", "rank")
-    if output_format == "jsonl":
-        for row in rows:
-            click.echo(to_json(dict(zip(columns, row, strict=True))))
-    elif output_format == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
-    else:
-        print_table(columns, rows)
+    print_rows(columns, rows, output_format)
 
 
 @vocabulary.command()

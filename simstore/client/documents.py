@@ -9,8 +9,7 @@ from simstore.client.connection import key_path
 from simstore.client.ingest import IngestRequests
 from simstore.errors import BadReply, DocumentNotFound, InvalidParameter
 from simstore.model import Seen, StoredDocument, StoreStatistics, Story
-from simstore.text.decoding import encode
-from simstore.text.digests import text_digest
+from simstore.text.decoding import encode, text_digest
 from simstore.wire import to_wire_fields
 
 if TYPE_CHECKING:

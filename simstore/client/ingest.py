@@ -53,7 +53,7 @@ class IngestRequests(Connection):
     ) -> Outcome:
         """Add a document, or update the one with this key; as :meth:`simstore.Store.add`."""
         document = Document(
-            key, text, title, collection, metadata or {},
+            key, text, title=title, collection=collection, metadata=metadata or {},
             seen_at=seen_at, published_at=published_at,
             links=(links,) if isinstance(links, str) else tuple(links),
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """The two channels of a store: fingerprints within a radius, and sketches that agree in a band.
 
 Both are part of the scheme's contract: sketches are comparable only with sketches of the same
-recipe, which the store keeps with known answers.
+recipe, which the store keeps with known answers. The signatures of a text are what both make of it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,15 @@ from numpy.typing import NDArray
 
 from simstore import compiled
 from simstore.errors import InvalidParameter, SchemeMismatch
-from simstore.fingerprint.minhash import DEFAULT_LAYOUT, VALUES, BandLayout, sketches
-from simstore.fingerprint.scanned_sketches import scanned_sets, scanned_sketches
-from simstore.fingerprint.scheme import KNOWN_TEXTS
+from simstore.fingerprint.minhash import (
+    DEFAULT_LAYOUT,
+    VALUES,
+    BandLayout,
+    scanned_sets,
+    scanned_sketches,
+    sketches,
+)
+from simstore.fingerprint.scheme import KNOWN_TEXTS, Scheme
 from simstore.fingerprint.shingle_sets import SHINGLE_TOKENS, ShingleSets, shingle_sets
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Scanned
@@ -188,3 +194,46 @@ def unpack_sketches(packed: Sequence[bytes]) -> NDArray[np.uint16]:
     if len(joined) != 2 * VALUES * len(packed):
         raise ValueError("damaged sketch")
     return np.frombuffer(joined, "<u2").astype(np.uint16).reshape(-1, VALUES)
+
+
+# Bytes a character of texts that are looked at as words alone.
+NARROW = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """What is made of a batch of texts.
+
+    Attributes:
+        words: Fingerprints, shape (texts, ceil(M / 64)); None without the channel simhash.
+        feature_counts: Features of each text, with repetitions, int64, shape (texts,).
+        shingle_counts: Distinct shingles of each, int64, shape (texts,).
+        sketches: uint16, shape (texts, 128); None without the channel minhash.
+    """
+
+    words: NDArray[np.uint64] | None
+    feature_counts: NDArray[np.int64]
+    shingle_counts: NDArray[np.int64]
+    sketches: NDArray[np.uint16] | None
+
+
+def signatures(
+    scheme: Scheme, channels: Channels, texts: Sequence[str], byte_count: int
+) -> Signatures:
+    """Make the signatures of texts, by a scheme whose fingerprints depend on the text alone.
+
+    Args:
+        scheme: The scheme.
+        channels: Which there are.
+        texts: The texts.
+        byte_count: Bytes of all of them, UTF-8.
+    """
+    # Few bytes beyond one a character: hardly any script without blanks between words.
+    narrow = byte_count <= NARROW * sum(map(len, texts))
+    scanned = scheme.scan(texts) if narrow else None
+    words, feature_counts = scheme.fingerprinted(texts, None, scanned)
+    if channels.minhash:
+        sizes, made = channels.sketching.sketched(texts, scanned)
+        return Signatures(words if channels.simhash else None, feature_counts, sizes, made)
+    sizes = channels.sketching.sets(texts).sizes()
+    return Signatures(words, feature_counts, sizes, None)

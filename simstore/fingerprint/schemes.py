@@ -1,15 +1,101 @@
-"""The schemes there are, by name."""
+"""The schemes there are, by name; their records as JSON; and the scheme of foreign fingerprints."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from simstore.errors import SchemeMismatch
-from simstore.fingerprint.external import ExternalScheme
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter, SchemeMismatch
+from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
+from simstore.fingerprint.simhash import check_bits
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.web import WebScheme
+
+
+class ExternalScheme(Scheme):
+    """The scheme of a store of fingerprints alone.
+
+    Args:
+        bits: Fingerprint length M.
+    """
+
+    name = "given"
+    version = 1
+
+    def __init__(self, bits: int) -> None:
+        check_bits(bits)
+        self.bits = bits
+
+    @classmethod
+    def from_record(cls, record: SchemeRecord) -> ExternalScheme:
+        """Return the scheme of a store's record."""
+        return cls(record.bits)
+
+    def count(
+        self,
+        texts: Sequence[str],  # noqa: ARG002 - it reads none
+        metadata: Sequence[Mapping[str, Any]] | None = None,  # noqa: ARG002
+    ) -> FeatureCounts:
+        """Raise InvalidParameter: there is no recipe."""
+        raise no_recipe()
+
+    def fingerprints(
+        self,
+        counts: FeatureCounts,  # noqa: ARG002
+        standing: NDArray[np.int64] | None = None,  # noqa: ARG002
+    ) -> NDArray[np.uint64]:
+        """Raise InvalidParameter: there is no recipe."""
+        raise no_recipe()
+
+    def known_answers(self) -> tuple[str, ...]:
+        """Return nothing: there is no recipe that could have changed."""
+        return ()
+
+    def parameters(self) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+
+def no_recipe() -> InvalidParameter:
+    """Return the error that a store of fingerprints alone was given a text, with the remedy."""
+    return InvalidParameter(
+        "this store holds fingerprints alone and takes no documents; "
+        "use `simstore fingerprints`, or make a store of documents with `simstore init`"
+    )
+
+
+_BYTES = ("stopwords", "hash_table")
+
+
+def scheme_json(record: SchemeRecord) -> dict[str, Any]:
+    """Return a record as JSON values; bytes are hexadecimal."""
+    values = asdict(record)
+    for name in _BYTES:
+        values[name] = None if values[name] is None else values[name].hex()
+    made: dict[str, Any] = json.loads(json.dumps(values))
+    return made
+
+
+def scheme_of_json(values: Mapping[str, Any]) -> SchemeRecord:
+    """Return the record of :func:`scheme_json`.
+
+    Raises:
+        ValueError: A value is not what it should be.
+        KeyError: One is missing.
+        TypeError: There is one too many.
+    """
+    given = dict(values)
+    for name in _BYTES:
+        given[name] = None if given[name] is None else bytes.fromhex(given[name])
+    given["known_answers"] = tuple(given["known_answers"])
+    return SchemeRecord(**given)
+
 
 _BY_LABEL = {
     "given/1": ExternalScheme.from_record,

@@ -170,8 +170,9 @@ def fingerprints_of_scanned(
 
     result = np.empty((len(scanned.offsets) - 1, 1), np.uint64)
     kernels.SUMS_OF_PLACES(
-        scanned.numbers, scanned.offsets, hashes, linear, weight_of,
-        scanned.key_offsets, scanned.keys, unit, bits, bool(tie), result,
+        numbers=scanned.numbers, places=scanned.offsets, hashes=hashes, linear=linear,
+        weight_of=weight_of, key_offsets=scanned.key_offsets, keys=scanned.keys,
+        unit=unit, bits=bits, tie=bool(tie), result=result,
     )  # fmt: skip
     return result
 

@@ -204,9 +204,13 @@ class DedupPipeline:
         return Document(
             made.key,
             made.text,
-            well_formed(title) if isinstance(title, str) else None,
-            wanted.collection,
-            {name: made.metadata[name] for name in wanted.metadata_fields if name in made.metadata},
+            title=well_formed(title) if isinstance(title, str) else None,
+            collection=wanted.collection,
+            metadata={
+                name: made.metadata[name]
+                for name in wanted.metadata_fields
+                if name in made.metadata
+            },
             seen_at=made.seen_at,
             published_at=made.published_at,
             links=made.links,

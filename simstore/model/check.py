@@ -15,7 +15,7 @@ PassageKind = Literal["high", "moderate", "none"]
 ExcludedAs = Literal["quotation", "bibliography"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:
     """How to check a paper.
 
@@ -54,7 +54,7 @@ class CheckOptions:
     channels: tuple[str, ...] = ("anchors",)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
     """A stretch of the paper, and the stretch of a source that it is like.
 
@@ -86,7 +86,7 @@ class Copy:
     source_text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedPassage:
     """A sentence or window of the paper; none overlap, and what is in none has no letter or digit.
 
@@ -111,7 +111,7 @@ class CheckedPassage:
     others: tuple[tuple[int, float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceShare:
     """A source, and how much of the paper is from it; overlapping copies count once.
 
@@ -134,7 +134,7 @@ class SourceShare:
     copies: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
     """A paper in numbers. Characters are counted without white space.
 
@@ -164,7 +164,7 @@ class Totals:
     none: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedPaper:
     """A paper and what was found.
 

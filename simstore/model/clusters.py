@@ -21,7 +21,7 @@ class LeastShares:
     cosine: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterMember:
     """A document of a cluster, beside the cluster's canonical document.
 
@@ -56,7 +56,7 @@ class Cluster:
     members: tuple[ClusterMember, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering:
     """The clusters of the documents of a store.
 
@@ -130,7 +130,7 @@ class ClusterMerge:
     ended_at: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClustersStatus:
     """What there is of the clusters that a store keeps.
 

@@ -15,7 +15,7 @@ FIRST_SEEN_BASES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What became of a key that was seen.
 
@@ -53,7 +53,7 @@ class Version:
     visits: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Relative:
     """A document beside one that it resembles.
 
@@ -80,7 +80,7 @@ class Relative:
     site_revisit_seconds: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """What became of a key: when it was seen, what is like it, and which is the original.
 
@@ -117,7 +117,7 @@ class Story:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDocument:
     """A document as the store holds it.
 

@@ -32,7 +32,7 @@ class ExclusionReason:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedDocument:
     """A document of an export.
 

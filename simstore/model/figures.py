@@ -45,7 +45,7 @@ class VocabularySlice:
     new_share: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFigures:
     """A store in figures.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 Outcome = Literal["added", "updated", "unchanged", "flagged", "skipped"]
@@ -65,6 +65,7 @@ class Document:
 
     key: str
     text: str
+    _: KW_ONLY
     title: str | None = None
     collection: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -177,7 +178,7 @@ class SourceState:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestSummary:
     """What an ingest run did.
 
@@ -218,7 +219,7 @@ class IngestSummary:
         return self.added + self.updated + self.unchanged + self.flagged + self.skipped
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate:
     """A document that a check before the insert found to duplicate another.
 
@@ -257,7 +258,7 @@ class IngestProgress:
     rejected: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExpireSummary:
     """What an expiry removed, or would remove.
 

@@ -25,7 +25,7 @@ class VocabularyTerm:
     total_count: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VocabularyStatus:
     """The vocabulary and its standing generation.
 
@@ -56,7 +56,7 @@ class VocabularyStatus:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PassageStatus:
     """What a passage index holds.
 
@@ -97,7 +97,7 @@ class PassageStatus:
     term_count: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStatistics:
     """A store in numbers.
 
@@ -158,7 +158,7 @@ class StoreStatistics:
     keep_columns: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreVitals:
     """What is soon told of a store, for those who watch it.
 

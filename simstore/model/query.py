@@ -21,7 +21,7 @@ PlanName = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """A stored document near a sample.
 
@@ -63,7 +63,7 @@ class Match:
     passage_similarity: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryOptions:
     """How to look.
 
@@ -124,7 +124,7 @@ class QueryOptions:
         return any(threshold is not None for threshold in thresholds)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SampleExplanation:
     """What one sample cost.
 
@@ -148,7 +148,7 @@ class SampleExplanation:
     verified_count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SampleResult:
     """The matches of one sample, by distance, then order of ingest; last those of its sentences.
 
@@ -166,7 +166,7 @@ class SampleResult:
     decoding: Decoding | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRun:
     """The answer to a query.
 

@@ -51,7 +51,7 @@ class Tile:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRow:
     """A line of the table of sources.
 

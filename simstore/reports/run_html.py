@@ -176,13 +176,13 @@ def _documents(near: dict[str, list[int]], count: int) -> tuple[SourceRow, ...]:
     largest = max(map(len, near.values()), default=0) or 1
     return tuple(
         SourceRow(
-            number,
-            key_text(key),
-            "",
-            percent(len(places) / count),
-            round(1000 * len(places) / largest),
-            (f"{len(places):,}",),
-            strip((place / count, (place + 1) / count) for place in places),
+            number=number,
+            title=key_text(key),
+            key="",
+            share=percent(len(places) / count),
+            width=round(1000 * len(places) / largest),
+            facts=(f"{len(places):,}",),
+            where=strip((place / count, (place + 1) / count) for place in places),
         )
         for number, (key, places) in enumerate(near.items(), 1)
     )

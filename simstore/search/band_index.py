@@ -1,29 +1,54 @@
-"""An index of bands in memory that grows by a sketch at a time.
+"""Bands in memory: an index that grows by a sketch at a time, and a Bloom filter of band hashes.
 
 Sketches come into a buffer, which is compared as a whole. A full buffer becomes a level: its band
 hashes, sorted, each with its sketch. Two levels of about the same size become one, so that there
-are few, and each hash is sorted again only as often as its level doubles.
+are few, and each hash is sorted again only as often as its level doubles. The filter of whole
+hashes passes one look-up in fifty or fewer by chance; that of packed pages, which has 23 bits of
+a hash (:class:`simstore.search.bands.BandFilter`), one in four to eight.
 
 References:
     Bentley, Saxe: Decomposable searching problems I: static-to-dynamic transformation,
     Journal of Algorithms 1, 1980, section 2 (the logarithmic method).
+    Bloom: Space/time trade-offs in hash coding with allowable errors, Communications of the ACM
+    13(7), 1970. Kirsch, Mitzenmacher: Less hashing, same performance: building a better Bloom
+    filter, ESA 2006 (all bits of an entry from two hashes).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.compiled import pays
-from simstore.search.band_index_kernels import JOINED
+from simstore.compiled import Kernel, pays
 from simstore.search.bands import distinct
+
+
+def _merge(hashes: Any, rows: Any, more: Any, others: Any, made: Any, numbered: Any) -> None:
+    """Merge two ascending sequences of hashes, each with its rows; of equal ones the first goes."""
+    first = second = 0
+    for place in range(len(made)):
+        if second == len(more) or (first < len(hashes) and hashes[first] <= more[second]):
+            made[place] = hashes[first]
+            numbered[place] = rows[first]
+            first += 1
+        else:
+            made[place] = more[second]
+            numbered[place] = others[second]
+            second += 1
+
+
+JOINED = Kernel(
+    _merge,
+    ["void(uint64[::1], uint32[::1], uint64[::1], uint32[::1], uint64[::1], uint32[::1])"],
+)
+
 
 # Sketches of a buffer.
 _BUFFERED = 128
 # Seconds that NumPy takes to join one with others.
-_SECONDS_A_HASH = 8e-8
+_SECONDS_TO_JOIN = 8e-8
 # Rows are marked, not sorted, where they are more than one in so many of all.
 _WORTH_MARKING = 32
 
@@ -145,10 +170,105 @@ def _joined(one: _Level, other: _Level) -> _Level:
     numbers = np.concatenate((one.numbers, other.numbers))
     shifted = other.rows + np.uint32(len(one.numbers))
     size = len(one.hashes) + len(other.hashes)
-    if pays(_SECONDS_A_HASH * size):
+    if pays(_SECONDS_TO_JOIN * size):
         hashes, rows = np.empty(size, np.uint64), np.empty(size, np.uint32)
         JOINED(one.hashes, one.rows, other.hashes, shifted, hashes, rows)
         return _Level(hashes, rows, numbers)
     hashes = np.concatenate((one.hashes, other.hashes))
     order = np.argsort(hashes, kind="stable")
     return _Level(hashes[order], np.concatenate((one.rows, shifted))[order], numbers)
+
+
+def _set_bits(bits: Any, columns: Any, mask: Any, set_bits: Any) -> None:
+    """Set the bits of each hash of each band; see ``BandHashes._places``."""
+    for band in range(len(columns)):
+        row = bits[band]
+        for number in range(columns.shape[1]):
+            value = columns[band, number]
+            place = value & np.uint64(0xFFFFFFFF)
+            step = (value >> np.uint64(32)) | np.uint64(1)
+            for _ in range(set_bits):
+                at = place & mask
+                row[at >> np.uint64(3)] |= np.uint8(1) << np.uint8(at & np.uint64(7))
+                place += step
+
+
+SET_BITS = Kernel(_set_bits, ["void(uint8[:, ::1], uint64[:, ::1], uint64, int64)"])
+
+
+# Bits that an entry sets, and how many there are for each at least; at most twice as many.
+_SET_BITS = 4
+_BITS_EACH = 8
+_LEAST_BITS = 10
+# Seconds that NumPy takes to add one.
+_SECONDS_TO_SET = 4e-7
+# Filters that would take more memory are not made.
+_MOST_BYTES = 1 << 30
+
+
+def filter_bytes(bands: int, count: int) -> int:
+    """Return the memory of filters of so many bands and sketches, bytes."""
+    return bands << (_size_bits(count) - 3)
+
+
+def is_affordable(bands: int, count: int) -> bool:
+    """Return whether filters take at most 1 GB: of 42 bands, those of up to 16 million sketches."""
+    return filter_bytes(bands, count) <= _MOST_BYTES
+
+
+class BandHashes:
+    """Filters of the bands of some sketches; it says yes to all that were added, and to few others.
+
+    Args:
+        bands: How many bands a sketch has.
+        count: Sketches that will be added, about.
+    """
+
+    def __init__(self, bands: int, count: int) -> None:
+        size = _size_bits(count)
+        self._mask = np.uint64((1 << size) - 1)
+        self._bits = np.zeros((bands, 1 << (size - 3)), np.uint8)
+
+    def has_room(self, count: int) -> bool:
+        """Return whether so many sketches can be held, and as few others be passed."""
+        return len(self._bits[0]) >= 1 << (_size_bits(count) - 3)
+
+    def add(self, hashes: NDArray[np.uint64]) -> None:
+        """Add sketches.
+
+        Args:
+            hashes: The hash of each of their bands, well mixed; shape (n, bands).
+        """
+        # A row a band: what is set at a time lies close together.
+        columns = np.ascontiguousarray(hashes.T)
+        if pays(_SECONDS_TO_SET * hashes.size):
+            SET_BITS(self._bits, columns, self._mask, _SET_BITS)
+            return
+        for row, column in zip(self._bits, columns, strict=True):
+            for places in self._places(column):
+                marks = np.uint8(1) << (places & np.uint64(7)).astype(np.uint8)
+                np.bitwise_or.at(row, places >> np.uint64(3), marks)
+
+    def may_hold(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return which bands one of the sketches may have.
+
+        Args:
+            hashes: Hashes of the first bands, or of all; shape (n, at most bands).
+        """
+        found = np.ones(hashes.shape, np.bool_)
+        bands = np.arange(hashes.shape[1])
+        for places in self._places(hashes):
+            held = self._bits[bands, places >> np.uint64(3)]
+            found &= held >> (places & np.uint64(7)).astype(np.uint8) & 1 > 0
+        return found
+
+    def _places(self, hashes: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+        """Return the bits of each hash, some at a time; same shape."""
+        first = hashes & np.uint64(0xFFFFFFFF)
+        # Odd, so that the steps of one hash meet different bits.
+        step = hashes >> np.uint64(32) | np.uint64(1)
+        return [(first + np.uint64(turn) * step) & self._mask for turn in range(_SET_BITS)]
+
+
+def _size_bits(count: int) -> int:
+    return max((_BITS_EACH * count - 1).bit_length(), _LEAST_BITS)

@@ -2,15 +2,19 @@
 
 Packed, the bands of many sketches are pages: a page holds the postings of one band whose hashes
 begin with the same bits, as 8 more bits of the hash and the number of the sketch. So a look-up
-reads one page a band. What a page returns are candidates: the bands are compared again.
+reads one page a band, or none where a filter of the check bits in all pages knows of no posting.
+What a page returns are candidates: the bands are compared again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
+
+from simstore.search.table_lookup import expanded
 
 # Postings that a page holds on average.
 PAGE_POSTINGS = 32
@@ -215,3 +219,130 @@ def _distinct(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     # Sorted, not np.unique, which hashes first: several times as long for as many as there are.
     codes = np.sort(np.concatenate(parts))
     return codes[np.diff(codes, prepend=-1) > 0]
+
+
+Found = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def matching_postings(
+    pages: Sequence[bytes], asked: NDArray[np.int64], wanted: NDArray[np.uint8]
+) -> Iterator[Found]:
+    """Yield the postings of pages that carry the check bits that are looked for.
+
+    The pages are those of :func:`simstore.search.bands.pages`. A page that is asked for
+    several times is gone through as often, some postings at a time.
+
+    Args:
+        pages: Some pages.
+        asked: The page that each look-up goes to, by its place, int64, shape (look-ups,).
+        wanted: Check bits of each look-up, shape (look-ups,).
+
+    Yields:
+        Which look-ups, and the numbers that they find; int64, shape (found,) each.
+
+    Raises:
+        ValueError: A page is damaged.
+    """
+    lengths = np.fromiter(map(len, pages), np.int64, len(pages))
+    if not lengths.all():
+        raise ValueError("damaged page of bands")
+    data = np.frombuffer(b"".join(pages), np.uint8)
+    starts = lengths.cumsum() - lengths
+    widths = data[starts + lengths - 1].astype(np.int64)
+    counts = (lengths - 1) // (1 + widths)
+    if ((widths < 1) | (widths > 8) | (counts * (1 + widths) != lengths - 1)).any():
+        raise ValueError("damaged page of bands")
+    for turns, places in expanded(starts[asked], counts[asked]):
+        found = np.flatnonzero(data[places] == wanted[turns])
+        turns, places = turns[found], places[found]
+        page = asked[turns]
+        # Behind the check bits of all postings of a page stand their numbers.
+        firsts = starts[page] + counts[page] + (places - starts[page]) * widths[page]
+        numbers = np.zeros(len(found), np.int64)
+        for byte in range(int(widths[page].max(initial=0))):
+            has_byte = byte < widths[page]
+            values = data[np.where(has_byte, firsts + byte, 0)].astype(np.int64)
+            numbers |= np.where(has_byte, values, 0) << (8 * byte)
+        yield turns, numbers
+
+
+_MASK = np.int64((1 << _BAND_SHIFT) - 1)
+# Pages that are read at a time.
+_READ_PAGES = 10_000
+# Filters that would take more memory are not made.
+_MOST_BYTES = 64 << 20
+
+
+def filter_bytes(bands: int, key_bits: int) -> int:
+    """Return the memory of a filter, bytes."""
+    return bands << (key_bits + _CHECK_BITS - 3)
+
+
+def is_affordable(bands: int, key_bits: int) -> bool:
+    """Return whether a filter takes at most 64 MB."""
+    return filter_bytes(bands, key_bits) <= _MOST_BYTES
+
+
+class BandFilter:
+    """One bit for each page and value of check bits, for some of the first bands.
+
+    Args:
+        bands: How many bands a sketch has.
+        key_bits: Leading bits of a band's hash that name its page.
+
+    Attributes:
+        bands: Of how many bands, from the first, the pages were added.
+    """
+
+    def __init__(self, bands: int, key_bits: int) -> None:
+        self.bands = 0
+        self._key_bits = key_bits
+        self._bits = np.zeros((bands, 1 << (key_bits + _CHECK_BITS - 3)), np.uint8)
+
+    def add(self, band: int, pages: Iterable[tuple[int, bytes]]) -> None:
+        """Note the check bits of all pages of a band.
+
+        Args:
+            band: Its place; all before it were added. Several threads may add the same.
+            pages: Their numbers, :func:`simstore.search.bands.page_numbers`, and the pages, of
+                :func:`simstore.search.bands.pages`.
+
+        Raises:
+            ValueError: A page is damaged.
+        """
+        marks = np.zeros(1 << (self._key_bits + _CHECK_BITS), np.bool_)
+        every = iter(pages)
+        while some := list(islice(every, _READ_PAGES)):
+            numbers, postings = zip(*some, strict=True)
+            marks[self._marked(numbers, postings)] = True
+        self._bits[band] = np.packbits(marks, bitorder="little")
+        self.bands = max(self.bands, band + 1)
+
+    def may_hold(self, numbers: NDArray[np.int64], checks: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Return whether pages carry check bits; of pages that are not there: no.
+
+        Args:
+            numbers: Numbers of pages, any shape; of bands that were not added: yes.
+            checks: Check bits that are looked for in them, same shape.
+        """
+        bands = numbers >> _BAND_SHIFT
+        places = (numbers & _MASK) << _CHECK_BITS | checks.astype(np.int64)
+        found: NDArray[np.bool_] = (
+            self._bits[bands, places >> 3] >> (places & 7).astype(np.uint8)
+        ) & 1 > 0
+        return found | (bands >= self.bands)
+
+    def _marked(self, numbers: Sequence[int], pages: Sequence[bytes]) -> NDArray[np.int64]:
+        """Return page and check bits of each posting, as a place in its band."""
+        counts = []
+        parts = []
+        for page in pages:
+            width = page[-1] if page else 0
+            count, rest = divmod(len(page) - 1, 1 + width)
+            if not 1 <= width <= 8 or rest:
+                raise ValueError("damaged page of bands")
+            counts.append(count)
+            parts.append(page[:count])
+        held = np.frombuffer(b"".join(parts), np.uint8).astype(np.int64)
+        owners = np.array(numbers, np.int64) & _MASK
+        return np.repeat(owners << _CHECK_BITS, counts) | held

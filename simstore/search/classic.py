@@ -23,7 +23,7 @@ from simstore.search.hamming import verify
 from simstore.search.methods import check_method
 from simstore.search.pages import sortable
 from simstore.search.plan import Plan
-from simstore.search.rotation import words_of
+from simstore.search.segments import words_of
 from simstore.search.sorted_tables import SortedTables
 from simstore.search.table_lookup import expanded as expanded_ranges
 

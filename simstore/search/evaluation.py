@@ -1,6 +1,9 @@
 """Evaluation: from scored pairs and labels to precision, recall and the rest, by threshold.
 
-The pairs that a method finds at a threshold are compared with those that are labelled.
+The pairs that a method finds at a threshold are compared with those that are labelled. The
+threshold with the highest F1 on some labelled pairs owes part of that to their accidents; the mean
+over the thresholds around each one owes less to them, and its maximum lies in the middle of where
+the method works.
 """
 
 from __future__ import annotations
@@ -11,11 +14,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.agreement import Agreement, adjusted_rand_index, agreement, exact_sets
+from simstore.search.agreement import (
+    BY_LIKENESS,
+    JOINED,
+    Agreement,
+    ScoredPairs,
+    adjusted_rand_index,
+    agreement,
+    exact_sets,
+    found_by,
+)
 from simstore.search.likeness import LEAST_LIKENESS
-from simstore.search.scored_pairs import BY_LIKENESS, JOINED, ScoredPairs, found_by
 from simstore.search.stars import star_clusters
-from simstore.search.steadiness import RADIUS_WIDTH, SHARE_WIDTH, highest, steadied
 
 ALL_SETS, MEAN, LABELS = "all", "mean", "labels"
 RESEMBLANCE = 0.5
@@ -31,7 +41,7 @@ class CurvePoint:
 
     Attributes:
         set_name: The set of documents; ``all``: all of them; ``mean``: the mean over the sets.
-        method: One of :data:`~simstore.search.scored_pairs.METHODS`.
+        method: One of :data:`~simstore.search.agreement.METHODS`.
         threshold: Radius in bits, inclusive, or least share.
         against: ``labels``, or ``resemblance >= x``: the pairs of the exact join.
         exact_sets: Share of the documents that were found alike to exactly what is labelled;
@@ -308,3 +318,36 @@ class Evaluation:
             if len(means) and (chosen is None or means.max() > chosen[1]):
                 chosen = curve[highest(means)], float(means.max())
         return chosen
+
+
+# How far around a threshold to look: a tenth of the scale, whether of shares or of 64 bits.
+SHARE_WIDTH = 0.1
+RADIUS_WIDTH = 6.0
+_ROUNDING = 1e-9
+
+
+def steadied(
+    thresholds: Sequence[float], scores: Sequence[float], width: float
+) -> NDArray[np.float64]:
+    """Return for each threshold the mean score of those no further away than a width.
+
+    Args:
+        thresholds: In any order, shape (thresholds,).
+        scores: The score at each.
+        width: Inclusive.
+    """
+    places = np.asarray(thresholds, np.float64)
+    values = np.asarray(scores, np.float64)
+    near = np.abs(places[:, None] - places) <= width + _ROUNDING
+    means: NDArray[np.float64] = (near @ values) / np.maximum(near.sum(axis=1), 1)
+    return means
+
+
+def highest(means: NDArray[np.float64]) -> int:
+    """Return the place of the highest mean; of several, the middle one.
+
+    Args:
+        means: At least one.
+    """
+    places = np.flatnonzero(means >= means.max() - _ROUNDING)
+    return int(places[len(places) // 2])

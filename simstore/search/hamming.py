@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,3 +60,63 @@ def verify_values(values: Iterable[int], query: int, radius: int) -> list[tuple[
     ]
     found.sort()
     return [(value, distance) for distance, value in found]
+
+
+def bits_of(word: Any) -> Any:
+    """Return how many bits of a uint64 are set; a part of kernels.
+
+    It is written in the way that compilers know: they replace it by the machine's own instruction,
+    and in a loop by one for several words.
+    """
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+class BatchResults(NamedTuple):
+    """Matches of many queries, ascending by query, then distance, then fingerprint.
+
+    Attributes:
+        query_rows: Which query; int64, shape (matches,).
+        words: The fingerprints; uint64, shape (matches, ceil(M / 64)).
+        distances: In bits; int64, shape (matches,).
+    """
+
+    query_rows: NDArray[np.int64]
+    words: NDArray[np.uint64]
+    distances: NDArray[np.int64]
+
+
+class FoundPairs(NamedTuple):
+    """Pairs of fingerprints, the smaller one left.
+
+    Attributes:
+        left: uint64, shape (pairs, ceil(M / 64)).
+        right: uint64, shape (pairs, ceil(M / 64)).
+        distances: In bits; int64, shape (pairs,).
+    """
+
+    left: NDArray[np.uint64]
+    right: NDArray[np.uint64]
+    distances: NDArray[np.int64]
+
+
+def verified_pairs(left: NDArray[np.uint64], right: NDArray[np.uint64], radius: int) -> FoundPairs:
+    """Return the pairs that are within the radius.
+
+    Args:
+        left: Fingerprints, shape (n, ceil(M / 64)).
+        right: The other of each pair.
+        radius: Largest distance, in bits, inclusive.
+    """
+    kept, far = verify(left, right, radius)
+    left, right = left[kept], right[kept]
+    swapped = left[:, 0] > right[:, 0]
+    if left.shape[1] > 1:
+        swapped |= (left[:, 0] == right[:, 0]) & (left[:, 1] > right[:, 1])
+    return FoundPairs(
+        np.where(swapped[:, None], right, left), np.where(swapped[:, None], left, right), far
+    )

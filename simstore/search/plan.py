@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from simstore.errors import InvalidParameter
@@ -126,27 +125,6 @@ def uniform_costs(
             row.append(threshold_cost(probes, fingerprint_count * probes / 2**width, rates))
         costs.append(row)
     return costs
-
-
-def uniform_joined_costs(
-    bits: int, radius: int, fingerprint_count: int, rates: Rates
-) -> list[list[float]]:
-    """Return the cost of looking up each segment together with the next one.
-
-    Returns:
-        ``costs[segment][threshold + 1]`` for thresholds -1 to 2 at most; none for the last segment.
-    """
-    costs = []
-    widths = segment_widths(bits)
-    for first, second in pairwise(widths):
-        row = [0.0]
-        for threshold in range(min(radius, MOST_JOINED_FLIPS, first + second) + 1):
-            candidates = fingerprint_count * probe_count(first + second, threshold)
-            row.append(
-                joined_cost(first, second, threshold, candidates / 2 ** (first + second), rates)
-            )
-        costs.append(row)
-    return [*costs, []]
 
 
 def threshold_cost(probes: int, candidates: float, rates: Rates = TAIL_RATES) -> float:

@@ -1,4 +1,4 @@
-"""Fingerprints in memory, sorted once for each segment: the fastest index, and the largest.
+"""Indexes of fingerprints in memory, sorted once for each segment: the fastest, and the largest.
 
 Table i holds every fingerprint rotated so that it begins with segment i, sorted: what shares a
 segment value stands together, and what shares the next segment's too, within it. Plans of
@@ -7,6 +7,8 @@ segment value stands together, and what shares the next segment's too, within it
 References:
     Manku, Jain, Das Sarma: Detecting near-duplicates for web crawling, WWW 2007, section 3 (sorted,
     permuted tables); the rotations and thresholds are by the pigeonhole rule, as for segments.
+    Bentley, Saxe: Decomposable searching problems I: static-to-dynamic transformation,
+    Journal of Algorithms 1, 1980, section 2 (the logarithmic method, for tables that grow).
 """
 
 from __future__ import annotations
@@ -18,15 +20,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import pays
-from simstore.search import table_kernels
-from simstore.search.batch_results import BatchResults, FoundPairs, verified_pairs
-from simstore.search.hamming import verify, verify_values
-from simstore.search.plan import Plan, Rates
-from simstore.search.rotation import integers_of, restored, rotated, turned_value, words_of
+from simstore.search.hamming import BatchResults, FoundPairs, verified_pairs, verify, verify_values
+from simstore.search.pages import sortable
+from simstore.search.plan import Plan, Rates, check_radius
 from simstore.search.scan import scan_many
-from simstore.search.segments import SEGMENT_BITS
-from simstore.search.table_build import sorted_copies
-from simstore.search.table_lookup import bounds_of_one, near_places, offsets_of, paired_places
+from simstore.search.segments import (
+    SEGMENT_BITS,
+    integers_of,
+    restored,
+    rotated,
+    turned_value,
+    words_of,
+)
+from simstore.search.table_lookup import (
+    NEAR_PLACES,
+    NEAR_PLACES_OF_FEW,
+    NEAR_VALUES,
+    PAIRED_PLACES,
+    bounds_of_one,
+    expanded,
+    near_places,
+    offsets_of,
+    paired_places,
+    sorted_copies,
+)
 from simstore.search.table_plans import (
     CROWDED,
     TablePlan,
@@ -202,16 +219,16 @@ class SortedTables:
         room = _FIRST_ROOM
         while True:
             found = np.empty(room, np.uint64)
-            count = table_kernels.near_values(
-                self._tables,
-                self._offsets,
-                prepared.parts,
-                prepared.masks,
-                self.bits,
-                value,
-                radius,
-                CROWDED,
-                found,
+            count = NEAR_VALUES(
+                tables=self._tables,
+                offsets=self._offsets,
+                parts=prepared.parts,
+                masks=prepared.masks,
+                used_bits=self.bits,
+                query=value,
+                radius=radius,
+                limit=CROWDED,
+                found=found,
             )
             if count < 0:
                 return None
@@ -276,7 +293,7 @@ class SortedTables:
         look_up: Callable[..., Any] = near_places
         if pays(self._compiled_seconds):
             few = len(asked) * len(one.masks) <= _FEW_LOOK_UPS
-            look_up = table_kernels.near_places_of_few if few else table_kernels.near_places
+            look_up = NEAR_PLACES_OF_FEW if few else NEAR_PLACES
         rows, places, _ = look_up(
             self._tables[segment],
             self._offsets[segment],
@@ -307,7 +324,7 @@ class SortedTables:
                 continue
             begin = 0
             while begin < self.count:
-                lefts, rights, begin = table_kernels.paired_places(
+                lefts, rights, begin = PAIRED_PLACES(
                     table, offsets, mask, one.length, radius, begin, _HELD_PAIRS
                 )
                 yield lefts, rights
@@ -320,3 +337,129 @@ class SortedTables:
             yield verified_pairs(
                 words[begin + rows[later]], words[begin + positions[later]], radius
             )
+
+
+# Fingerprints of a buffer: a thousand queries compare with them in some milliseconds.
+_BUFFERED = 2_048
+
+_Level = tuple[NDArray[np.uint64], SortedTables]
+
+
+class GrowingTables:
+    """Some fingerprints; it never changes: growing makes another.
+
+    Args:
+        bits: M, from 1 to 128.
+    """
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+        self._levels: tuple[_Level, ...] = ()
+        self._buffer = np.empty((0, -(-bits // 64)), np.uint64)
+
+    def __len__(self) -> int:
+        return len(self._buffer) + sum(len(words) for words, _ in self._levels)
+
+    def words(self) -> NDArray[np.uint64]:
+        """Return all that was put in, shape (n, ceil(M / 64)), in no order."""
+        return np.concatenate((self._buffer, *(words for words, _ in self._levels)))
+
+    def extended(self, words: NDArray[np.uint64]) -> GrowingTables:
+        """Return these and more fingerprints; this one stays as it is.
+
+        Args:
+            words: Fingerprints, shape (n, ceil(M / 64)).
+        """
+        if not len(words):
+            return self
+        grown = GrowingTables(self._bits)
+        grown._levels, grown._buffer = self._levels, np.concatenate((self._buffer, words))
+        if len(grown._buffer) >= _BUFFERED:
+            last, levels = grown._buffer, self._levels
+            while levels and len(levels[-1][0]) <= len(last):
+                last = np.concatenate((levels[-1][0], last))
+                levels = levels[:-1]
+            grown._levels = (*levels, (last, SortedTables(last, self._bits)))
+            grown._buffer = words[:0]
+        return grown
+
+    def near_many(
+        self, words: NDArray[np.uint64], radius: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Return the fingerprints within a radius of each of many.
+
+        Args:
+            words: Fingerprints, shape (m, ceil(M / 64)).
+            radius: Largest distance, in bits, inclusive.
+
+        Returns:
+            Rows of ``words``, int64, shape (found,), and what is near them, uint64, shape
+            (found, ceil(M / 64)); in no order, one as often as it was put in, or fewer times.
+        """
+        rows, places, _ = scan_many(self._buffer, words, radius)
+        parts = [(rows, self._buffer[places])]
+        for _, tables in self._levels:
+            found = tables.near_many(words, radius)
+            parts.append((found.query_rows, found.words))
+        return np.concatenate([one for one, _ in parts]), np.concatenate([two for _, two in parts])
+
+
+# Fingerprints up to which comparing each with each is quicker than sorting them.
+_FEW = 1_000
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def near_pairs(words: NDArray[np.uint64], bits: int, radius: int) -> Pairs:
+    """Return all pairs of fingerprints within a radius; equal ones too.
+
+    Args:
+        words: Fingerprints of M bits, shape (n, ceil(M / 64)).
+        bits: M.
+        radius: Largest distance, in bits, inclusive.
+
+    Returns:
+        Rows of the one and of the other of each pair, the first smaller, ascending, distinct;
+        int64, shape (pairs,) each.
+
+    Raises:
+        InvalidParameter: The radius is not from 0 to M.
+    """
+    check_radius(radius, bits)
+    if len(words) <= _FEW:
+        first, second, _ = scan_many(words, words, radius)
+        later = second > first
+        return first[later], second[later]
+    keys = sortable(words)
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    sizes = np.diff(starts, append=len(words))
+    distinct = ordered[starts]
+    codes = [_codes_of_equals(order, starts, sizes)]
+    for found in SortedTables(words[order[starts]], bits).near_pairs(radius):
+        left, right = (np.searchsorted(distinct, sortable(side)) for side in found[:2])
+        # Each row of the one with each row of the other.
+        for pairs, ones in expanded(starts[left], sizes[left]):
+            for places, others in expanded(starts[right[pairs]], sizes[right[pairs]]):
+                codes.append(_codes(order[ones[places]], order[others], len(order)))
+    # Sorted, not np.unique, which hashes first.
+    ascending = np.sort(np.concatenate(codes))
+    return ascending // len(words), ascending % len(words)
+
+
+def _codes_of_equals(
+    order: NDArray[np.int64], starts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the pairs of rows that hold one fingerprint."""
+    places = np.arange(len(order))
+    behind = np.repeat(starts + sizes, sizes) - places - 1
+    codes = [np.empty(0, np.int64)]
+    for ones, others in expanded(places + 1, behind):
+        codes.append(_codes(order[ones], order[others], len(order)))
+    return np.concatenate(codes)
+
+
+def _codes(one: NDArray[np.int64], other: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return a number for each pair of rows, ascending as the pairs are."""
+    return np.minimum(one, other) * count + np.maximum(one, other)

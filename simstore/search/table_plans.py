@@ -21,8 +21,14 @@ from simstore.search.plan import (
     joined_cost,
     threshold_cost,
 )
-from simstore.search.rotation import rotated, words_of
-from simstore.search.segments import SEGMENT_BITS, probe_count, probe_values, segment_widths
+from simstore.search.segments import (
+    SEGMENT_BITS,
+    probe_count,
+    probe_values,
+    rotated,
+    segment_widths,
+    words_of,
+)
 from simstore.search.table_lookup import bounds
 
 # Candidates of one query from which a plan of its own is worth making.

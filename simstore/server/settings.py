@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from simstore.errors import InvalidParameter
 
 DEFAULT_PORT = 8765
+# What timers of operating systems take, and more than anyone waits.
+MOST_SECONDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +78,11 @@ class ServerSettings:
             raise InvalidParameter(f"query_processes {self.query_processes}: 0 or more is needed")
         if self.rate is not None and not self.rate > 0:
             raise InvalidParameter(f"rate {self.rate:g}: more than 0 is needed")
-        if not (self.notice_seconds >= 0 and self.figures_seconds >= 0):
-            raise InvalidParameter("a time is 0 or more")
+        for name in (
+            "request_seconds", "header_seconds", "keep_alive_seconds", "drain_seconds",
+            "notice_seconds", "figures_seconds",
+        ):  # fmt: skip
+            if not 0 <= getattr(self, name) <= MOST_SECONDS:
+                raise InvalidParameter(
+                    f"{name} {getattr(self, name)}: 0 to {MOST_SECONDS:,} is needed"
+                )

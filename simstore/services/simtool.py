@@ -14,9 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import MalformedRecord
-from simstore.fingerprint.ranked import ranked_fingerprints
 from simstore.fingerprint.simhash import check_bits, to_hex, to_integers
-from simstore.fingerprint.vocabulary import check_features, rank_array, rank_features
+from simstore.fingerprint.vocabulary import (
+    check_features,
+    rank_array,
+    rank_features,
+    ranked_fingerprints,
+)
 from simstore.model import Match, Rejection, SampleResult
 from simstore.search.hamming import verify
 from simstore.search.plan import default_radius
@@ -31,8 +35,7 @@ from simstore.sources.course import (
 )
 from simstore.sources.streams import ByteStream
 from simstore.sources.unpacking import DamagedStream
-from simstore.text.letter_codes import LetterTable
-from simstore.text.letter_scan import PADDING, scan_letters_of
+from simstore.text.letter_scan import PADDING, LetterTable, scan_letters_of
 
 _LEAST_PART_BYTES = 1 << 20
 
@@ -165,11 +168,11 @@ def _result(
     places, distances = verify(words, query, default_radius(bits))
     order = np.argsort(distances, kind="stable")
     matches = tuple(
-        Match(keys[place], distance, place)
+        Match(key=keys[place], distance=distance, document_id=place)
         for place, distance in zip(places[order].tolist(), distances[order].tolist(), strict=True)
     )
     (value,) = to_integers(query.reshape(1, -1))
-    return SampleResult(sample, to_hex(value, bits), matches)
+    return SampleResult(key=sample, fingerprint=to_hex(value, bits), matches=matches)
 
 
 def _text(key: bytes) -> str:

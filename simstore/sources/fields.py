@@ -110,7 +110,17 @@ class RecordFields:
         except ValueError as error:
             return str(error)
         return Document(
-            key, well_formed(text), title, collection, metadata, position, start, end, *history
+            key,
+            well_formed(text),
+            title=title,
+            collection=collection,
+            metadata=metadata,
+            position=position,
+            byte_offset=start,
+            end_offset=end,
+            seen_at=history[0],
+            published_at=history[1],
+            links=history[2],
         )
 
     def row(
@@ -280,8 +290,8 @@ def read_exported(record: dict[str, Any], position: int, start: int, end: int) -
     return Document(
         key,
         text,
-        _line(record, "title"),
-        _line(record, "collection"),
+        title=_line(record, "title"),
+        collection=_line(record, "collection"),
         metadata=_metadata(record),
         position=position,
         byte_offset=start,

@@ -73,13 +73,23 @@ class FileSource:
     def state(self) -> SourceState:
         """Return what identifies the content and the way it is read."""
         if self._is_input:
-            return SourceState(None, None, b"", reader_label("auto", self._options))
+            return SourceState(
+                size=None,
+                modified_ns=None,
+                head_digest=b"",
+                reader=reader_label("auto", self._options),
+            )
         with reading(self.name):
             status = Path(self._path).stat()
             first = self._first()
         kind, reader = self._look(first)
         label = reader_label(kind or (reader.name if reader else ""), self._options)
-        return SourceState(status.st_size, status.st_mtime_ns, _digest(first), label)
+        return SourceState(
+            size=status.st_size,
+            modified_ns=status.st_mtime_ns,
+            head_digest=_digest(first),
+            reader=label,
+        )
 
     def has_grown(self, known: SourceState) -> bool:
         """Return whether the file has become longer, and was read up to the end of a record."""

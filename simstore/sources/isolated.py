@@ -25,7 +25,7 @@ from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from threading import Lock
 from typing import Any
 
@@ -39,6 +39,8 @@ from simstore.sources.streams import count_read
 HEADER = struct.Struct(">IQ")
 # A key or a title may hold bytes that are no UTF-8, as lone surrogates.
 _ERRORS = "surrogatepass"
+# Fields of a document but its key and its text.
+_FIELDS = tuple(field.name for field in fields(Document))[2:]
 PROGRAM = "simstore.sources.isolated_process"
 # Processor time from one answer to the next. Books of a thousand pages take some seconds.
 MOST_SECONDS = 60
@@ -93,10 +95,12 @@ def unpacked(
         elif kind == "passed over":
             records.append(Ignored(*row[1:]))
         else:
-            _, key, size, *fields, links, since = row
+            _, key, size, *values = row
             text = str(view[place : place + size], errors=_ERRORS)
             place += size
-            records.append(Document(*(key, text, *fields, tuple(links), since)))
+            named = dict(zip(_FIELDS, values, strict=True))
+            named["links"] = tuple(named["links"])
+            records.append(Document(key, text, **named))
     return facts, records
 
 
@@ -104,11 +108,8 @@ def _row(record: Record, texts: list[bytes]) -> tuple[Any, ...]:
     """Return a record as a JSON array; a text is put to the others, and its size stays."""
     if isinstance(record, Document):
         texts.append(record.text.encode(errors=_ERRORS))
-        return (
-            "document", record.key, len(texts[-1]), record.title, record.collection,
-            record.metadata, record.position, record.byte_offset, record.end_offset,
-            record.seen_at, record.published_at, record.links, record.seen_since,
-        )  # fmt: skip
+        rest = (getattr(record, name) for name in _FIELDS)
+        return ("document", record.key, len(texts[-1]), *rest)
     place = (record.source, record.position, record.byte_offset, record.end_offset, record.reason)
     if isinstance(record, Rejection):
         return ("rejection", *place, b64encode(record.head).decode())

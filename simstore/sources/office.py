@@ -317,7 +317,9 @@ def document_of(request: ReadRequest, size: int, text: str, title: Any) -> Recor
     if limit is not None and len(text.encode()) > limit:
         return refused(request, size, f"the text has more bytes than the limit of {limit:,}")
     line = " ".join(well_formed(str(title or "")).replace("\x00", "\ufffd").split())
-    return Document(request.name, text, line or None, position=0, byte_offset=0, end_offset=size)
+    return Document(
+        request.name, text, title=line or None, position=0, byte_offset=0, end_offset=size
+    )
 
 
 def refused(request: ReadRequest, size: int, reason: str) -> Rejection:

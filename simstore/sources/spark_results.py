@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter, MissingExtra, NotFound, printable
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
-from simstore.fingerprint.scheme_json import scheme_of_json
-from simstore.fingerprint.schemes import open_scheme
+from simstore.fingerprint.schemes import open_scheme, scheme_of_json
 from simstore.model import Document, Rejection
 from simstore.sources.fields import read_exported
 

@@ -11,8 +11,8 @@ import numpy as np
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.search.block_keys import BlockKeys, first_keys
-from simstore.search.edge_rule import EdgeRule
 from simstore.search.hamming import verify
+from simstore.search.resemblance import EdgeRule
 from simstore.spark.groups import column, pairs_of_groups, spread
 
 if TYPE_CHECKING:

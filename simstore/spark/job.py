@@ -13,15 +13,13 @@ from simstore.search.block_keys import block_keys
 from simstore.sources.files import open_sources
 from simstore.sources.streams import STANDARD_INPUT
 from simstore.spark.candidates import NearPrints, by_fingerprints, by_sketches
-from simstore.spark.clusters import clusters, order_of_texts
+from simstore.spark.clusters import clusters, order_of_texts, stars
 from simstore.spark.components import components
 from simstore.spark.current import add_documents, add_texts
 from simstore.spark.folders import Folder
-from simstore.spark.gathering import stars
-from simstore.spark.options import DedupOptions
+from simstore.spark.options import DedupOptions, Recipe
 from simstore.spark.output import WORK, Output
 from simstore.spark.reading import PLACE, PLACE_BITS, READ_COLUMNS, SPLIT_COLUMNS, Reading
-from simstore.spark.recipe import Recipe
 from simstore.spark.session import failures
 from simstore.spark.verifying import verified
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from simstore.errors import Conflict, InvalidParameter, NotFound, printable
 from simstore.spark.clusters import CLUSTER_COLUMNS
 from simstore.spark.folders import MANIFEST, Folder
+from simstore.spark.options import Recipe
 from simstore.spark.reading import DOCUMENT_COLUMNS
-from simstore.spark.recipe import Recipe
 from simstore.spark.verifying import EDGE_COLUMNS
 
 if TYPE_CHECKING:

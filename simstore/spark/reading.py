@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import InvalidParameter, printable
-from simstore.fingerprint.signatures import signatures
+from simstore.fingerprint.channels import signatures
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Document, Ignored, Rejection
 from simstore.model.export import ExportedDocument
@@ -19,9 +19,8 @@ from simstore.sources.files import FileSource
 from simstore.sources.frames import present
 from simstore.sources.reader import ReadOptions
 from simstore.sources.seen_since import claim
-from simstore.spark.recipe import Recipe
-from simstore.text.decoding import encode
-from simstore.text.digests import text_digest
+from simstore.spark.options import Recipe
+from simstore.text.decoding import encode, text_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,11 +156,19 @@ class Reading:
             first_seen, basis = claim(document, seen_at)
             record = exported_record(
                 ExportedDocument(
-                    document.key, document.text, document.title, document.collection,
-                    document.metadata, digest.hex(), None, first_seen, basis, seen_at,
-                    document.links,
+                    key=document.key,
+                    text=document.text,
+                    title=document.title,
+                    collection=document.collection,
+                    metadata=document.metadata,
+                    digest=digest.hex(),
+                    source=None,
+                    first_seen=first_seen,
+                    first_seen_basis=basis,
+                    last_seen=seen_at,
+                    links=document.links,
                 )
-            )  # fmt: skip
+            )
             if "metadata" in record:
                 record["metadata"] = to_json(record["metadata"])
             record |= {

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simstore.search.all_pairs import resemblances
-from simstore.search.edge_rule import size_ratios
 from simstore.search.hamming import distances
+from simstore.search.resemblance import size_ratios
 from simstore.spark.groups import column
+from simstore.spark.options import Recipe
 from simstore.spark.reading import arrow_schema
-from simstore.spark.recipe import Recipe
 
 if TYPE_CHECKING:
     import pyarrow as pa

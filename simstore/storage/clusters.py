@@ -40,7 +40,7 @@ class Basis:
     band_rows: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringRow:
     """The rule by which clusters are kept.
 
@@ -94,7 +94,14 @@ def row(connection: Connection) -> ClusteringRow | None:
     least, policy, preferred, *basis = found[:8]
     state, attempt, created_at, updated_at = found[8:]
     return ClusteringRow(
-        least, policy, preferred, Basis(*basis), state, attempt, created_at, updated_at
+        min_resemblance=least,
+        policy=policy,
+        preferred=preferred,
+        basis=Basis(*basis),
+        state=state,
+        attempt=attempt,
+        created_at=created_at,
+        updated_at=updated_at,
     )
 
 

@@ -30,7 +30,7 @@ _METADATA = COLUMNS.index("metadata")
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRow:
     """A row of the table ``document``, as the writer compares it."""
 
@@ -68,9 +68,17 @@ def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, Docume
     for row in select_in(connection, statement, keys):
         fields = json_of(connection, row[5])
         found[row[1]] = DocumentRow(
-            row[0], row[1], row[2], row[3], row[4], fields, row[6], row[7], row[8],
-            Times(*row[9:]),
-        )  # fmt: skip
+            document_id=row[0],
+            key=row[1],
+            digest=row[2],
+            title=row[3],
+            collection=row[4],
+            metadata=fields,
+            source_id=row[6],
+            position=row[7],
+            revision=row[8],
+            times=Times(*row[9:]),
+        )
     return found
 
 

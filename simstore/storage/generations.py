@@ -18,7 +18,7 @@ from simstore.storage.rows import execute, fetch
 from simstore.storage.schema import fingerprint_tables, generation, scheme, store
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
     """What was chosen when the store was made, and its count of changes.
 
@@ -161,16 +161,16 @@ def without_settings(connection: Connection) -> CorruptStore:
 def _settings(row: tuple[Any, ...]) -> StoreSettings:
     complete = row[5] == "standing"
     return StoreSettings(
-        cast(Policy, row[0]),
-        bool(row[1]),
-        bool(row[2]),
-        row[3],
-        row[4],
-        complete,
-        cast(OnDuplicate, row[6]),
-        row[7],
-        row[8],
-        bool(row[9]),
+        policy=cast(Policy, row[0]),
+        text_kept=bool(row[1]),
+        vocabulary_recorded=bool(row[2]),
+        changes=row[3],
+        passage_index_id=row[4],
+        passages_complete=complete,
+        on_duplicate=cast(OnDuplicate, row[6]),
+        min_resemblance=row[7],
+        radius=row[8],
+        keep_columns=bool(row[9]),
     )
 
 

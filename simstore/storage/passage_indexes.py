@@ -34,7 +34,7 @@ class IndexRow:
     recipe: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexSize:
     """What an index holds.
 
@@ -111,14 +111,14 @@ def size(connection: Connection, *, sizes: bool = True) -> IndexSize:
         "passage_entry WHERE entry_id IN (SELECT entry_id FROM anchor_tail)",
     )
     return IndexSize(
-        count_of(connection, "count(*)", "passage_entry"),
-        count_of(connection, "sum(passage_count)", "passage_entry"),
-        count_of(connection, "sum(posting_count)", "passage_entry"),
-        count_of(connection, "sum(term_count)", "passage_entry"),
-        unpacked + sum(one.posting_count for one in packed),
-        unpacked,
-        len(packed),
-        _stored_bytes(connection) if sizes else None,
+        entry_count=count_of(connection, "count(*)", "passage_entry"),
+        passage_count=count_of(connection, "sum(passage_count)", "passage_entry"),
+        posting_count=count_of(connection, "sum(posting_count)", "passage_entry"),
+        term_count=count_of(connection, "sum(term_count)", "passage_entry"),
+        stored_count=unpacked + sum(one.posting_count for one in packed),
+        unpacked_count=unpacked,
+        segment_count=len(packed),
+        stored_bytes=_stored_bytes(connection) if sizes else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select
@@ -100,25 +101,26 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
         return None
     m = query_match.c
     matches: dict[int, list[Match]] = {}
-    for sample_position, key, distance, document_id, channels, *overlap in connection.execute(
-        select(
-            m.sample_position, m.key, m.distance, m.document_id, m.channels, m.resemblance,
-            m.containment, m.containment_reverse, m.basis, m.likeness, m.cosine,
-            m.passage_start, m.passage_end, m.passage_similarity,
-        )
+    names = [field.name for field in fields(Match)]
+    for place, *values in connection.execute(
+        select(m.sample_position, *(m[name] for name in names))
         .where(m.run_id == row["run_id"])
         .order_by(m.sample_position, m.position)
-    ):  # fmt: skip
+    ):
+        found = dict(zip(names, values, strict=True))
         # Runs of before there were two channels name none.
-        found_by = tuple(filter(None, ("simhash" if channels is None else channels).split(",")))
-        if overlap[-1] is not None:
-            found_by += (_SENTENCES,)
-        match = Match(_text(key), distance, document_id, found_by, *overlap)
-        matches.setdefault(sample_position, []).append(match)
+        channels = tuple(filter(None, (found["channels"] or "simhash").split(",")))
+        if found["passage_similarity"] is not None:
+            channels += (_SENTENCES,)
+        found |= {"key": _text(found["key"]), "channels": channels}
+        matches.setdefault(place, []).append(Match(**found))
     s = query_sample.c
     samples = tuple(
         SampleResult(
-            _text(key), fingerprint, tuple(matches.get(position, ())), too_short=bool(too_short)
+            key=_text(key),
+            fingerprint=fingerprint,
+            matches=tuple(matches.get(position, ())),
+            too_short=bool(too_short),
         )
         for position, key, fingerprint, too_short in connection.execute(
             select(s.position, s.key, s.fingerprint, s.too_short)
@@ -126,7 +128,14 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
             .order_by(s.position)
         )
     )
-    return QueryRun(row["run_id"], row["radius"], row["bits"], row["scheme"], samples, row["stale"])
+    return QueryRun(
+        run_id=row["run_id"],
+        radius=row["radius"],
+        bits=row["bits"],
+        scheme=row["scheme"],
+        samples=samples,
+        stale=row["stale"],
+    )
 
 
 def recent_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.event import listen
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from simstore.errors import InvalidParameter, NotAStore, StorageError, StoreNotFound
+from simstore.errors import NotAStore, StorageError, StoreNotFound
 from simstore.storage.backends import (
     APPLICATION_ID,
     BUSY_SECONDS,
@@ -74,8 +74,6 @@ class SqliteFile:
                 f"SQLite {sqlite3.sqlite_version} is too old: simstore needs "
                 f"{'.'.join(map(str, MINIMUM_SQLITE))} or newer; use a newer Python"
             )
-        if str(given) == ".":
-            raise InvalidParameter("the path of the store is empty; name one with --db")
         # The file itself, wherever the process goes and whatever links lead to it.
         self.path = Path(os.path.realpath(given))
         self._url = url

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore import compiled
+from simstore.fingerprint.kernels import NUMBER_TERMS
 from simstore.fingerprint.packed_terms import packed
-from simstore.fingerprint.term_kernels import NUMBER_TERMS
 
 # Entries that are held before they are summed.
 _HELD = 1_000_000

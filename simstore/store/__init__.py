@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Self
 
 from simstore.errors import InvalidParameter, StoreExists, StoreNotFound
 from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
-from simstore.fingerprint.external import ExternalScheme
 from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.schemes import ExternalScheme
 from simstore.model import CopySummary, OnDuplicate, Policy
 from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous

@@ -66,7 +66,7 @@ class IngestMixin(Opened):
             ``added``, ``updated``, ``unchanged``, ``flagged`` or ``skipped``.
         """
         document = Document(
-            key, text, title, collection, metadata or {},
+            key, text, title=title, collection=collection, metadata=metadata or {},
             seen_at=seen_at, published_at=published_at,
             links=(links,) if isinstance(links, str) else tuple(links),
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from simstore.fingerprint.external import ExternalScheme, no_recipe
+from simstore.fingerprint.schemes import ExternalScheme, no_recipe
 from simstore.services.open_store.open_store import OpenStore
 from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.storage import generations

@@ -11,20 +11,247 @@ from typing import Any
 import numpy as np
 
 from simstore.compiled import Kernel
-from simstore.text.scan_parts import (
-    IS_INDEXED,
-    KEYS,
-    PLACES,
-    TERMS,
-    USED_CHUNKS,
-    any_script,
-    code_point,
-    index,
-    mixed,
-    utf8,
-)
+from simstore.text.characters import CHANGES, SEPARATOR, WORD
 
+# Places in the state that the kernel keeps between calls.
+USED_CHUNKS, TERMS, PLACES, KEYS, IS_INDEXED = 0, 1, 2, 3, 4
+STATE_SIZE = 5
+
+_SEPARATOR, _WORD, _CHANGES = int(SEPARATOR), int(WORD), int(CHANGES)
 _int: Any = np.int64
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_BYTE = np.uint64(0xFF)
+_SIX = np.uint64(0x3F)
+_LOW_32 = np.uint64(0xFFFFFFFF)
+_U0, _U1, _U7, _U8, _U32, _U56 = (np.uint64(n) for n in (0, 1, 7, 8, 32, 56))
+
+
+def code_point(window: Any) -> Any:
+    """Return the code point whose UTF-8 a window begins with, that UTF-8, and its length."""
+    first = window & _BYTE
+    if first < np.uint64(0x80):
+        return _int(first), first, 1
+    second = window >> np.uint64(8) & _SIX
+    if first < np.uint64(0xE0):
+        point = (first & np.uint64(0x1F)) << np.uint64(6) | second
+        return _int(point), window & np.uint64(0xFFFF), 2
+    third = window >> np.uint64(16) & _SIX
+    point = second << np.uint64(6) | third
+    if first < np.uint64(0xF0):
+        point |= (first & np.uint64(0x0F)) << np.uint64(12)
+        return _int(point), window & np.uint64(0xFFFFFF), 3
+    point = point << np.uint64(6) | (window >> np.uint64(24) & _SIX)
+    point |= (first & np.uint64(0x07)) << np.uint64(18)
+    return _int(point), window & _LOW_32, 4
+
+
+def utf8(point: Any) -> Any:
+    """Return the UTF-8 of a code point as a number, the first byte lowest, and its length."""
+    c = np.uint64(point)
+    if point < 0x80:
+        return c, 1
+    last = np.uint64(0x80) | (c & np.uint64(0x3F))
+    if point < 0x800:
+        return np.uint64(0xC0) | c >> np.uint64(6) | last << np.uint64(8), 2
+    middle = np.uint64(0x80) | (c >> np.uint64(6) & np.uint64(0x3F))
+    if point < 0x10000:
+        lead = np.uint64(0xE0) | c >> np.uint64(12)
+        return lead | middle << np.uint64(8) | last << np.uint64(16), 3
+    upper = np.uint64(0x80) | (c >> np.uint64(12) & np.uint64(0x3F))
+    lead = np.uint64(0xF0) | c >> np.uint64(18)
+    return (
+        lead | upper << np.uint64(8) | middle << np.uint64(16) | last << np.uint64(24),
+        4,
+    )
+
+
+def mixed(hashed: Any, chunk: Any) -> Any:
+    """Return a hash with eight more bytes; one to one in the bytes."""
+    hashed = (hashed ^ chunk) * _FACTOR
+    return hashed ^ hashed >> _U32
+
+
+def index(table: Any, chunks: Any, firsts: Any, lengths: Any, term_count: Any) -> None:
+    """Put the terms there are into an empty table."""
+    mask = len(table) // 2 - 1
+    for term in range(term_count):
+        length = lengths[term]
+        hashed = _U0
+        for chunk in range((length + 7) >> 3):
+            hashed = mixed(hashed, chunks[firsts[term] + chunk])
+        slot = _int(hashed) & mask
+        while table[2 * slot + 1] != _U0:
+            slot = (slot + 1) & mask
+        table[2 * slot] = hashed
+        table[2 * slot + 1] = np.uint64(length) << _U32 | np.uint64(term + 1)
+
+
+def any_script(
+    windows: Any, place: Any, end: Any, row: Any, pairs: Any, kinds: Any,
+    forms: Any, expansion_offsets: Any, expansion_points: Any,
+    table: Any, chunks: Any, firsts: Any, lengths: Any, numbers: Any, keys: Any, apart: Any,
+    state: Any,
+) -> Any:  # fmt: skip
+    """Number the terms from a place to the next separator; return the place after that.
+
+    Returns:
+        -1: an array is full.
+    """
+    mask = len(table) // 2 - 1
+    used = state[USED_CHUNKS]
+    term_count = state[TERMS]
+    place_count = state[PLACES]
+    key_count = state[KEYS]
+    most_terms = min(len(firsts), mask // 2)
+    most_chunks = len(chunks) - 3
+    expansion = 0
+    expansion_end = 0
+    kind = _SEPARATOR
+    run = 0  # characters of the run so far
+    size = 0  # bytes of the word so far
+    chunk = _U0
+    hashed = _U0
+    filled = used
+    previous = _U0
+    previous_length = 0
+    found = _SEPARATOR
+    code = _U0
+    width = 1
+    held = False  # the code point is to be looked at again
+    while True:
+        if held:
+            held = False
+        elif expansion < expansion_end:
+            point = _int(expansion_points[expansion])
+            expansion += 1
+            code, width = utf8(point)
+            found = _int(kinds[0, point])
+        elif place >= end:
+            found = _SEPARATOR
+        else:
+            point, code, width = code_point(windows[place])
+            place += width
+            found = _int(kinds[row, point])
+            if found == _CHANGES:
+                form = _int(forms[point])
+                if form < 0:
+                    if form <= -3:
+                        expansion = _int(expansion_offsets[-3 - form])
+                        expansion_end = _int(expansion_offsets[-2 - form])
+                    continue
+                code, width = utf8(form)
+                found = _int(kinds[0, form])
+        length = 0
+        if found != kind:
+            # A word ends, or a run of a single character.
+            if kind == _WORD:
+                length = size
+                if size & 7:
+                    chunks[filled] = chunk
+                    hashed = mixed(hashed, chunk)
+            elif apart and pairs and run == 1:
+                if key_count == len(keys):
+                    state[USED_CHUNKS] = used
+                    state[TERMS] = term_count
+                    return -1
+                keys[key_count] = previous
+                key_count += 1
+            elif pairs and run == 1:
+                length = previous_length
+                chunks[filled] = previous
+                hashed = mixed(_U0, previous)
+            held = length > 0
+            kind = found
+            run = 0
+            size = 0
+            chunk = _U0
+        if held:
+            pass
+        elif found == _SEPARATOR:
+            if expansion >= expansion_end:
+                state[USED_CHUNKS] = used
+                state[TERMS] = term_count
+                state[PLACES] = place_count
+                state[KEYS] = key_count
+                return place
+            continue
+        elif found == _WORD:
+            for _ in range(width):
+                chunk |= (code & _BYTE) << np.uint64((size & 7) * 8)
+                code >>= _U8
+                size += 1
+                if size & 7 == 0:
+                    if filled >= most_chunks:
+                        state[USED_CHUNKS] = used
+                        state[TERMS] = term_count
+                        return -1
+                    chunks[filled] = chunk
+                    hashed = mixed(hashed, chunk)
+                    filled += 1
+                    chunk = _U0
+            continue
+        else:
+            run += 1
+            length = width
+            key = code
+            if pairs:
+                key = previous | code << np.uint64(8 * previous_length)
+                length = previous_length + width
+                previous = code
+                previous_length = width
+                if run == 1:
+                    continue
+            if apart:
+                if key_count == len(keys):
+                    state[USED_CHUNKS] = used
+                    state[TERMS] = term_count
+                    return -1
+                keys[key_count] = key
+                key_count += 1
+                continue
+            hashed = mixed(_U0, key)
+            chunks[filled] = key
+        # A term of `length` bytes stands after the used chunks.
+        tag_length = np.uint64(length)
+        chunk_count = (length + 7) >> 3
+        slot = _int(hashed) & mask
+        number = -1
+        while True:
+            tag = table[2 * slot + 1]
+            if tag == _U0:
+                break
+            if table[2 * slot] == hashed and tag >> _U32 == tag_length:
+                number = _int(tag & _LOW_32) - 1
+                same = True
+                if length > 8:
+                    for place_in in range(chunk_count):
+                        same &= chunks[firsts[number] + place_in] == chunks[used + place_in]
+                if same:
+                    break
+                number = -1
+            slot = (slot + 1) & mask
+        if number < 0:
+            if term_count >= most_terms or used + chunk_count >= most_chunks:
+                state[USED_CHUNKS] = used
+                state[TERMS] = term_count
+                return -1
+            number = term_count
+            table[2 * slot] = hashed
+            table[2 * slot + 1] = tag_length << _U32 | np.uint64(number + 1)
+            firsts[number] = used
+            lengths[number] = length
+            used += chunk_count
+            term_count += 1
+        if place_count == len(numbers):
+            state[USED_CHUNKS] = used
+            state[TERMS] = term_count
+            return -1
+        numbers[place_count] = number
+        place_count += 1
+        filled = used
+        hashed = _U0
+
+
 _HIGH = np.uint64(0x8080808080808080)
 _SEVEN = np.uint64(0x7F7F7F7F7F7F7F7F)
 _CASE = np.uint64(0x2020202020202020)
@@ -35,8 +262,6 @@ _AFTER_Z = np.uint64(0x0505050505050505)
 _FROM_0 = np.uint64(0x5050505050505050)
 _AFTER_9 = np.uint64(0x4646464646464646)
 _FIRST = np.uint64(0x80)
-_LOW_32 = np.uint64(0xFFFFFFFF)
-_U0, _U1, _U7, _U32, _U56 = (np.uint64(n) for n in (0, 1, 7, 32, 56))
 
 
 def _scan(
@@ -66,6 +291,7 @@ def _scan(
     while text < len(starts):
         place = starts[text]
         end = ends[text]
+        kinds_row = 0 if formed[text] else 1
         place_count = offsets[text]
         state[KEYS] = key_offsets[text]
         if len(numbers) - place_count < (end - place) // 2 + 1:
@@ -159,9 +385,10 @@ def _scan(
             state[TERMS] = term_count
             state[PLACES] = place_count
             place = any_script(
-                windows, first_place, end, 0 if formed[text] else 1, pairs, kinds,
-                forms, expansion_offsets, expansion_points,
-                table, chunks, firsts, lengths, numbers, keys, apart, state,
+                windows=windows, place=first_place, end=end, row=kinds_row,
+                pairs=pairs, kinds=kinds, forms=forms, expansion_offsets=expansion_offsets,
+                expansion_points=expansion_points, table=table, chunks=chunks, firsts=firsts,
+                lengths=lengths, numbers=numbers, keys=keys, apart=apart, state=state,
             )  # fmt: skip
             used = state[USED_CHUNKS]
             term_count = state[TERMS]

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from simstore.text.forms import NO_TABLES, FormTables, form_tables
 from simstore.text.normalization import Normalization
-from simstore.text.scan_kernels import DEPENDS, SCAN
-from simstore.text.scan_parts import IS_INDEXED, STATE_SIZE, TERMS, USED_CHUNKS
+from simstore.text.scan_kernels import DEPENDS, IS_INDEXED, SCAN, STATE_SIZE, TERMS, USED_CHUNKS
 
 # Bytes after the last text that the scanner may read.
 PADDING = 16
@@ -117,11 +116,12 @@ def scan(
     text = 0
     while True:
         text = SCAN(
-            windows, starts, ends, formed, tables.kinds,
-            tables.forms, tables.offsets, tables.points,
-            cut.digits, cut.case, cut.scripts, cut.pairs,
-            text, table, chunks, firsts, lengths, numbers, offsets,
-            keys, key_offsets, cut.apart, state,
+            windows=windows, starts=starts, ends=ends, formed=formed, kinds=tables.kinds,
+            forms=tables.forms, expansion_offsets=tables.offsets, expansion_points=tables.points,
+            digits=cut.digits, case=cut.case, scripts=cut.scripts, pairs=cut.pairs,
+            text=text, table=table, chunks=chunks, firsts=firsts, lengths=lengths,
+            numbers=numbers, offsets=offsets, keys=keys, key_offsets=key_offsets,
+            apart=cut.apart, state=state,
         )  # fmt: skip
         if text == len(starts):
             break

@@ -26,8 +26,19 @@ LONG = 5_000
 def hostile_paper() -> CheckedPaper:
     text = f"{HOSTILE}. Plain words follow."
     whole = (0, len(HOSTILE), 0, len(HOSTILE))
-    copy = Copy(0, len(HOSTILE), HOSTILE, 1, 0, len(HOSTILE), 1.0, "text", (whole,), HOSTILE)
-    passage = CheckedPassage(0, len(HOSTILE), 1.0, "high", 0)
+    copy = Copy(
+        start=0,
+        end=len(HOSTILE),
+        source_key=HOSTILE,
+        source_document_id=1,
+        source_start=0,
+        source_end=len(HOSTILE),
+        similarity=1.0,
+        evidence="text",
+        blocks=(whole,),
+        source_text=HOSTILE,
+    )
+    passage = CheckedPassage(start=0, end=len(HOSTILE), similarity=1.0, kind="high", copy=0)
     return summed(HOSTILE, HOSTILE, text, (passage,), (copy,), {HOSTILE: HOSTILE})
 
 
@@ -40,15 +51,33 @@ def astral_paper() -> CheckedPaper:
 
 def query_run() -> QueryRun:
     matches = (
-        Match("news-en-002", 1, 2, ("simhash", "minhash"), 0.9, 0.95, 0.94, "text"),
-        Match("gone", 3, 9, ("minhash",), 0.55, 0.6, 0.7, "sketch"),
+        Match(
+            key="news-en-002",
+            distance=1,
+            document_id=2,
+            channels=("simhash", "minhash"),
+            resemblance=0.9,
+            containment=0.95,
+            containment_reverse=0.94,
+            basis="text",
+        ),
+        Match(
+            key="gone",
+            distance=3,
+            document_id=9,
+            channels=("minhash",),
+            resemblance=0.55,
+            containment=0.6,
+            containment_reverse=0.7,
+            basis="sketch",
+        ),
     )
     samples = (
-        SampleResult("sample-01", "00", matches),
-        SampleResult("sample-02", "00", matches[1:]),
-        SampleResult(HOSTILE, "00", (), too_short=True),
+        SampleResult(key="sample-01", fingerprint="00", matches=matches),
+        SampleResult(key="sample-02", fingerprint="00", matches=matches[1:]),
+        SampleResult(key=HOSTILE, fingerprint="00", matches=(), too_short=True),
     )
-    return QueryRun(3, 3, 64, "web/1", samples * 4)
+    return QueryRun(run_id=3, radius=3, bits=64, scheme="web/1", samples=samples * 4)
 
 
 def made() -> dict[str, Callable[[], str]]:

@@ -60,9 +60,23 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Held
         store.build_passages()
         store.add_many(
             [
-                Document("lamp", LAMP, "A lamp", "light", {"port": "Corran"}, seen_at=1_000),
+                Document(
+                    "lamp",
+                    LAMP,
+                    title="A lamp",
+                    collection="light",
+                    metadata={"port": "Corran"},
+                    seen_at=1_000,
+                ),
                 Document("bread", BREAD, metadata={"n": [1, None, "é"]}, links=("lamp",)),
-                Document("library", LIBRARY, "图书馆", "light", published_at=900, seen_at=2_000),
+                Document(
+                    "library",
+                    LIBRARY,
+                    title="图书馆",
+                    collection="light",
+                    published_at=900,
+                    seen_at=2_000,
+                ),
                 *(Document(key, f"{LAMP} {n}") for n, key in enumerate(KEYS)),
             ]
         )

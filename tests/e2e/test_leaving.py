@@ -210,6 +210,13 @@ def test_a_journal_of_the_store_is_no_place_to_write(
     assert not (shell.folder / target).exists()
 
 
+@pytest.mark.parametrize("place", [".", "..", "/"])
+def test_a_folder_in_place_of_the_store_is_told(shell: Shell, place: str) -> None:
+    done = shell("--db", place, "report", code=6)
+    assert "Traceback" not in done.errors
+    assert done.error_lines[-1].startswith("Error: ")
+
+
 def test_a_byte_order_mark_is_no_part_of_a_key(shell: Shell) -> None:
     (shell.folder / "keys.txt").write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
     assert shell("seen", "--keys-from", "keys.txt", "--format", "keys").text == "a\nb\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simstore.search.band_hashes import BandHashes, filter_bytes, is_affordable
+from simstore.search.band_index import BandHashes, filter_bytes, is_affordable
 
 from .kernels import kernels
 

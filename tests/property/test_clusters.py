@@ -64,7 +64,13 @@ def test_clusters_are_those_of_the_rule(
     expected = by_the_rule(texts, least, policy)
     # With the largest radius the fingerprints leave no pair out, so both ways find all.
     radius = None if exact_join else 64
-    options = ClusterOptions(float(least), radius, exact_join, policy, min_size=1)
+    options = ClusterOptions(
+        min_resemblance=float(least),
+        radius=radius,
+        exact_join=exact_join,
+        policy=policy,
+        min_size=1,
+    )
     with (
         tempfile.TemporaryDirectory() as folder,
         Store.create(Path(folder) / "s.db", synchronous="normal") as store,

@@ -18,16 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore.errors import MalformedRecord, SourceNotFound
-from simstore.fingerprint import ranked
+from simstore.fingerprint import vocabulary
 from simstore.model import Document
 from simstore.reports.simtool import render
 from simstore.services import simtool
 from simstore.sources import course as course_pages
 from simstore.sources.articles import read_articles
 from simstore.sources.course import part_ends, read_bytes, take_pages
-from simstore.text import letter_codes, letter_scan
-from simstore.text.letter_codes import LetterTable
-from simstore.text.letter_scan import PADDING, scan_letters_of
+from simstore.text import letter_scan
+from simstore.text.letter_scan import PADDING, LetterTable, scan_letters_of
 
 # Words at the edges of their codes: 8 and 9, 12 and 13 letters, and one the beginning of another.
 LONG = [b"quarries", b"quarriesq", b"Bridgebuilde", b"bridgebuilders", b"bridgebuilderS" * 3]
@@ -118,17 +117,17 @@ def test_results_do_not_depend_on_parts_and_blocks(
         patch.setattr(simtool, "_LEAST_PART_BYTES", size)
         patch.setattr(simtool, "processor_count", lambda: 3)
         patch.setattr(letter_scan, "_BLOCK_BYTES", size)
-        patch.setattr(letter_codes, "_LEAST_SLOT_BITS", 2)
-        patch.setattr(ranked, "_BLOCK_WORDS", size)
-        patch.setattr(ranked, "_BLOCK_PAGES", 1 + size % 3)
-        patch.setattr(ranked, "_WORDS_A_SUM", 1 + size % 5)
+        patch.setattr(letter_scan, "_LEAST_SLOT_BITS", 2)
+        patch.setattr(vocabulary, "_BLOCK_WORDS", size)
+        patch.setattr(vocabulary, "_BLOCK_PAGES", 1 + size % 3)
+        patch.setattr(vocabulary, "_WORDS_A_SUM", 1 + size % 5)
         assert answered(folder, features, bits) == want
 
 
 @given(st.lists(st.text("abzAZ", min_size=1, max_size=16).map(str.encode), max_size=60))
 def test_each_word_has_one_number_and_is_spelt_as_it_was(words: list[bytes]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(letter_codes, "_LEAST_SLOT_BITS", 2)
+        patch.setattr(letter_scan, "_LEAST_SLOT_BITS", 2)
         table, other = LetterTable(), LetterTable()
         for start in range(0, len(words), 7):
             numbers = numbered(table, words[start : start + 7])

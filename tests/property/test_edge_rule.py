@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstore.search.edge_rule import EdgeRule, size_ratio, size_ratios
-from simstore.search.resemblance import overlap
+from simstore.search.resemblance import EdgeRule, overlap, size_ratio, size_ratios
 
 sets = st.sets(st.integers(0, 12), max_size=12)
 rules = st.builds(EdgeRule, st.sampled_from([None, 0.1, 0.5, 0.8, 1.0]), st.integers(0, 12))

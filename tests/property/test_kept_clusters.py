@@ -73,7 +73,7 @@ def kept(store: Store) -> list[tuple[str, tuple[ClusterMember, ...]]]:
 def of_the_moment(
     store: Store, least: float, policy: str
 ) -> list[tuple[str, tuple[ClusterMember, ...]]]:
-    options = ClusterOptions(least, policy=policy, min_size=1)
+    options = ClusterOptions(min_resemblance=least, policy=policy, min_size=1)
     found = [(one.key, one.members) for one in store.clusters(options).clusters]
     return sorted(found, key=lambda one: one[1][0].document_id)
 

@@ -10,9 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore.fingerprint.features import count_features
-from simstore.search import likeness_join
-from simstore.search.likeness import TermVectors, likenesses, plain_vectors, term_vectors
-from simstore.search.likeness_join import alike_pairs
+from simstore.search import likeness
+from simstore.search.likeness import (
+    TermVectors,
+    alike_pairs,
+    likenesses,
+    plain_vectors,
+    term_vectors,
+)
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdefghijkl"), max_size=12), max_size=12)
 LEAST = st.floats(0.01, 1)
@@ -62,6 +67,6 @@ def test_blocks_and_lengths_of_prefixes_change_nothing(
 ) -> None:
     vectors = vectors_of(texts, rare=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(likeness_join, "_BLOCK", block)
-        patch.setattr(likeness_join, "_REST", rest)
+        patch.setattr(likeness, "_BLOCK", block)
+        patch.setattr(likeness, "_REST", rest)
         assert joined(vectors, least) == every_pair(vectors, len(texts), least)

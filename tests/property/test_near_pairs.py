@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_words
-from simstore.search import near_pairs as join
 from simstore.search import sorted_tables, table_lookup, table_plans
-from simstore.search.near_pairs import near_pairs
+from simstore.search import sorted_tables as join
+from simstore.search.sorted_tables import near_pairs
 
 from .kernels import kernels
 from .plans import by_scan, by_segments

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from simstore.search import growing_tables
-from simstore.search.growing_tables import GrowingTables
+from simstore.search import sorted_tables
+from simstore.search.sorted_tables import GrowingTables
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store import tail_cache
 from simstore.storage import fingerprints, tail
@@ -36,7 +36,7 @@ def test_growing_tables_find_what_a_comparison_with_all_finds(
     queries = words_of(data.draw(values), bits)
     radius = data.draw(st.integers(0, min(bits, 6)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growing_tables, "_BUFFERED", data.draw(st.integers(1, 9)))
+        patch.setattr(sorted_tables, "_BUFFERED", data.draw(st.integers(1, 9)))
         tables, states = GrowingTables(bits), []
         held: list[int] = []
         for some in grown:

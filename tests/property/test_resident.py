@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from postgres_places import place_of
 
 from simstore.model import Document, QueryOptions, WriteRequest
-from simstore.search import growing_tables
+from simstore.search import sorted_tables
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store import resident_index
 from simstore.services.open_store.open_store import OpenStore
@@ -86,7 +86,7 @@ def test_resident_answers_are_those_of_the_file_after_every_write(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, new_store(scheme) as (place, plain):
         for module, name in (
-            (growing_tables, "_BUFFERED"),
+            (sorted_tables, "_BUFFERED"),
             (resident_index, "_FEW_GROWN"),
             (resident_index, "_FEW_GONE"),
         ):

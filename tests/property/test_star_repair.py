@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simstore.search.star_repair import Place, Spokes, repair
-from simstore.search.stars import star_clusters
+from simstore.search.stars import Place, Spokes, repair, star_clusters
 
 TEXTS = 14
 PAIRS = [(a, b) for b in range(TEXTS) for a in range(b)]

@@ -24,7 +24,7 @@ RECORDS = st.lists(
         lambda key, text, title, seen_at, published_at, links: Document(
             key,
             text,
-            title,
+            title=title,
             seen_at=seen_at,
             published_at=published_at,
             links=tuple(links),

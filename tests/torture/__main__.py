@@ -131,7 +131,7 @@ def _finish(outcome: Outcome, place: Place) -> None:
     for seed, story in outcome.faults:
         path = place.folder / f"FAULT-{outcome.name}-{seed}.txt"
         again = f"python -m tests.torture {outcome.name} --seed {seed} --cases 1"
-        path.write_text(f"{again}\n\n{story}")
+        path.write_text(f"{again}\n\n{story}", errors="backslashreplace")
         click.echo(f"  {again}\n    {story.strip().splitlines()[-1][:300]}\n    {path}")
 
 

@@ -21,7 +21,7 @@ from .campaign import Campaign, Place
 from .damage_makers import BYTES, damage_bytes, damage_rows, differences
 from .damage_questions import Answer
 from .damage_templates import LOGGED, NAMES, commits, make_templates
-from .damage_unknowable import BY_SQL, OF_FILES
+from .damage_unknowable import BY_SQL, OF_FILES, unknowable_settings
 
 Answers = dict[str, Answer]
 _MOST_BYTES = 1_500_000_000
@@ -103,7 +103,7 @@ class Damage(Campaign):
         if not wrong:
             counts["without effect"] += 1
             return
-        if columns and columns <= unknowable.keys():
+        if columns and columns <= unknowable.keys() | unknowable_settings(right):
             counts["not to be known"] += 1
             return
         first = next(iter(wrong))

@@ -6,6 +6,10 @@ an index, only a change by SQL is meant, which changes the index too.
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 _GIVEN = "given from outside, and written once"
 _WHEN = "when, how often or in which run something happened"
 _SETTING = "a setting: each value is one that may be set"
@@ -67,6 +71,25 @@ _INDEXED = {
     "token": {_GIVEN: "name standing_name"},
     "duplicate": {_GIVEN: "key"},
 }
+# A setting that only such rows can contradict.
+_CONTRADICTED_BY = {
+    "store.text_kept": "SELECT 1 FROM document LIMIT 1",
+    "store.keep_columns": "SELECT 1 FROM fingerprint_page LIMIT 1",
+}
+
+
+def unknowable_settings(path: Path) -> set[str]:
+    """Return the settings of a store that none of its rows can contradict.
+
+    Args:
+        path: Its file, undamaged.
+    """
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        return {
+            column
+            for column, statement in _CONTRADICTED_BY.items()
+            if connection.execute(statement).fetchone() is None
+        }
 
 
 def _named(tables: dict[str, dict[str, str]]) -> dict[str, str]:

@@ -372,7 +372,7 @@ def clusters(living: Living) -> None:
     collection = chance.choice((None, None, "north"))
     among = {key for key, one in model.docs.items() if one.record.collection == collection}
     options = ClusterOptions(
-        least,
+        min_resemblance=least,
         policy=policy,
         min_size=1,
         exact_join=is_exact,
@@ -404,7 +404,9 @@ def kept_clusters(living: Living, least: float, policy: str) -> None:
     if living.kind.text:
         living.model.check_stars(stars, least, policy)
     assert len({one.cluster_id for one in found}) == len(found), "a name is there twice"
-    moment = living.asked.clusters(ClusterOptions(least, policy=policy, min_size=1)).clusters
+    moment = living.asked.clusters(
+        ClusterOptions(min_resemblance=least, policy=policy, min_size=1)
+    ).clusters
     same(
         sorted((one.key, one.members) for one in found),
         sorted((one.key, one.members) for one in moment),

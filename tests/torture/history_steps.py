@@ -500,8 +500,8 @@ def in_one_batch(living: Living, place: str, kept: tuple[float, str] | None) -> 
     store.add_many(
         (
             Document(
-                key, held.record.text, held.record.title, held.record.collection,
-                held.record.metadata, seen_at=held.last_seen, published_at=held.first_seen,
+                key, held.record.text, title=held.record.title, collection=held.record.collection,
+                metadata=held.record.metadata, seen_at=held.last_seen, published_at=held.first_seen,
             )
             for key, held in living.model.docs.items()
         ),

@@ -371,7 +371,7 @@ class Living:
 def document_of(one: Record) -> Document:
     """Return a record as the package takes it."""
     return Document(
-        one.key, one.text, one.title, one.collection, one.metadata,
+        one.key, one.text, title=one.title, collection=one.collection, metadata=one.metadata,
         seen_at=one.seen_at, published_at=one.published_at,
     )  # fmt: skip
 

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 from forked import Finished
 
+from simstore import Store
+
 from .damage import _different, _judge_check, _judge_end, _judge_errors
 from .damage_makers import BYTES, damage_bytes, damage_rows, differences
 from .damage_templates import commits
+from .damage_unknowable import unknowable_settings
 
 
 @pytest.fixture
@@ -126,3 +129,12 @@ def test_log_ends_behind_each_commit(tmp_path: Path) -> None:
             asked = "SELECT count(*) FROM t" if names[0] else "SELECT -1"
             held.append(connection.execute(asked).fetchone()[0])
     assert held == [-1, 0, 1, 2]
+
+
+def test_settings_are_not_to_be_known_while_no_row_contradicts_them(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        assert unknowable_settings(tmp_path / "s.db") == {"store.text_kept", "store.keep_columns"}
+        store.add("a", "a lamp stands on the table")
+        assert unknowable_settings(tmp_path / "s.db") == {"store.keep_columns"}
+        store.pack()
+        assert unknowable_settings(tmp_path / "s.db") == set()

@@ -101,9 +101,9 @@ def test_long_sources_are_computed_by_kernels_from_the_first_batch_on(
     called = []
     call = Kernel.__call__
 
-    def noted(kernel: Kernel, *arguments: Any) -> Any:
+    def noted(kernel: Kernel, *arguments: Any, **named: Any) -> Any:
         called.append(kernel)
-        return call(kernel, *arguments)
+        return call(kernel, *arguments, **named)
 
     (tmp_path / "a.txt").write_text("the boats of the harbour came in before the storm " * 20)
     # A byte as if it were a hundred million.

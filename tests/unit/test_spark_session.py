@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import InvalidParameter, JobFailed, MissingExtra
-from simstore.spark.options import DedupOptions
-from simstore.spark.recipe import Recipe
+from simstore.spark.options import DedupOptions, Recipe
 from simstore.spark.session import _reason, check_java
 
 

@@ -28,7 +28,13 @@ def store(tmp_path: Path) -> Any:
 
 def test_document_comes_back_as_it_went_in(store: Store) -> None:
     text = "Zeile\r\n\x00\udcff\ufeff 字 \U0001f600"
-    document = Document("ke\x00y\udcff é", text, "Title", "news", {"n": [1, None, {"é": 1.5}]})
+    document = Document(
+        "ke\x00y\udcff é",
+        text,
+        title="Title",
+        collection="news",
+        metadata={"n": [1, None, {"é": 1.5}]},
+    )
     store.add_many([document])
     (found,) = store.documents(with_text=True)
     assert (found.key, found.text, found.title) == (document.key, text, "Title")
@@ -163,7 +169,7 @@ def test_nul_and_half_characters_of_a_title_or_collection_are_replaced(store: St
     """Not every database has them: each keeps the same, and keeps what comes beside it."""
     given = [
         Document("before", "one text"),
-        Document("odd", "another text", "nul \0 byte \udce9", "news \0"),
+        Document("odd", "another text", title="nul \0 byte \udce9", collection="news \0"),
         Document("fields", "a third text", metadata={"k\0": ["v\0"]}, links=("l\0",)),
         Document("after", "a last text"),
     ]

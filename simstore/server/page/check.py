@@ -259,10 +259,10 @@ def _check(service: Service, given: FormInput, pasted: str, step: Step) -> Cache
         stored = service.store.show(given.key, with_text=True)
         if stored.text is None:
             raise DocumentNotFound(given.key)
-        document = Document(stored.key, stored.text, stored.title)
+        document = Document(stored.key, stored.text, title=stored.title)
         papers += _checked(service, [document], given.options, len(papers), step)
     elif given.text.strip():
-        document = Document(pasted, given.text, _first_line(given.text))
+        document = Document(pasted, given.text, title=_first_line(given.text))
         options = _of_all(given.options)
         papers += _checked(service, [document], options, len(papers), step)
     if not papers:

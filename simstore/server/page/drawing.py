@@ -87,7 +87,7 @@ class Hint:
     said: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
     """A picture with its axes, and its figures as a table.
 
@@ -175,8 +175,8 @@ def bars(
         (when, *(f"{held[place]:,}" for _, _, held in named)) for place, when in enumerate(told)
     )
     return Plot(
-        name,
-        title,
+        name=name,
+        title=title,
         note=note,
         series=tuple(series),
         rows=rows,

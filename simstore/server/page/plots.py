@@ -34,7 +34,7 @@ def run_plot(runs: Sequence[Mapping[str, Any]], words: Words) -> Plot:
     shown = list(reversed(runs[:_MOST_BARS]))
     kinds = ("added", "updated", "flagged", "skipped", "unchanged", "rejected", "removed")
     if not any(run[kind] for run in shown for kind in kinds):
-        return Plot("runs", title, empty=words["no_runs"])
+        return Plot(name="runs", title=title, empty=words["no_runs"])
     tones = ("accent", "green", "orange", "hatch", "none", "high", "hatch-accent")
     named = [
         (words[f"run_{kind}"], tone, [run[kind] for run in shown])
@@ -50,7 +50,7 @@ def _growth(figures: StoreFigures, words: Words) -> Plot:
     title = words["plot_growth"]
     slots = figures.slots
     if not slots:
-        return Plot("growth", title, empty=words["store_empty"])
+        return Plot(name="growth", title=title, empty=words["store_empty"])
     stored = [*accumulate(slot.documents for slot in slots)]
     distinct = [*accumulate(slot.documents - slot.copies for slot in slots)]
     skipped = [*accumulate(slot.skipped_copies + slot.skipped_near for slot in slots)]
@@ -67,8 +67,8 @@ def _growth(figures: StoreFigures, words: Words) -> Plot:
     )
     heads = (words["first_seen"], *(name for name, _, _ in named))
     return Plot(
-        "growth",
-        title,
+        name="growth",
+        title=title,
         series=tuple(series),
         rows=rows,
         columns=_time_ticks(figures),
@@ -89,18 +89,26 @@ def _duplicates(figures: StoreFigures, words: Words) -> Plot:
     named = [one for one in named if any(one[2])]
     if not named:
         told = "no_duplicates" if figures.cluster_sizes is not None else "no_same_texts"
-        return Plot("duplicates", title, empty=_so_far(figures, words, told))
+        return Plot(name="duplicates", title=title, empty=_so_far(figures, words, told))
     times = [_day(slot.start, figures.slot_seconds) for slot in figures.slots]
     known = "" if figures.cluster_sizes is not None else words["duplicates_without_clusters"]
     note = known or _waiting(figures, words)
-    return bars("duplicates", title, note, named, times, times, words["first_seen"],
-                 _time_ticks(figures))  # fmt: skip
+    return bars(
+        "duplicates",
+        title,
+        note,
+        named,
+        labels=times,
+        told=times,
+        head=words["first_seen"],
+        columns=_time_ticks(figures),
+    )
 
 
 def _distances(figures: StoreFigures, words: Words) -> Plot:
     title = words["plot_distances"]
     if not figures.distances:
-        return Plot("distances", title, empty=_so_far(figures, words, "no_clusters"))
+        return Plot(name="distances", title=title, empty=_so_far(figures, words, "no_clusters"))
     held = figures.distances
     bits = range(max(*held, 3) + 1)
     counts = [held.get(bit, 0) for bit in bits]
@@ -113,7 +121,7 @@ def _distances(figures: StoreFigures, words: Words) -> Plot:
 def _sizes(figures: StoreFigures, words: Words) -> Plot:
     title = words["plot_sizes"]
     if not figures.cluster_sizes:
-        return Plot("sizes", title, empty=_so_far(figures, words, "no_clusters"))
+        return Plot(name="sizes", title=title, empty=_so_far(figures, words, "no_clusters"))
     labels, counts = _by_size(figures.cluster_sizes)
     note = f"{words['plot_sizes_note']} {_waiting(figures, words)}".rstrip()
     named = [(words["clusters"], "accent", counts)]
@@ -160,7 +168,7 @@ def _vocabulary(figures: StoreFigures, words: Words) -> Plot:
     title = words["plot_vocabulary"]
     parts = figures.vocabulary
     if not parts:
-        return Plot("vocabulary", title, empty=words["no_vocabulary"])
+        return Plot(name="vocabulary", title=title, empty=words["no_vocabulary"])
     rows, most = count_ticks(parts[-1].terms)
     last = parts[-1].documents
     grown = [(0.0, 0.0), *((part.documents / last, part.terms / most) for part in parts)]
@@ -181,8 +189,8 @@ def _vocabulary(figures: StoreFigures, words: Words) -> Plot:
     heads = (words["documents"], words["terms_short"], words["new_terms"])
     drawn = tuple(series if len(parts) > 1 else series[:2])
     return Plot(
-        "vocabulary",
-        title,
+        name="vocabulary",
+        title=title,
         note=_drift(figures, words),
         series=drawn,
         rows=rows,

@@ -171,7 +171,7 @@ async def _of_json(request: Request, service: Service) -> tuple[list[Document], 
     papers = wanted.papers or ()
     if len(papers) > service.settings.batch_documents:
         raise TooLarge("papers of a request", service.settings.batch_documents)
-    return [Document(one.key, one.text, one.title) for one in papers], wanted.options
+    return [Document(one.key, one.text, title=one.title) for one in papers], wanted.options
 
 
 async def _of_form(request: Request, service: Service) -> tuple[list[Document], CheckOptions]:
@@ -210,7 +210,7 @@ def _stored(service: Service, key: str) -> Document:
     found = service.store.show(key, with_text=True)
     if found.text is None:
         raise NotFound("the store keeps no texts; send the text")
-    return Document(found.key, found.text, found.title)
+    return Document(found.key, found.text, title=found.title)
 
 
 def _compared(one: Compared, name: str) -> str | Document:

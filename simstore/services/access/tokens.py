@@ -154,4 +154,11 @@ def _token(row: TokenRow, label: str) -> Token:
     scope: Scope | None = next((scope for scope in SCOPES if scope == row.scope), None)
     if scope is None:
         raise CorruptStore(label, f"the token {row.name!r} has no scope of ours")
-    return Token(row.token_id, row.name, scope, row.created_at, row.expires_at, row.revoked_at)
+    return Token(
+        token_id=row.token_id,
+        name=row.name,
+        scope=scope,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        revoked_at=row.revoked_at,
+    )

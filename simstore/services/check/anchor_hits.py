@@ -91,7 +91,11 @@ def surroundings(paper: PaperUnits, index: PassageIndex, hits: Hits) -> Iterator
             rows = order[start : start + _TOGETHER]
             texts = index.texts(np.unique(hits.documents[rows]).tolist())
             kept = rows[np.isin(hits.documents[rows], list(texts))]
-            waiting.append(pool.submit(_cut_twice, paper, index, hits, kept, texts, margin, needed))
+            waiting.append(
+                pool.submit(
+                    _cut_twice, paper, index, hits, kept, texts=texts, margin=margin, needed=needed
+                )
+            )
             if len(waiting) > 1:
                 yield from waiting.pop(0).result()
         for left in waiting:
@@ -109,11 +113,16 @@ def _cut_twice(
 ) -> list[HitContext]:
     """Return what surrounds hits; whole texts where the first cut was too narrow."""
     whole = np.zeros(len(rows), bool)
-    found, narrow = _cut(paper, index, hits, rows, texts, margin, whole, needed)
+    found, narrow = _cut(
+        paper, index, hits, rows, texts=texts, margin=margin, whole=whole, needed=needed
+    )
     if not len(narrow):
         return [found]
     whole = np.ones(len(narrow), bool)
-    return [found, _cut(paper, index, hits, narrow, texts, margin, whole, needed)[0]]
+    return [
+        found,
+        _cut(paper, index, hits, narrow, texts=texts, margin=margin, whole=whole, needed=needed)[0],
+    ]
 
 
 def _cut(

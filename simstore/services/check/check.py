@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter, SimstoreError
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
-from simstore.search.covered_units import CoveredUnits
+from simstore.search.alignment import CoveredUnits
 from simstore.services.check.check_index import PassageIndex, StoredPassages
 from simstore.services.check.checked_paper import UnitCopy, judge
 from simstore.services.check.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
@@ -137,19 +137,19 @@ class PaperChecker:
         titles = index.titles(sorted({each.copy.source_document_id for each in found}))
         judged = judge(paper.text, made.units, found, titles, options)
         return CheckedPaper(
-            paper.key,
-            paper.title,
-            paper.text,
-            judged.passages,
-            judged.copies,
-            judged.sources,
-            judged.totals,
-            self._method(),
-            self._guarantee(),
-            "text" if index.text_kept else "positions",
-            options.high,
-            options.moderate,
-            paper.decoding,
+            key=paper.key,
+            title=paper.title,
+            text=paper.text,
+            passages=judged.passages,
+            copies=judged.copies,
+            sources=judged.sources,
+            totals=judged.totals,
+            method=self._method(),
+            guarantee=self._guarantee(),
+            verified_by="text" if index.text_kept else "positions",
+            high=options.high,
+            moderate=options.moderate,
+            decoding=paper.decoding,
         )
 
     def _near(self, text: str) -> tuple[NearPassages | None, list[Span]]:
@@ -163,19 +163,19 @@ class PaperChecker:
         """Return the sentences that are found again though words in them were changed."""
         options = self._options
         sentences = AskedSentences(
-            made.units,
-            made.alphabet,
-            made.symbols,
-            self._index.sentences_of(made.text),
-            unit_weights(
+            units=made.units,
+            alphabet=made.alphabet,
+            symbols=made.symbols,
+            spans=self._index.sentences_of(made.text),
+            weights=unit_weights(
                 made.units,
                 options.min_words or LEAST_WORDS,
                 options.min_characters or LEAST_CHARACTERS,
             ),
-            max(options.moderate, LEAST_SIMILARITY),
-            RARE_POSTINGS,
-            asked.allowed,
-            self._on_step,
+            least=max(options.moderate, LEAST_SIMILARITY),
+            rare=RARE_POSTINGS,
+            allowed=asked.allowed,
+            on_step=self._on_step,
         )
         return edited_sentences(made, like_sentences(self._index, sentences))
 
@@ -229,16 +229,16 @@ class PaperChecker:
         key, excluded = self._roles[source.document_id]
         return UnitCopy(
             Copy(
-                spans[0][0],
-                spans[-1][1],
-                key.decode("utf-8", "surrogateescape"),
-                source.document_id,
-                first,
-                end,
-                similarity,
-                "text",
-                tuple(map(tuple, spans)),
-                source.text[first - source.offset : end - source.offset],
+                start=spans[0][0],
+                end=spans[-1][1],
+                source_key=key.decode("utf-8", "surrogateescape"),
+                source_document_id=source.document_id,
+                source_start=first,
+                source_end=end,
+                similarity=similarity,
+                evidence="text",
+                blocks=tuple(map(tuple, spans)),
+                source_text=source.text[first - source.offset : end - source.offset],
             ),
             stretch.blocks,
             excluded,
@@ -325,14 +325,14 @@ def check_papers(
     with early.workers() as workers, snapshot_for(opened.database, count) as snapshot:
         check = _checks(opened, snapshot.connection, options, on_step or no_step)
         pool = WorkerPool(
-            count,
-            _checking,
-            lambda: (opened.database.place, snapshot.name(), options),
-            snapshot.is_latest,
-            ALONE_PAPERS,
-            ALONE_CHARACTERS,
-            lambda paper: 0 if isinstance(paper, Rejection) else len(paper.text),
-            workers,
+            count=count,
+            task=_checking,
+            arguments=lambda: (opened.database.place, snapshot.name(), options),
+            is_valid=snapshot.is_latest,
+            least_items=ALONE_PAPERS,
+            least_weight=ALONE_CHARACTERS,
+            weight=lambda paper: 0 if isinstance(paper, Rejection) else len(paper.text),
+            early=workers,
         )
         yield from in_order(papers, check, pool)
 

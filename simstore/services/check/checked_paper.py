@@ -99,15 +99,15 @@ def judge(
     kinds = [passage.kind for passage in passages if passage.excluded is None]
     copied = ink.count(spans)
     totals = Totals(
-        ink.total,
-        copied,
-        ink.share(copied),
-        ink.share(_Ink(text, [*omitted, *quoted]).count(spans)),
-        ink.share(_Ink(text).count([_span(each.copy) for each in ordered])),
-        max((source.share for source in sources), default=0.0),
-        kinds.count("high"),
-        kinds.count("moderate"),
-        kinds.count("none"),
+        characters=ink.total,
+        copied=copied,
+        share=ink.share(copied),
+        share_without_quotations=ink.share(_Ink(text, [*omitted, *quoted]).count(spans)),
+        share_with_excluded=ink.share(_Ink(text).count([_span(each.copy) for each in ordered])),
+        largest_source_share=max((source.share for source in sources), default=0.0),
+        high=kinds.count("high"),
+        moderate=kinds.count("moderate"),
+        none=kinds.count("none"),
     )
     return JudgedCopy(tuple(passages), copies, sources, totals)
 
@@ -160,12 +160,12 @@ def _sources(
         characters = ink.count([_span(copy) for copy in theirs])
         shares.append(
             SourceShare(
-                theirs[0].source_key,
-                titles.get(document_id),
-                document_id,
-                characters,
-                ink.share(characters),
-                len(theirs),
+                key=theirs[0].source_key,
+                title=titles.get(document_id),
+                document_id=document_id,
+                characters=characters,
+                share=ink.share(characters),
+                copies=len(theirs),
             )
         )
     return tuple(sorted(shares, key=lambda source: (-source.characters, source.document_id)))
@@ -205,11 +205,11 @@ def _passages(
             kind = "high" if similarity >= options.high else "moderate"
         passages.append(
             CheckedPassage(
-                start,
-                end,
-                similarity,
-                kind,
-                -number if number <= 0 else None,
+                start=start,
+                end=end,
+                similarity=similarity,
+                kind=kind,
+                copy=-number if number <= 0 else None,
                 others=tuple((-other, share) for share, _, other in others),
             )
         )

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.alignment import Block, Stretch, chained, exact_runs, stretched
+from simstore.search.alignment import Block, CoveredUnits, Stretch, chained, exact_runs, stretched
 from simstore.search.chains import Hits, regions
-from simstore.search.covered_units import CoveredUnits
 from simstore.services.check.anchor_hits import HitContext, hits_of, surroundings
 from simstore.services.check.check_index import AnchorPostings, PassageIndex
 from simstore.services.check.paper_units import PaperUnits, SourceUnits, source_units

@@ -78,14 +78,14 @@ def named_passages(
         start, end = spans[int(near.places[row])]
         similarity = math.cos(math.pi * int(near.distances[row]) / _FINGERPRINT_BITS)
         copy = Copy(
-            start,
-            end,
-            "",
-            int(near.document_ids[row]),
-            int(near.starts[row]),
-            int(near.ends[row]),
-            similarity,
-            "simhash",
+            start=start,
+            end=end,
+            source_key="",
+            source_document_id=int(near.document_ids[row]),
+            source_start=int(near.starts[row]),
+            source_end=int(near.ends[row]),
+            similarity=similarity,
+            evidence="simhash",
         )
         found.append(UnitCopy(copy, ()))
     return found

@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter
-from simstore.fingerprint.passage_recipe import Cut, PassageRecipe
-from simstore.fingerprint.passage_words import SEGMENTS
+from simstore.fingerprint.passage_recipe import SEGMENTS, Cut, PassageRecipe
 from simstore.model import PassageStatus
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, now
@@ -155,22 +154,22 @@ def status(opened: OpenStore, *, sizes: bool = True) -> PassageStatus | None:
         held = passage_indexes.size(connection, sizes=sizes)
         winnowing = recipe.winnowing
         return PassageStatus(
-            recipe.cut,
-            recipe.window if recipe.cut == "window" else None,
-            winnowing.run_words,
-            winnowing.run_characters,
-            state.settings.passages_complete,
-            documents.count(connection) - held.entry_count,
-            held.entry_count,
-            held.passage_count,
-            anchor_count(recipe, held),
-            held.stored_count - held.posting_count,
-            held.unpacked_count,
-            held.segment_count,
-            held.stored_bytes,
-            recipe.fingerprints,
-            recipe.sentences,
-            held.term_count,
+            cut=recipe.cut,
+            window=recipe.window if recipe.cut == "window" else None,
+            least_words=winnowing.run_words,
+            least_characters=winnowing.run_characters,
+            complete=state.settings.passages_complete,
+            waiting_count=documents.count(connection) - held.entry_count,
+            document_count=held.entry_count,
+            passage_count=held.passage_count,
+            anchor_count=anchor_count(recipe, held),
+            stale_count=held.stored_count - held.posting_count,
+            unpacked_count=held.unpacked_count,
+            segment_count=held.segment_count,
+            stored_bytes=held.stored_bytes,
+            fingerprints=recipe.fingerprints,
+            sentences=recipe.sentences,
+            term_count=held.term_count,
         )
 
 

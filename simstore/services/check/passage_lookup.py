@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.passage_words import RADIUS, passage_fingerprints, segment_hashes
+from simstore.fingerprint.passage_recipe import RADIUS, passage_fingerprints, segment_hashes
 from simstore.services.open_store.state import State
 from simstore.storage import passages
 from simstore.storage.engine import Connection

@@ -92,13 +92,13 @@ def _runs(
 
 def _copy(document_id: int, stretch: Stretch) -> Copy:
     return Copy(
-        stretch.paper_first,
-        stretch.paper_end,
-        "",
-        document_id,
-        stretch.source_first,
-        stretch.source_end,
-        stretch.similarity,
-        "anchors",
-        tuple((p, p + n, s, s + n) for p, s, n in stretch.blocks),
+        start=stretch.paper_first,
+        end=stretch.paper_end,
+        source_key="",
+        source_document_id=document_id,
+        source_start=stretch.source_first,
+        source_end=stretch.source_end,
+        similarity=stretch.similarity,
+        evidence="anchors",
+        blocks=tuple((p, p + n, s, s + n) for p, s, n in stretch.blocks),
     )

@@ -19,7 +19,7 @@ from simstore.fingerprint.sentence_terms import (
     may_be_alike,
     sentence_terms,
 )
-from simstore.search.subsequence import CommonUnits
+from simstore.search.alignment import CommonUnits
 from simstore.search.symbols import Alphabet, Symbols
 from simstore.services.check.check_index import PassageIndex
 from simstore.services.check.paper_units import SourceUnits, source_units
@@ -66,7 +66,7 @@ class LikeSentence:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AskedSentences:
     """The sentences of a text, and what is asked of stored ones.
 
@@ -122,7 +122,14 @@ def like_sentences(index: PassageIndex, asked: AskedSentences) -> Iterator[LikeS
         for rows in chunks(order.tolist(), _BATCH_COMPARED):
             asked.on_step()
             yield from _alike(
-                index, asked, bounds, sums, compared, places[rows], documents[rows], starts[rows]
+                index,
+                asked,
+                bounds,
+                sums,
+                compared=compared,
+                places=places[rows],
+                documents=documents[rows],
+                starts=starts[rows],
             )
 
 

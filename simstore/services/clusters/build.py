@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.model import LeastShares
-from simstore.search.canonical_order import CanonicalOrder
-from simstore.search.star_names import LostStar, pass_on
-from simstore.search.stars import star_clusters
+from simstore.search.stars import CanonicalOrder, LostStar, pass_on, star_clusters
 from simstore.services.clusters.cluster import policy_order
 from simstore.services.clusters.distinct_texts import Contents, Progress, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges
@@ -29,7 +27,7 @@ _WRITTEN_ROWS = 10_000
 _ASKED_STARS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltStars:
     """The stars of a snapshot, their texts in the policy's order.
 
@@ -109,14 +107,14 @@ def _stars(
     spokes = np.flatnonzero(centres[earlier] == earlier)
     spokes = spokes[np.lexsort((earlier[spokes], later[spokes]))]
     return BuiltStars(
-        held.digests[ordered],
-        majors[ordered],
-        times[ordered],
-        numbers[ordered],
-        centres,
-        later[spokes],
-        earlier[spokes],
-        edges.resemblance[spokes],
+        digests=held.digests[ordered],
+        majors=majors[ordered],
+        first_seen=times[ordered],
+        document_ids=numbers[ordered],
+        centres=centres,
+        spoke_texts=later[spokes],
+        spoke_centres=earlier[spokes],
+        resemblances=edges.resemblance[spokes],
     )
 
 

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Cluster, Clustering, ClusterMember, LeastShares
-from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
-from simstore.search.stars import star_clusters
+from simstore.search.stars import CanonicalOrder, star_clusters
 from simstore.services.clusters.distinct_texts import Contents, Progress, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges
 from simstore.services.open_store.open_store import OpenStore
@@ -28,7 +27,7 @@ from simstore.services.query.query import stale_reason
 RESEMBLANCE_ALONE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
     """How to cluster.
 
@@ -101,13 +100,13 @@ def cluster_documents(
         edges = finder.by_exact_join(texts)
     short = held.feature_counts[held.texts] < state.scheme.least_features
     return Clustering(
-        tuple(_clusters(held, edges, options, basis)),
-        len(held.keys),
-        int(np.count_nonzero(short)),
-        radius,
-        basis,
-        stale,
-        least,
+        clusters=tuple(_clusters(held, edges, options, basis)),
+        document_count=len(held.keys),
+        too_short_count=int(np.count_nonzero(short)),
+        radius=radius,
+        basis=basis,
+        stale=stale,
+        least=least,
     )
 
 
@@ -214,12 +213,12 @@ def _clusters(
                     held.keys[of_cluster[0]],
                     tuple(
                         ClusterMember(
-                            held.keys[row],
-                            int(held.document_ids[row]),
-                            float(resemblance[held.texts[row]]),
-                            int(away[row]) if measured[row] else None,
-                            "same" if same[row] else basis,
-                            None if likeness is None else float(likeness[held.texts[row]]),
+                            key=held.keys[row],
+                            document_id=int(held.document_ids[row]),
+                            resemblance=float(resemblance[held.texts[row]]),
+                            distance=int(away[row]) if measured[row] else None,
+                            basis="same" if same[row] else basis,
+                            likeness=None if likeness is None else float(likeness[held.texts[row]]),
                         )
                         for row in of_cluster
                     ),

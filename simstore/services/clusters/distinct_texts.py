@@ -28,7 +28,7 @@ _PAGE_DOCUMENTS = 400
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
     """Documents in order of ingest, and their distinct texts in order of first appearance.
 
@@ -113,18 +113,18 @@ def read_contents(
         if on_progress is not None:
             on_progress(len(numbers), total)
     return Contents(
-        keys,
-        _integers(numbers),
-        _integers(times),
-        _integers(texts),
-        words[: len(numbers)],
-        known[: len(numbers)],
-        np.frombuffer(b"".join(places), "V16"),
-        _integers(firsts),
-        _integers(byte_counts),
-        _integers(feature_counts),
-        made[: len(places)],
-        sizes[: len(places)],
+        keys=keys,
+        document_ids=_integers(numbers),
+        first_seen=_integers(times),
+        texts=_integers(texts),
+        words=words[: len(numbers)],
+        fingerprinted=known[: len(numbers)],
+        digests=np.frombuffer(b"".join(places), "V16"),
+        firsts=_integers(firsts),
+        byte_counts=_integers(byte_counts),
+        feature_counts=_integers(feature_counts),
+        sketches=made[: len(places)],
+        shingle_counts=sizes[: len(places)],
     )
 
 

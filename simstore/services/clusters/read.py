@@ -7,7 +7,7 @@ from typing import Literal
 
 from simstore.errors import CorruptStore, DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, StoredCluster
-from simstore.search.canonical_order import CanonicalOrder
+from simstore.search.stars import CanonicalOrder
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import cluster_names, clusters, documents, fingerprints
@@ -169,11 +169,11 @@ class _Reading:
                 same = text == centre
                 members.append(
                     ClusterMember(
-                        keys[place],
-                        one.document_id,
-                        1.0 if same else shares[text][centre],
-                        _distance(values, first, one.document_id),
-                        "same" if same else self._basis,
+                        key=keys[place],
+                        document_id=one.document_id,
+                        resemblance=1.0 if same else shares[text][centre],
+                        distance=_distance(values, first, one.document_id),
+                        basis="same" if same else self._basis,
                     )
                 )
             yield StoredCluster(name, members[0].key, tuple(members))

@@ -7,9 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.canonical_order import CanonicalOrder
-from simstore.search.star_names import LostStar, pass_on
-from simstore.search.star_repair import Place, Repair, Spokes, repair
+from simstore.search.stars import CanonicalOrder, LostStar, Place, Repair, Spokes, pass_on, repair
 from simstore.services.duplicates.edges import CandidateText, EdgeSearch
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import ClustersStatus
-from simstore.search.canonical_order import CanonicalOrder
 from simstore.search.plan import default_radius
+from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
 from simstore.services.clusters.distinct_texts import Progress
@@ -93,16 +93,16 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus 
         text_count, cluster_count = cluster_names.counts(connection)
         is_current = kept.state == "standing" and kept.basis == basis_of(connection, state)
         return ClustersStatus(
-            kept.min_resemblance,
-            str(CanonicalOrder(kept.policy, kept.preferred)),
-            kept.basis.radius,
-            "text" if state.settings.text_kept else "sketch",
-            text_count,
-            cluster_count,
-            clusters.count_changes(connection),
-            is_current,
-            kept.updated_at,
-            cluster_names.largest(connection) if largest else None,
+            min_resemblance=kept.min_resemblance,
+            policy=str(CanonicalOrder(kept.policy, kept.preferred)),
+            radius=kept.basis.radius,
+            basis="text" if state.settings.text_kept else "sketch",
+            text_count=text_count,
+            cluster_count=cluster_count,
+            waiting_count=clusters.count_changes(connection),
+            is_current=is_current,
+            updated_at=kept.updated_at,
+            largest_count=cluster_names.largest(connection) if largest else None,
         )
 
 
@@ -165,14 +165,14 @@ def _make(
             if min_resemblance is None:
                 min_resemblance = before.min_resemblance if before else RESEMBLANCE_ALONE
             begun = ClusteringRow(
-                min_resemblance,
-                order.name,
-                order.preferred,
-                basis_of(connection, state),
-                "building",
-                before.attempt + 1 if before else 1,
-                before.created_at if before else now(),
-                before.updated_at if before else now(),
+                min_resemblance=min_resemblance,
+                policy=order.name,
+                preferred=order.preferred,
+                basis=basis_of(connection, state),
+                state="building",
+                attempt=before.attempt + 1 if before else 1,
+                created_at=before.created_at if before else now(),
+                updated_at=before.updated_at if before else now(),
             )
             clusters.put_row(connection, begun)
             # All that is there now is looked at.

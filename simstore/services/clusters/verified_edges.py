@@ -14,10 +14,9 @@ from simstore.model import LeastShares
 from simstore.search.agreement import connected, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import pairs_of_columns
-from simstore.search.edge_rule import EdgeRule, size_ratios
-from simstore.search.likeness import TermVectors, likenesses
-from simstore.search.likeness_join import alike_pairs
-from simstore.search.near_pairs import near_pairs
+from simstore.search.likeness import TermVectors, alike_pairs, likenesses
+from simstore.search.resemblance import EdgeRule, size_ratios
+from simstore.search.sorted_tables import near_pairs
 from simstore.services.clusters.distinct_texts import Contents, Progress, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
 from simstore.services.open_store.open_store import OpenStore

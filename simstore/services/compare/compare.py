@@ -101,13 +101,13 @@ def _is_part(record: Record) -> bool:
 def _described(made: Prepared, place: int, name: str, options: CompareOptions) -> ComparedText:
     units = len(made.units[place])
     return ComparedText(
-        name,
-        len(made.data[place]),
-        made.character_counts[place],
-        max(units - options.shingle + 1, min(units, 1)),
-        int(made.sets.sizes()[place]),
-        int(made.counts.token_counts()[place]),
-        len(made.counts.row(place)[0]),
+        name=name,
+        byte_count=len(made.data[place]),
+        character_count=made.character_counts[place],
+        shingle_count=max(units - options.shingle + 1, min(units, 1)),
+        distinct_shingles=int(made.sets.sizes()[place]),
+        feature_count=int(made.counts.token_counts()[place]),
+        distinct_features=len(made.counts.row(place)[0]),
     )
 
 

@@ -17,7 +17,7 @@ from simstore.fingerprint.weights import COUNT_PART, SCALE, idf_weights, integer
 from simstore.search import similarity
 from simstore.search.hamming import distances
 from simstore.services.compare.compared import CollectionCounts, CompareOptions, Prepared
-from simstore.text.digests import text_digest
+from simstore.text.decoding import text_digest
 
 Value = float | int | bool | str | None
 Answer = tuple[Mapping[str, Value], str]

@@ -77,16 +77,16 @@ def duplicate_of_key(opened: OpenStore, key: str) -> Duplicate | None:
 def as_duplicate(row: DuplicateRow) -> Duplicate:
     """Return a row as callers see it."""
     return Duplicate(
-        _text(row.key),
-        row.digest.hex(),
-        cast(DuplicateState, row.state),
-        _text(row.original_key),
-        row.distance,
-        row.known_resemblance,
-        cast(Literal["same", "text", "sketch"], row.basis),
-        row.run_id,
-        row.first_seen,
-        row.last_seen,
+        key=_text(row.key),
+        digest=row.digest.hex(),
+        state=cast(DuplicateState, row.state),
+        original=_text(row.original_key),
+        distance=row.distance,
+        resemblance=row.known_resemblance,
+        basis=cast(Literal["same", "text", "sketch"], row.basis),
+        run_id=row.run_id,
+        first_seen=row.first_seen,
+        last_seen=row.last_seen,
     )
 
 

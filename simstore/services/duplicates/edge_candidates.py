@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import band_values
 from simstore.fingerprint.simhash import to_integers, to_words
-from simstore.search.near_pairs import Pairs, near_pairs
 from simstore.search.plan import (
     PAGE_RATES,
     TAIL_RATES,
@@ -22,6 +21,7 @@ from simstore.search.plan import (
     uniform_costs,
 )
 from simstore.search.scan import scan_many
+from simstore.search.sorted_tables import Pairs, near_pairs
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State

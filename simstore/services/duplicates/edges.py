@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
-from simstore.search.edge_rule import EdgeRule, size_ratio
 from simstore.search.plan import check_radius
-from simstore.search.resemblance import overlap
+from simstore.search.resemblance import EdgeRule, overlap, size_ratio
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features import feature_counts

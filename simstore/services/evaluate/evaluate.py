@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
+from simstore.search.agreement import METHODS, OLDER
 from simstore.search.all_pairs import all_pairs
 from simstore.search.evaluation import (
     ALL_SETS,
@@ -21,7 +22,6 @@ from simstore.search.evaluation import (
     curves,
 )
 from simstore.search.plan import check_radius, default_radius
-from simstore.search.scored_pairs import METHODS, OLDER
 from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.evaluate.judged_documents import (
     Scope,

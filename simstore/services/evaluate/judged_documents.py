@@ -13,18 +13,17 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.minhash import VALUES, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import word_count
-from simstore.search.agreement import pair_codes
+from simstore.search.agreement import NO_DISTANCE, ScoredPairs, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs
 from simstore.search.likeness import (
     SURE_RESEMBLANCE,
+    alike_pairs,
     likenesses,
     plain_vectors,
     term_vectors,
 )
-from simstore.search.likeness_join import alike_pairs
-from simstore.search.near_pairs import near_pairs
-from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs
+from simstore.search.sorted_tables import near_pairs
 from simstore.services.clusters.distinct_texts import (
     Progress,
     fingerprint_words,
@@ -44,7 +43,7 @@ _BLOCK_PAIRS = 1 << 16
 _COLLECTION = "collection"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class StoredDocuments:
     """All documents of a store in order of ingest; a row each.
 
@@ -139,14 +138,14 @@ def _whole(reading: _Reading, state: State, *, shingles_only: bool) -> StoredDoc
     if state.settings.text_kept and not shingles_only:
         counts = reading.counts.whole()
     return StoredDocuments(
-        reading.keys,
-        reading.fields,
-        from_rows(reading.shingles),
-        counts,
-        np.vstack([np.empty((0, width), np.uint64), *reading.words]),
-        np.concatenate([no_flags, *reading.fingerprinted]),
-        np.vstack([np.empty((0, VALUES), np.uint16), *reading.sketches]),
-        np.concatenate([no_flags, *reading.sketched]),
+        keys=reading.keys,
+        fields=reading.fields,
+        shingles=from_rows(reading.shingles),
+        counts=counts,
+        words=np.vstack([np.empty((0, width), np.uint64), *reading.words]),
+        fingerprinted=np.concatenate([no_flags, *reading.fingerprinted]),
+        sketches=np.vstack([np.empty((0, VALUES), np.uint16), *reading.sketches]),
+        sketched=np.concatenate([no_flags, *reading.sketched]),
     )
 
 
@@ -222,17 +221,17 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
         agreeing = signatures.agreements(first, second)
         overlaps = filter_overlaps(held.counts, first, second)
     return ScoredPairs(
-        first,
-        second,
-        np.isin(codes, scope.truth, assume_unique=True),
-        _distances(held, first, second),
-        np.isin(codes, in_band, assume_unique=True),
-        _estimates(held, first, second),
-        resemblance,
-        likeness,
-        cosine,
-        agreeing,
-        overlaps,
+        first=first,
+        second=second,
+        labelled=np.isin(codes, scope.truth, assume_unique=True),
+        distance=_distances(held, first, second),
+        in_band=np.isin(codes, in_band, assume_unique=True),
+        estimate=_estimates(held, first, second),
+        resemblance=resemblance,
+        likeness=likeness,
+        cosine=cosine,
+        agreeing=agreeing,
+        filter_overlap=overlaps,
     )
 
 

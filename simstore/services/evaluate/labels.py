@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.agreement import connected, pair_codes, pairs_of_clusters
-from simstore.search.scored_pairs import ScoredPairs
+from simstore.search.agreement import ScoredPairs, connected, pair_codes, pairs_of_clusters
 from simstore.services.evaluate.judged_documents import StoredDocuments
 from simstore.sources.labels import GroupLabel, LabelledPair
 from simstore.text.decoding import encode

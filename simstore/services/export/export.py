@@ -63,7 +63,7 @@ class ExportOptions:
     replace: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSummary:
     """What was exported, or would be.
 
@@ -248,14 +248,14 @@ class _Export:
             counts["skipped"] = self._write_skipped()
         waits = options.part != "all" and options.collection is None
         return ExportSummary(
-            counts["documents"],
-            counts["bytes"],
-            counts["dropped"],
-            counts["dropped bytes"],
-            counts["clusters"],
-            counts["skipped"],
-            self._text_kept,
-            clusters.count_changes(connection) if waits else 0,
+            document_count=counts["documents"],
+            text_bytes=counts["bytes"],
+            dropped_count=counts["dropped"],
+            dropped_bytes=counts["dropped bytes"],
+            cluster_count=counts["clusters"],
+            skipped_count=counts["skipped"],
+            text_kept=self._text_kept,
+            waiting_count=clusters.count_changes(connection) if waits else 0,
         )
 
     def _write(
@@ -280,18 +280,18 @@ class _Export:
             row = rows[place]
             page.append(
                 ExportedDocument(
-                    _text(row.key),
-                    texts.get(number),
-                    row.title,
-                    row.collection,
-                    row.metadata or {},
-                    row.digest.hex(),
-                    None if row.source_name is None else _text(row.source_name),
-                    row.first_seen,
-                    row.first_seen_basis,
-                    row.last_seen,
-                    tuple(map(_text, links.get(number, ()))),
-                    dropped[place],
+                    key=_text(row.key),
+                    text=texts.get(number),
+                    title=row.title,
+                    collection=row.collection,
+                    metadata=row.metadata or {},
+                    digest=row.digest.hex(),
+                    source=None if row.source_name is None else _text(row.source_name),
+                    first_seen=row.first_seen,
+                    first_seen_basis=row.first_seen_basis,
+                    last_seen=row.last_seen,
+                    links=tuple(map(_text, links.get(number, ()))),
+                    dropped=dropped[place],
                 )
             )
         sink(page)
@@ -319,9 +319,19 @@ def _skipped(row: duplicates.DuplicateRow) -> ExportedDocument:
         "skipped when it came",
     )
     return ExportedDocument(
-        _text(row.key), None, None, None, {}, row.digest.hex(), None,
-        row.first_seen, "ingest", row.last_seen, (), why,
-    )  # fmt: skip
+        key=_text(row.key),
+        text=None,
+        title=None,
+        collection=None,
+        metadata={},
+        digest=row.digest.hex(),
+        source=None,
+        first_seen=row.first_seen,
+        first_seen_basis="ingest",
+        last_seen=row.last_seen,
+        links=(),
+        dropped=why,
+    )
 
 
 class _Marks:

@@ -79,11 +79,11 @@ class StoredClusterJudge:
                 continue
             one, other = values.get(row.document_id), values.get(canonical)
             member = ClusterMember(
-                _text(row.key),
-                row.document_id,
-                share,
-                None if one is None or other is None else (one ^ other).bit_count(),
-                "same" if row.digest == held[centre].digest else self._basis,
+                key=_text(row.key),
+                document_id=row.document_id,
+                resemblance=share,
+                distance=None if one is None or other is None else (one ^ other).bit_count(),
+                basis="same" if row.digest == held[centre].digest else self._basis,
             )
             stand_in = canonical, _text(keys[canonical])
             found.append(_dropping(names.get(centre), stand_in, member, self._rule))

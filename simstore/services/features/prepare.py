@@ -17,15 +17,14 @@ from simstore.model import Document
 from simstore.services.features.feature_counts import pack_change
 from simstore.services.open_store.state import State
 from simstore.storage import codecs
-from simstore.text.decoding import encode
-from simstore.text.digests import text_digest
+from simstore.text.decoding import encode, text_digest
 from simstore.text.scanning import Scanned
 
 # Bytes a character of texts that are looked at as words alone.
 _NARROW = 1.1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedBatch:
     """Documents with all that can be computed without the database.
 
@@ -67,17 +66,17 @@ class PreparedBatch:
             terms = tuple(rows.terms[column] for column in used.tolist())
             counts = replace(rows, terms=terms, columns=columns)
         return PreparedBatch(
-            self.documents[start:end],
-            self.keys[start:end],
-            self.digests[start:end],
-            self.sizes[start:end],
-            self.token_counts[start:end],
-            self.packed_texts[start:end],
-            counts,
-            None,
-            None if self.words is None else self.words[start:end],
-            self.sketches[start:end],
-            self.passages[start:end],
+            documents=self.documents[start:end],
+            keys=self.keys[start:end],
+            digests=self.digests[start:end],
+            sizes=self.sizes[start:end],
+            token_counts=self.token_counts[start:end],
+            packed_texts=self.packed_texts[start:end],
+            counts=counts,
+            change=None,
+            words=None if self.words is None else self.words[start:end],
+            sketches=self.sketches[start:end],
+            passages=self.passages[start:end],
         )
 
 
@@ -103,17 +102,19 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     else:
         words, token_counts = scheme.fingerprinted(texts, metadata, scanned)
     return PreparedBatch(
-        tuple(batch),
-        tuple(encode(document.key) for document in batch),
-        tuple(map(text_digest, encoded)),
-        tuple(map(len, encoded)),
-        tuple(token_counts.tolist()),
-        codecs.compress_many(encoded) if state.settings.text_kept else (),
-        counts if keep_counts else None,
-        pack_change(counts) if pack_counts and counts is not None else None,
-        words,
-        tuple(sketch_texts(channels.sketching, texts, scanned)) if channels.minhash else (),
-        tuple(map(state.passages.index, texts)) if state.passages is not None else (),
+        documents=tuple(batch),
+        keys=tuple(encode(document.key) for document in batch),
+        digests=tuple(map(text_digest, encoded)),
+        sizes=tuple(map(len, encoded)),
+        token_counts=tuple(token_counts.tolist()),
+        packed_texts=codecs.compress_many(encoded) if state.settings.text_kept else (),
+        counts=counts if keep_counts else None,
+        change=pack_change(counts) if pack_counts and counts is not None else None,
+        words=words,
+        sketches=tuple(sketch_texts(channels.sketching, texts, scanned))
+        if channels.minhash
+        else (),
+        passages=tuple(map(state.passages.index, texts)) if state.passages is not None else (),
     )
 
 

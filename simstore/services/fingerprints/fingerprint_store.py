@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore, InvalidParameter
-from simstore.fingerprint.external import ExternalScheme
+from simstore.fingerprint.schemes import ExternalScheme
 from simstore.fingerprint.simhash import to_hex, to_words, word_count
-from simstore.search.near_pairs import near_pairs
 from simstore.search.plan import check_radius
+from simstore.search.sorted_tables import near_pairs
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.generations.pack_fingerprints import is_long
 from simstore.services.generations.refresh import Progress

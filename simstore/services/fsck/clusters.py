@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from simstore.model import Finding
-from simstore.search.canonical_order import CanonicalOrder
+from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.repair import StoredGraph, first_place
 from simstore.services.clusters.stored_clusters import basis_of
 from simstore.services.open_store.open_store import OpenStore

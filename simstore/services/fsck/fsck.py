@@ -38,7 +38,7 @@ from simstore.storage import (
 )
 from simstore.storage.engine import Connection
 from simstore.storage.vocabularies import FeatureRow
-from simstore.text.digests import text_digest
+from simstore.text.decoding import text_digest
 
 BATCH_DOCUMENTS = 1_000
 _MOST_FINDINGS = 20

@@ -34,17 +34,17 @@ def status(opened: OpenStore) -> VocabularyStatus:
         elif state.scheme.depends_on_corpus:
             waiting = documents.count(connection)
         return VocabularyStatus(
-            state.scheme.label,
-            state.settings.policy,
-            generation_id,
-            state.is_fresh and not waiting,
-            vocabularies.known_term_count(connection, state.scheme_id),
-            frozen,
-            differing,
-            entering,
-            sampled,
-            changed,
-            waiting,
+            scheme=state.scheme.label,
+            policy=state.settings.policy,
+            generation_id=generation_id,
+            fresh=state.is_fresh and not waiting,
+            term_count=vocabularies.known_term_count(connection, state.scheme_id),
+            rank_count=frozen,
+            changed_ranks=differing,
+            entering_terms=entering,
+            sampled=sampled,
+            changed_fingerprints=changed,
+            waiting=waiting,
         )
 
 

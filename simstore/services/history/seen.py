@@ -11,8 +11,7 @@ from simstore.storage import duplicates, history
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
 from simstore.storage.history import SightRow
-from simstore.text.decoding import encode
-from simstore.text.digests import text_digest
+from simstore.text.decoding import encode, text_digest
 
 
 def look_up_keys(opened: OpenStore, keys: Sequence[str]) -> list[Seen | None]:
@@ -64,12 +63,12 @@ def _seen(row: SightRow | None, noted: DuplicateRow | None) -> Seen | None:
     else:
         return None
     return Seen(
-        _text(held.key),
-        cast(SeenState, state),
-        None if noted is None else _text(noted.original_key),
-        held.digest.hex(),
-        held.first_seen,
-        held.last_seen,
+        key=_text(held.key),
+        state=cast(SeenState, state),
+        original=None if noted is None else _text(noted.original_key),
+        digest=held.digest.hex(),
+        first_seen=held.first_seen,
+        last_seen=held.last_seen,
     )
 
 

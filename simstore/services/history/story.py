@@ -148,33 +148,35 @@ class _Teller:
         resemblances, distances = self._resemblances(), self._distances()
         order = sorted(family.relations, key=lambda one: (self._sight(one)[0], self._order(one)))
         return Story(
-            _text(key),
-            self._state_of(key),
-            first_seen,
-            basis,
-            last_seen,
-            None if mine is None else _text(mine.original_key),
-            self._versions(key),
-            self._own_interval(key),
-            site_of(_text(key)),
-            self._interval(key),
-            self._links.get(key, ()),
-            family.cluster_id,
-            tuple(
+            key=_text(key),
+            state=self._state_of(key),
+            first_seen=first_seen,
+            first_seen_basis=basis,
+            last_seen=last_seen,
+            duplicate_of=None if mine is None else _text(mine.original_key),
+            versions=self._versions(key),
+            revisit_seconds=self._own_interval(key),
+            site=site_of(_text(key)),
+            site_revisit_seconds=self._interval(key),
+            links_to=self._links.get(key, ()),
+            cluster_id=family.cluster_id,
+            relatives=tuple(
                 Relative(
-                    _text(one),
-                    self._state_of(one),
-                    family.relations[one],
-                    *self._sight(one),
-                    resemblances.get(one),
-                    distances.get(one),
-                    self._links.get(one, ()),
-                    self._interval(one),
+                    key=_text(one),
+                    state=self._state_of(one),
+                    relation=family.relations[one],
+                    first_seen=self._sight(one)[0],
+                    first_seen_basis=self._sight(one)[1],
+                    last_seen=self._sight(one)[2],
+                    resemblance=resemblances.get(one),
+                    distance=distances.get(one),
+                    links_to=self._links.get(one, ()),
+                    site_revisit_seconds=self._interval(one),
                 )
                 for one in order
             ),
-            chosen.key,
-            reason,
+            original=chosen.key,
+            reason=reason,
         )
 
     def _claimant(self, key: bytes) -> OriginalCandidate:

@@ -39,7 +39,7 @@ from simstore.storage.history import put_times
 from simstore.text.decoding import encode
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOutcome:
     """What became of the documents of a batch.
 
@@ -153,15 +153,19 @@ def store_batch(
         decisions.renewed.update(displaced)
         unflagged -= displaced
     return BatchOutcome(
-        tuple(decisions.outcomes),
-        decisions.duplicates,
-        found,
-        frozenset(decisions.renewed),
-        frozenset(orphans),
-        frozenset(unflagged),
-        bool(orphans or unflagged) or unsettled is not None or comes_again(known, decisions),
-        {unsettled: settled.displaced} if unsettled is not None and settled.displaced else {},
-        settled.retold,
+        outcomes=tuple(decisions.outcomes),
+        duplicates=decisions.duplicates,
+        found=found,
+        renewed=frozenset(decisions.renewed),
+        orphans=frozenset(orphans),
+        unflagged=frozenset(unflagged),
+        lets_go=bool(orphans or unflagged)
+        or unsettled is not None
+        or comes_again(known, decisions),
+        displaced={unsettled: settled.displaced}
+        if unsettled is not None and settled.displaced
+        else {},
+        retold=settled.retold,
     )
 
 

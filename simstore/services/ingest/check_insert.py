@@ -102,14 +102,14 @@ def check_and_store(
             # It counts the fingerprints that are to be looked at.
             state = opened.state(connection)
     return BatchOutcome(
-        tuple(outcomes),
-        exact,
-        found,
-        frozenset(renewed),
-        frozenset(orphans),
-        frozenset(unflagged),
-        lets_go,
-        displaced,
+        outcomes=tuple(outcomes),
+        duplicates=exact,
+        found=found,
+        renewed=frozenset(renewed),
+        orphans=frozenset(orphans),
+        unflagged=frozenset(unflagged),
+        lets_go=lets_go,
+        displaced=displaced,
     )
 
 

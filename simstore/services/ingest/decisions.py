@@ -23,7 +23,7 @@ from simstore.storage.runs import Origin
 _NEW = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FinalDocument:
     """A document as it is at the end of the batch.
 
@@ -159,10 +159,16 @@ def decide(
         made: Outcome = "added" if final is None else "updated"
         decisions.outcomes.append(made if original is None else "flagged")
         finals[key] = FinalDocument(
-            digest, document.title, document.collection, fields, here[0], here[1],
-            1 if final is None else final.revision + 1,
-            None if final is None else final.stored, place,
-        )  # fmt: skip
+            digest=digest,
+            title=document.title,
+            collection=document.collection,
+            metadata=fields,
+            source_id=here[0],
+            position=here[1],
+            revision=1 if final is None else final.revision + 1,
+            stored=None if final is None else final.stored,
+            place=place,
+        )
         others = holders.setdefault(digest, {})
         if others:
             decisions.duplicates[place] = min(others, key=others.__getitem__)
@@ -185,9 +191,16 @@ def _of_content(fields: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _as_stored(row: DocumentRow) -> FinalDocument:
     return FinalDocument(
-        row.digest, row.title, row.collection, row.metadata, row.source_id, row.position,
-        row.revision, row, None,
-    )  # fmt: skip
+        digest=row.digest,
+        title=row.title,
+        collection=row.collection,
+        metadata=row.metadata,
+        source_id=row.source_id,
+        position=row.position,
+        revision=row.revision,
+        stored=row,
+        place=None,
+    )
 
 
 def _seen_before(

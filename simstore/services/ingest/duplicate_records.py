@@ -118,17 +118,17 @@ def _rows(
             original_key = key_of[original_id]
         is_orphan = place in screen.orphans
         rows[place] = DuplicateRow(
-            key,
-            batch.digests[place],
-            "orphaned" if is_orphan else "skipped" if screen.skips else "flagged",
-            None if screen.skips else ids[key],
-            None if is_orphan else original_id,
-            original_key,
-            one.distance,
-            one.resemblance or 0.0,
-            one.basis,
-            run_id,
-            min([since[place], *(one.first_seen for one in earlier)]),
-            max([times[place], *(one.last_seen for one in earlier)]),
+            key=key,
+            digest=batch.digests[place],
+            state="orphaned" if is_orphan else "skipped" if screen.skips else "flagged",
+            document_id=None if screen.skips else ids[key],
+            original_id=None if is_orphan else original_id,
+            original_key=original_key,
+            distance=one.distance,
+            resemblance=one.resemblance or 0.0,
+            basis=one.basis,
+            run_id=run_id,
+            first_seen=min([since[place], *(one.first_seen for one in earlier)]),
+            last_seen=max([times[place], *(one.last_seen for one in earlier)]),
         )
     return rows

@@ -44,7 +44,9 @@ class RowsSource(PlainSource):
 
     def state(self) -> SourceState:
         """Return what is known of it: how it is read."""
-        return SourceState(None, None, b"", reader_label("sql", self._options))
+        return SourceState(
+            size=None, modified_ns=None, head_digest=b"", reader=reader_label("sql", self._options)
+        )
 
     def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:  # noqa: ARG002
         """Yield the records of the rows from ``position`` on."""

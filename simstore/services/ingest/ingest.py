@@ -9,8 +9,8 @@ interruption goes on where the last commit ended.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -156,43 +156,44 @@ def _run(
             check_verifiable(known, check.least, check.radius)
         compiled.announce(run.total_bytes or 0)
         # Which is the last is known before it is prepared: nothing waits for what comes after it.
-        prepared = _together(_prepared(with_last(batches), options, known), options)
-        for works, is_last in _read_in(observer, prepared):
-            refused = works[-1][0].rejections if options.strict else []
-            ends_run = is_last and not refused
-            commit(opened, run, works, observer, check, ends_run=ends_run)
-            finished = is_last and not refused
-            if check is not None and not finished:
-                _pack_under_way(opened, run)
-            if refused:
-                raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
-            if observer.should_stop() and not is_last:
-                interrupted = True
-                break
+        # Its threads end with the run, whatever holds on to an error that ended it.
+        with closing(_prepared(with_last(batches), options, known)) as prepared:
+            for works, is_last in _read_in(observer, _together(prepared, options)):
+                refused = works[-1][0].rejections if options.strict else []
+                ends_run = is_last and not refused
+                commit(opened, run, works, observer, check, ends_run=ends_run)
+                finished = is_last and not refused
+                if check is not None and not finished:
+                    _pack_under_way(opened, run)
+                if refused:
+                    raise MalformedRecord(refused[0].source, refused[0].position, refused[0].reason)
+                if observer.should_stop() and not is_last:
+                    interrupted = True
+                    break
     finally:
         if run.run_id is not None and not finished:
             # Where even this cannot be written, the run stays "running".
             with suppress(StorageError), opened.write() as connection:
                 runs.end_run(connection, run.run_id, "interrupted", now())
     summary = IngestSummary(
-        run.run_id,
-        run.counts["added"],
-        run.counts["updated"],
-        run.counts["unchanged"],
-        run.counts["duplicates"],
-        run.counts["rejected"],
-        run.counts["byte_count"],
-        interrupted,
-        run.resumed_at,
-        run.counts["flagged"],
-        run.counts["skipped"],
-        len(run.orphans),
-        run.counts["passed_over"],
-        run.counts["undecodable"],
-        len(run.unflagged),
-        dict(run.detected),
-        run.counts["reprints_removed"],
-        run.counts["reprints_kept"],
+        run_id=run.run_id,
+        added=run.counts["added"],
+        updated=run.counts["updated"],
+        unchanged=run.counts["unchanged"],
+        duplicates=run.counts["duplicates"],
+        rejected=run.counts["rejected"],
+        byte_count=run.counts["byte_count"],
+        interrupted=interrupted,
+        resumed_at=run.resumed_at,
+        flagged=run.counts["flagged"],
+        skipped=run.counts["skipped"],
+        orphaned=len(run.orphans),
+        passed_over=run.counts["passed_over"],
+        undecodable=run.counts["undecodable"],
+        unflagged=len(run.unflagged),
+        detected=dict(run.detected),
+        reprints_removed=run.counts["reprints_removed"],
+        reprints_kept=run.counts["reprints_kept"],
     )
     if interrupted:
         return summary
@@ -260,7 +261,7 @@ def _known(opened: OpenStore) -> State:
 
 def _prepared(
     batches: Iterable[tuple[Batch, bool]], options: IngestOptions, state: State
-) -> Iterator[tuple[Work, bool]]:
+) -> Generator[tuple[Work, bool]]:
     """Yield the batches in order, prepared by threads with what stood; the writer looks again.
 
     Args:

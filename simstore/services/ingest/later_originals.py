@@ -197,18 +197,18 @@ class _Settling:
             original, edge = now
             is_stored = before is not None or number in staying
             rows[number] = row = DuplicateRow(
-                key,
-                digests[number],
-                "flagged" if is_stored else "skipped",
-                number if is_stored else None,
-                original,
-                self._rule.stored([original])[original].key,
-                edge.distance,
-                edge.resemblance or 0.0,
-                edge.basis,
-                run_id,
-                seen.first_seen,
-                seen.last_seen,
+                key=key,
+                digest=digests[number],
+                state="flagged" if is_stored else "skipped",
+                document_id=number if is_stored else None,
+                original_id=original,
+                original_key=self._rule.stored([original])[original].key,
+                distance=edge.distance,
+                resemblance=edge.resemblance or 0.0,
+                basis=edge.basis,
+                run_id=run_id,
+                first_seen=seen.first_seen,
+                last_seen=seen.last_seen,
             )
             if before is None:
                 displaced.append(as_duplicate(row))

@@ -76,7 +76,7 @@ class IngestOptions:
         return check_in(settings, self.on_duplicate, self.min_resemblance, self.radius)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observer:
     """What a caller wants to hear of, and whether it wants to stop.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TypeVar
@@ -18,7 +18,7 @@ def in_order(
     threads: int,
     *,
     share: Callable[[Item], float],
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """Yield the result of each item in the order of the items.
 
     Args:

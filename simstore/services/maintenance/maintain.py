@@ -88,7 +88,13 @@ def create_store(
         raise InvalidParameter(
             f"scheme {scheme.label} depends on the vocabulary; leave out --no-vocabulary"
         )
-    settings = StoreSettings(policy, text_kept, vocabulary_recorded, 0, keep_columns=keep_columns)
+    settings = StoreSettings(
+        policy=policy,
+        text_kept=text_kept,
+        vocabulary_recorded=vocabulary_recorded,
+        changes=0,
+        keep_columns=keep_columns,
+    )
     if check is not None:
         if check.radius is not None:
             check_radius(check.radius, scheme.bits)

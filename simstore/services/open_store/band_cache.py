@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import BandLayout
-from simstore.search.band_filter import BandFilter
-from simstore.search.band_hashes import BandHashes
-from simstore.search.band_index import BandIndex
+from simstore.search.band_index import BandHashes, BandIndex
+from simstore.search.bands import BandFilter
 from simstore.storage.sketches import LayoutRow
 
 

@@ -15,7 +15,7 @@ from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.search.growing_tables import GrowingTables
+from simstore.search.sorted_tables import GrowingTables
 from simstore.services.open_store.fair_lock import FairLock, LongTurns
 from simstore.services.open_store.shingle_cache import ShingleCache, most_kept
 from simstore.services.open_store.state import State

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
-from simstore.search.batch_results import BatchResults
-from simstore.search.growing_tables import GrowingTables
-from simstore.search.hamming import verify
-from simstore.search.sorted_tables import SortedTables
+from simstore.search.hamming import BatchResults, verify
+from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.services.open_store.state import State
 from simstore.storage import fingerprints, sketches
 from simstore.storage.commit_horizon import SettledNumbers

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.growing_tables import GrowingTables
+from simstore.search.sorted_tables import GrowingTables
 from simstore.storage import tail
 from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow

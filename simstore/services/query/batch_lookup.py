@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
-from simstore.search.batch_results import BatchResults
-from simstore.search.growing_tables import GrowingTables
-from simstore.search.hamming import verify
+from simstore.search.hamming import BatchResults, verify
 from simstore.search.pages import leading_values, restored, rotated
 from simstore.search.segments import SEGMENT_BITS, probe_values
-from simstore.search.sorted_tables import SortedTables
+from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.search.table_lookup import expanded
 from simstore.storage import near_rows, segment_pages, tail
 from simstore.storage.engine import Connection
@@ -51,7 +49,17 @@ def near_many(
     if row.packed_count:
         for segment, threshold in enumerate(thresholds):
             if threshold >= 0:
-                _in_pages(connection, bits, row, queries, radius, segment, threshold, rows, words)
+                _in_pages(
+                    connection,
+                    bits,
+                    row,
+                    queries,
+                    radius,
+                    segment=segment,
+                    threshold=threshold,
+                    rows=rows,
+                    words=words,
+                )
     if tail_tables is not None:
         held_rows, held_words = tail_tables.near_many(queries, radius)
         rows.append(held_rows)

@@ -135,21 +135,21 @@ class Matcher:
         near = sample.near
         verified, overlaps = self._judged(sample, matches, known.sizes)
         explanation = SampleExplanation(
-            near.method if near else "none",
-            near.thresholds if near else (),
-            near.probe_count if near else 0,
-            near.candidate_count if near else 0,
-            time.perf_counter() - started + (near.seconds if near else 0.0),
-            len(sample.agreeing),
-            overlaps,
+            method=near.method if near else "none",
+            thresholds=near.thresholds if near else (),
+            probe_count=near.probe_count if near else 0,
+            candidate_count=near.candidate_count if near else 0,
+            seconds=time.perf_counter() - started + (near.seconds if near else 0.0),
+            band_candidate_count=len(sample.agreeing),
+            verified_count=overlaps,
         )
         return SampleResult(
-            sample.document.key,
-            self._neighbours.hexadecimal(near) if self._neighbours and near else "",
-            tuple(verified),
-            explanation,
-            sample.feature_count < self._least,
-            sample.document.decoding,
+            key=sample.document.key,
+            fingerprint=self._neighbours.hexadecimal(near) if self._neighbours and near else "",
+            matches=tuple(verified),
+            explanation=explanation,
+            too_short=sample.feature_count < self._least,
+            decoding=sample.document.decoding,
         )
 
     def _found(self, sample: ReadSample, known: KnownDocuments) -> list[Match]:
@@ -183,10 +183,10 @@ class Matcher:
             found_by.setdefault(number, []).append(SENTENCES)
         matches = [
             Match(
-                known.keys[number].decode("utf-8", "surrogateescape"),
-                distance,
-                number,
-                tuple(found_by[number]),
+                key=known.keys[number].decode("utf-8", "surrogateescape"),
+                distance=distance,
+                document_id=number,
+                channels=tuple(found_by[number]),
                 **_passage(alike.get(number)),
             )
             for number, distance in distances.items()

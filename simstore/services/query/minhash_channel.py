@@ -15,12 +15,18 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
-from simstore.search.band_filter import BandFilter, is_affordable
-from simstore.search.band_hashes import BandHashes
-from simstore.search.band_hashes import is_affordable as is_affordable_hashes
-from simstore.search.band_index import BandIndex
-from simstore.search.band_postings import matching_postings
-from simstore.search.bands import BandTable, band_start, checks, distinct, page_numbers
+from simstore.search.band_index import BandHashes, BandIndex
+from simstore.search.band_index import is_affordable as is_affordable_hashes
+from simstore.search.bands import (
+    BandFilter,
+    BandTable,
+    band_start,
+    checks,
+    distinct,
+    is_affordable,
+    matching_postings,
+    page_numbers,
+)
 from simstore.services.open_store.band_cache import (
     CachedBandFilter,
     CachedBandHashes,

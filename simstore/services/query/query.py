@@ -122,14 +122,18 @@ def query_samples(
                 return matcher.answer(batch)
 
         pool = WorkerPool(
-            threads,
-            _answering,
-            lambda: (opened.database.place, snapshot.name(), replace(options, radius=radius)),
-            snapshot.is_latest,
-            ALONE_BATCHES,
-            ALONE_CHARACTERS,
-            _characters,
-            workers,
+            count=threads,
+            task=_answering,
+            arguments=lambda: (
+                opened.database.place,
+                snapshot.name(),
+                replace(options, radius=radius),
+            ),
+            is_valid=snapshot.is_latest,
+            least_items=ALONE_BATCHES,
+            least_weight=ALONE_CHARACTERS,
+            weight=_characters,
+            early=workers,
         )
         for answered in in_order(_batches(samples, rejections), answer, pool):
             results += answered
@@ -138,14 +142,14 @@ def query_samples(
         with computing():
             stale = stale_reason(connection, state)
     run = QueryRun(
-        None,
-        radius,
-        state.scheme.bits,
-        state.scheme.label,
-        tuple(results),
-        stale,
-        None,
-        tuple(rejections),
+        run_id=None,
+        radius=radius,
+        bits=state.scheme.bits,
+        scheme=state.scheme.label,
+        samples=tuple(results),
+        stale=stale,
+        not_recorded=None,
+        rejections=tuple(rejections),
     )
     if not record:
         return run

@@ -17,8 +17,7 @@ from simstore.services.open_store.state import State
 from simstore.services.query.sentence_channel import FoundSentence
 from simstore.services.query.simhash_channel import SimhashChannel, SimhashNeighbours
 from simstore.storage.sketches import StoredSketch
-from simstore.text.decoding import encode
-from simstore.text.digests import text_digest
+from simstore.text.decoding import encode, text_digest
 
 
 @dataclass(slots=True)

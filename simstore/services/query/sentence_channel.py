@@ -57,15 +57,15 @@ class SentenceChannel:
             return {}
         alphabet = Alphabet(units.hashes)
         asked = AskedSentences(
-            units,
-            alphabet,
-            alphabet.symbols(units.hashes),
-            self._index.sentences_of(text),
-            unit_weights(units, LEAST_WORDS, LEAST_CHARACTERS),
-            LEAST_SIMILARITY,
-            MOST_POSTINGS,
-            lambda numbers: np.ones(len(numbers), bool),
-            _go_on,
+            units=units,
+            alphabet=alphabet,
+            symbols=alphabet.symbols(units.hashes),
+            spans=self._index.sentences_of(text),
+            weights=unit_weights(units, LEAST_WORDS, LEAST_CHARACTERS),
+            least=LEAST_SIMILARITY,
+            rare=MOST_POSTINGS,
+            allowed=lambda numbers: np.ones(len(numbers), bool),
+            on_step=_go_on,
         )
         best: dict[int, FoundSentence] = {}
         for one in like_sentences(self._index, asked):

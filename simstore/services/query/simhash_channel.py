@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simstore.services.open_store.resident_index import ResidentTables
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimhashNeighbours:
     """The fingerprints within the radius of a text.
 
@@ -104,7 +104,16 @@ class SimhashChannel:
         values = to_integers(words)
         if self._lookup is None:
             return [
-                SimhashNeighbours(v, w, "scan", [], (), 0, 0, 0.0)
+                SimhashNeighbours(
+                    value=v,
+                    query=w,
+                    method="scan",
+                    found=[],
+                    thresholds=(),
+                    probe_count=0,
+                    candidate_count=0,
+                    seconds=0.0,
+                )
                 for v, w in zip(values, words, strict=True)
             ]
         if self._options.plan in CLASSIC_METHODS:
@@ -125,14 +134,14 @@ class SimhashChannel:
             seconds = time.perf_counter() - started
             results.append(
                 SimhashNeighbours(
-                    value,
-                    query,
-                    plan.method,
-                    answer.found,
-                    answer.thresholds,
-                    answer.probe_count,
-                    answer.candidate_count,
-                    seconds,
+                    value=value,
+                    query=query,
+                    method=plan.method,
+                    found=answer.found,
+                    thresholds=answer.thresholds,
+                    probe_count=answer.probe_count,
+                    candidate_count=answer.candidate_count,
+                    seconds=seconds,
                 )
             )
         return results
@@ -166,7 +175,16 @@ class SimhashChannel:
         plan, probes, candidates = tables.base.explain_many(words, self._radius)
         each = (time.perf_counter() - started) / len(values)
         return [
-            SimhashNeighbours(value, query, plan.method, some, plan.thresholds, probes, count, each)
+            SimhashNeighbours(
+                value=value,
+                query=query,
+                method=plan.method,
+                found=some,
+                thresholds=plan.thresholds,
+                probe_count=probes,
+                candidate_count=count,
+                seconds=each,
+            )
             for value, query, some, count in zip(
                 values, words, found, candidates.tolist(), strict=True
             )
@@ -207,7 +225,16 @@ class SimhashChannel:
         costs = zip(answer.probe_counts.tolist(), answer.candidate_counts.tolist(), strict=True)
         each = (time.perf_counter() - started) / len(values)
         return [
-            SimhashNeighbours(value, query, method, near, (), probes, candidates, each)
+            SimhashNeighbours(
+                value=value,
+                query=query,
+                method=method,
+                found=near,
+                thresholds=(),
+                probe_count=probes,
+                candidate_count=candidates,
+                seconds=each,
+            )
             for value, query, near, (probes, candidates) in zip(
                 values, words, found, costs, strict=True
             )

@@ -71,7 +71,9 @@ def expire_documents(
         total = history.count_unseen(connection, since, collection)
         if dry_run:
             skipped = 0 if collection is not None else duplicates.count_older(connection, since)
-            return ExpireSummary(since, total, skipped, (), dry_run=True)
+            return ExpireSummary(
+                since=since, removed=total, forgotten=skipped, orphans=(), dry_run=True
+            )
     going_by = RemovalRun(kind="expire", not_seen_since=since, collection=collection)
     with recorded(opened, going_by) as run:
         forgotten = 0
@@ -109,4 +111,6 @@ def expire_documents(
             run.count(connection, 0, ends_run=True)
     refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
     keys = tuple(key.decode("utf-8", "surrogateescape") for key in sorted(orphans))
-    return ExpireSummary(since, removed, forgotten, keys, unflagged=len(unflagged))
+    return ExpireSummary(
+        since=since, removed=removed, forgotten=forgotten, orphans=keys, unflagged=len(unflagged)
+    )

@@ -56,14 +56,14 @@ def store_figures(opened: OpenStore, on_progress: Progress | None = None) -> Sto
         ranks = found.changed_ranks, found.rank_count
         fingerprints = found.changed_fingerprints, found.sampled
     return StoreFigures(
-        seconds,
-        slots,
-        dict(sorted(sizes.items())) if kept else None,
-        dict(sorted(distances.items())),
-        waiting,
-        vocabulary,
-        ranks,
-        fingerprints,
+        slot_seconds=seconds,
+        slots=slots,
+        cluster_sizes=dict(sorted(sizes.items())) if kept else None,
+        distances=dict(sorted(distances.items())),
+        waiting=waiting,
+        vocabulary=vocabulary,
+        changed_ranks=ranks,
+        changed_fingerprints=fingerprints,
     )
 
 

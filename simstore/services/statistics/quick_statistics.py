@@ -24,16 +24,16 @@ def store_vitals(opened: OpenStore) -> StoreVitals:
         layout = sketches.layout(connection, state.scheme_id)
         after = layout.packed_to if layout else 0
         return StoreVitals(
-            count,
-            total,
-            total - packed,
-            sketches.count(connection, state.scheme_id),
-            sketches.count(connection, state.scheme_id, after),
-            waiting,
-            state.is_fresh and not waiting,
-            state.scheme.depends_on_corpus,
-            duplicates.counts(connection),
-            runs.reject_count(connection),
-            state.settings.changes,
-            database.file_bytes(),
+            document_count=count,
+            fingerprint_count=total,
+            tail_fingerprints=total - packed,
+            sketch_count=sketches.count(connection, state.scheme_id),
+            tail_sketches=sketches.count(connection, state.scheme_id, after),
+            waiting=waiting,
+            fresh=state.is_fresh and not waiting,
+            follows_corpus=state.scheme.depends_on_corpus,
+            duplicates=duplicates.counts(connection),
+            reject_count=runs.reject_count(connection),
+            changes=state.settings.changes,
+            file_bytes=database.file_bytes(),
         )

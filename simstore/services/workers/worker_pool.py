@@ -42,7 +42,7 @@ Task = Callable[..., AbstractContextManager[Callable[[Any], Any]]]
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerPool:
     """Which workers help, and from when on.
 

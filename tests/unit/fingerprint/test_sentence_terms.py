@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from simstore.fingerprint.common_units import commonness
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.sentence_terms import (
     chosen_terms,
+    commonness,
     is_beside,
     may_be_alike,
     sentence_terms,

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simstore.fingerprint.channels import Channels, Sketching
+from simstore.fingerprint.channels import Channels, Sketching, signatures
 from simstore.fingerprint.scheme import KNOWN_TEXTS
-from simstore.fingerprint.signatures import signatures
 from simstore.fingerprint.web import WebScheme
 from simstore.text.normalization import Normalization
 from simstore.text.recipes import FeatureRecipe

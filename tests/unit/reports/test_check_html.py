@@ -72,9 +72,19 @@ def report(*papers: CheckedPaper, lang: str = "en") -> str:
 
 def hostile_paper() -> CheckedPaper:
     text = f"{HOSTILE}. Plain words follow here."
-    copy = Copy(0, len(HOSTILE), HOSTILE, 1, 0, len(HOSTILE), 1.0, "text",
-                ((0, len(HOSTILE), 0, len(HOSTILE)),), HOSTILE)  # fmt: skip
-    passage = CheckedPassage(0, len(HOSTILE), 1.0, "high", 0)
+    copy = Copy(
+        start=0,
+        end=len(HOSTILE),
+        source_key=HOSTILE,
+        source_document_id=1,
+        source_start=0,
+        source_end=len(HOSTILE),
+        similarity=1.0,
+        evidence="text",
+        blocks=((0, len(HOSTILE), 0, len(HOSTILE)),),
+        source_text=HOSTILE,
+    )
+    passage = CheckedPassage(start=0, end=len(HOSTILE), similarity=1.0, kind="high", copy=0)
     return summed(HOSTILE, HOSTILE, text, (passage,), (copy,), {HOSTILE: HOSTILE})
 
 
@@ -191,8 +201,26 @@ def test_what_is_excluded_is_told_of_only_where_something_is() -> None:
 
 
 def test_adjoining_blocks_are_one() -> None:
-    copy = Copy(0, 9, "s", 1, 5, 14, 1.0, "text", ((0, 4, 5, 9), (4, 9, 9, 14)), "text texts")
-    paper = summed("k", None, "text texts", (CheckedPassage(0, 9, 1.0, "high", 0),), (copy,), {})
+    copy = Copy(
+        start=0,
+        end=9,
+        source_key="s",
+        source_document_id=1,
+        source_start=5,
+        source_end=14,
+        similarity=1.0,
+        evidence="text",
+        blocks=((0, 4, 5, 9), (4, 9, 9, 14)),
+        source_text="text texts",
+    )
+    paper = summed(
+        "k",
+        None,
+        "text texts",
+        (CheckedPassage(start=0, end=9, similarity=1.0, kind="high", copy=0),),
+        (copy,),
+        {},
+    )
     part = data_of(report(paper))["parts"][0]  # type: ignore[index]
     assert part["copies"][0][7] == [0, 9, 5, 14]
 

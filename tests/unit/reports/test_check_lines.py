@@ -46,7 +46,20 @@ def test_keys_of_any_bytes_are_written_as_text():
     odd = replace(
         paper,
         key=hostile,
-        copies=(Copy(0, 1, hostile, 1, 0, 1, 1.0, "text", (), "\udcff\ud800"),),
+        copies=(
+            Copy(
+                start=0,
+                end=1,
+                source_key=hostile,
+                source_document_id=1,
+                source_start=0,
+                source_end=1,
+                similarity=1.0,
+                evidence="text",
+                blocks=(),
+                source_text="\udcff\ud800",
+            ),
+        ),
         passages=(),
     )
     root = ElementTree.fromstring(b"".join(render_pan([odd])))  # noqa: S314

@@ -22,12 +22,21 @@ CLUSTERS = [
         7,
         "one",
         (
-            ClusterMember("one", 1, 1.0, 0, "same"),
-            ClusterMember(ODD, 4, 0.912_345, 3, "text", 0.812_345),
-            ClusterMember("far", 5, 0.5, None, "sketch"),
+            ClusterMember(key="one", document_id=1, resemblance=1.0, distance=0, basis="same"),
+            ClusterMember(
+                key=ODD,
+                document_id=4,
+                resemblance=0.912_345,
+                distance=3,
+                basis="text",
+                likeness=0.812_345,
+            ),
+            ClusterMember(key="far", document_id=5, resemblance=0.5, distance=None, basis="sketch"),
         ),
     ),
-    StoredCluster(9, ODD, (ClusterMember(ODD, 7, 1.0, 0, "same"),)),
+    StoredCluster(
+        9, ODD, (ClusterMember(key=ODD, document_id=7, resemblance=1.0, distance=0, basis="same"),)
+    ),
 ]
 RULE = ClusterRule("first", LeastShares(0.5))
 

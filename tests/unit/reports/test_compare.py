@@ -17,8 +17,24 @@ from simstore.reports.compare import (
 )
 
 COMPARISON = Comparison(
-    ComparedText('a, "b"', 10, 9, 5, 4, 3, 2),
-    ComparedText("caf\udce9\n", 20, 19, 15, 14, 13, 12),
+    ComparedText(
+        name='a, "b"',
+        byte_count=10,
+        character_count=9,
+        shingle_count=5,
+        distinct_shingles=4,
+        feature_count=3,
+        distinct_features=2,
+    ),
+    ComparedText(
+        name="caf\udce9\n",
+        byte_count=20,
+        character_count=19,
+        shingle_count=15,
+        distinct_shingles=14,
+        feature_count=13,
+        distinct_features=12,
+    ),
     (
         Measurement("md5", {"equal": False, "a": "00ff", "b": "ff00"}, "of bytes", 0.000123456),
         Measurement("simhash-64", {"distance": 3, "min_max_ratio": 0.123456}, "64 bits", 0.5),

@@ -10,16 +10,41 @@ from simstore.reports.formats import RENDERERS
 
 SAMPLES = (
     SampleResult(
-        "s 1",
-        "00ff",
-        (Match("a", 0, 1), Match('b, "b"', 0, 2), Match("caf\udce9", 2, 3), Match("x\ny", 5, 4)),
+        key="s 1",
+        fingerprint="00ff",
+        matches=(
+            Match(key="a", distance=0, document_id=1),
+            Match(key='b, "b"', distance=0, document_id=2),
+            Match(key="caf\udce9", distance=2, document_id=3),
+            Match(key="x\ny", distance=5, document_id=4),
+        ),
     ),
-    SampleResult("s\udcff", "0000", ()),
-    SampleResult("字", "0001", (Match("é", 1, 9),)),
+    SampleResult(key="s\udcff", fingerprint="0000", matches=()),
+    SampleResult(
+        key="字", fingerprint="0001", matches=(Match(key="é", distance=1, document_id=9),)
+    ),
 )
 OVERLAP = ("channels", "resemblance", "containment", "containment_reverse", "basis")
-FOUND_BY_BOTH = Match("both", 2, 1, ("simhash", "minhash"), 0.75, 0.8, 0.91666667, "text")
-FOUND_BY_BANDS = Match("bands", 20, 2, ("minhash",), 0.5, 0.6, 0.7, "sketch")
+FOUND_BY_BOTH = Match(
+    key="both",
+    distance=2,
+    document_id=1,
+    channels=("simhash", "minhash"),
+    resemblance=0.75,
+    containment=0.8,
+    containment_reverse=0.91666667,
+    basis="text",
+)
+FOUND_BY_BANDS = Match(
+    key="bands",
+    distance=20,
+    document_id=2,
+    channels=("minhash",),
+    resemblance=0.5,
+    containment=0.6,
+    containment_reverse=0.7,
+    basis="sketch",
+)
 
 
 def rendered(name: str, samples: tuple[SampleResult, ...] = SAMPLES) -> bytes:
@@ -73,7 +98,11 @@ def test_csv_has_a_row_a_match_and_one_for_a_sample_without() -> None:
 
 
 def test_every_match_says_what_found_it_and_how_alike_it_is() -> None:
-    samples = (SampleResult("s", "00", (FOUND_BY_BOTH, FOUND_BY_BANDS), too_short=True),)
+    samples = (
+        SampleResult(
+            key="s", fingerprint="00", matches=(FOUND_BY_BOTH, FOUND_BY_BANDS), too_short=True
+        ),
+    )
     line = json.loads(rendered("jsonl", samples))
     assert line["too_short"] is True
     assert [[m[name] for name in OVERLAP] for m in line["matches"]] == [
@@ -88,9 +117,14 @@ def test_every_match_says_what_found_it_and_how_alike_it_is() -> None:
 
 
 def test_simtool_lists_what_the_fingerprints_found_and_nothing_else() -> None:
-    without_fingerprint = Match("c", None, 3, ("minhash",), 0.9)
+    without_fingerprint = Match(
+        key="c", distance=None, document_id=3, channels=("minhash",), resemblance=0.9
+    )
     matches = (FOUND_BY_BOTH, FOUND_BY_BANDS, without_fingerprint)
-    assert rendered("simtool", (SampleResult("s", "00", matches),)) == b"s\n2:both \n"
+    assert (
+        rendered("simtool", (SampleResult(key="s", fingerprint="00", matches=matches),))
+        == b"s\n2:both \n"
+    )
 
 
 def test_no_samples_give_an_empty_report() -> None:

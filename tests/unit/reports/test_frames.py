@@ -75,9 +75,9 @@ def test_samples_have_a_row_a_match_and_one_where_they_have_none(path: Path, pan
     assert list(of_b["key"]) == ["bridge", "\udcff"]
     assert list(of_b["rank"]) == [1, 2]
     assert not frame["too_short"].any()
-    run = QueryRun(None, 3, 64, "web/1", tuple(results))
+    run = QueryRun(run_id=None, radius=3, bits=64, scheme="web/1", samples=tuple(results))
     assert to_frame(run).equals(frame)
-    nothing = to_frame(QueryRun(None, 3, 64, "web/1", ()))
+    nothing = to_frame(QueryRun(run_id=None, radius=3, bits=64, scheme="web/1", samples=()))
     assert dtypes(nothing) == dtypes(frame) == dtypes(to_frame([], of=SampleResult))
 
 
@@ -140,7 +140,7 @@ def test_what_is_no_result_is_refused(pandas: Any) -> None:
     with pytest.raises(InvalidParameter, match="str is no result of a store"):
         to_frame("text")
     with pytest.raises(InvalidParameter, match="int among results of Match"):
-        to_frame([Match("a", 0, 1), 7])
+        to_frame([Match(key="a", distance=0, document_id=1), 7])
     assert to_frame([]).empty
 
 

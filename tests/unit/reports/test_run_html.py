@@ -28,19 +28,28 @@ def part_of(page: str) -> dict[str, list[object]]:
 
 
 def run_of(*samples: SampleResult, stale: str | None = None) -> QueryRun:
-    return QueryRun(7, 3, 64, "web/1", samples, stale)
+    return QueryRun(run_id=7, radius=3, bits=64, scheme="web/1", samples=samples, stale=stale)
 
 
 def match(key: str, share: float | None, distance: int | None = 3) -> Match:
-    return Match(key, distance, 1, ("simhash",), share, share, share, "text")
+    return Match(
+        key=key,
+        distance=distance,
+        document_id=1,
+        channels=("simhash",),
+        resemblance=share,
+        containment=share,
+        containment_reverse=share,
+        basis="text",
+    )
 
 
 def test_samples_are_classed_by_their_nearest_document() -> None:
     run = run_of(
-        SampleResult("a", "00", (match("x", 0.3), match("y", 0.9))),
-        SampleResult("b", "00", (match("x", 0.6),)),
-        SampleResult("c", "00", (match("x", 0.1),)),
-        SampleResult("d", "00", (), too_short=True),
+        SampleResult(key="a", fingerprint="00", matches=(match("x", 0.3), match("y", 0.9))),
+        SampleResult(key="b", fingerprint="00", matches=(match("x", 0.6),)),
+        SampleResult(key="c", fingerprint="00", matches=(match("x", 0.1),)),
+        SampleResult(key="d", fingerprint="00", matches=(), too_short=True),
     )
     page = run_report(run, {"x": "the text of x"}.get, generated_at=0)
     part = part_of(page)
@@ -58,18 +67,28 @@ def test_without_verification_the_distance_estimates_the_cosine() -> None:
     assert likeness_of(match("x", None, 16), 64) == pytest.approx(math.cos(math.pi / 4))
     assert likeness_of(match("x", None, 40), 64) == 0
     assert likeness_of(match("x", None, None), 64) == 0
-    assert likeness_of(Match("x", 9, 1, (), 0.2, 0.7), 64) == 0.7
+    assert (
+        likeness_of(
+            Match(
+                key="x", distance=9, document_id=1, channels=(), resemblance=0.2, containment=0.7
+            ),
+            64,
+        )
+        == 0.7
+    )
 
 
 def test_texts_and_keys_are_text() -> None:
-    run = run_of(SampleResult(HOSTILE, "00", (match(HOSTILE, 0.9),)), stale=HOSTILE)
+    run = run_of(
+        SampleResult(key=HOSTILE, fingerprint="00", matches=(match(HOSTILE, 0.9),)), stale=HOSTILE
+    )
     page = run_report(run, lambda _key: HOSTILE, generated_at=0)
     assert HOSTILE not in page
     assert part_of(page)["texts"] == [HOSTILE]
 
 
 def test_long_documents_are_shown_by_their_beginning() -> None:
-    run = run_of(SampleResult("a", "00", (match("x", 0.9),)))
+    run = run_of(SampleResult(key="a", fingerprint="00", matches=(match("x", 0.9),)))
     (text,) = part_of(run_report(run, lambda _key: "word\n" * 9_000, generated_at=0))["texts"]
     assert len(str(text)) < 700
     assert str(text).endswith("…")

@@ -12,16 +12,20 @@ from simstore.model import StoreFigures, TimeSlot, VocabularySlice
 from simstore.reports.store_plots import PANELS, render_overview, render_panel
 
 DAY = 86_400
-EMPTY = StoreFigures(60, (), None, {}, 0, ())
+EMPTY = StoreFigures(
+    slot_seconds=60, slots=(), cluster_sizes=None, distances={}, waiting=0, vocabulary=()
+)
 FULL = StoreFigures(
-    DAY,
-    tuple(TimeSlot(1_700_000_000 + day * DAY, 30 + day, day, day // 2, 3, 1) for day in range(20)),
-    {2: 40, 3: 12, 7: 1},
-    {0: 30, 1: 4, 3: 12},
-    5,
-    tuple(VocabularySlice(100 * n, 10 * n, 900 * n, 1 / n) for n in range(1, 8)),
-    (12, 1_000),
-    (40, 100),
+    slot_seconds=DAY,
+    slots=tuple(
+        TimeSlot(1_700_000_000 + day * DAY, 30 + day, day, day // 2, 3, 1) for day in range(20)
+    ),
+    cluster_sizes={2: 40, 3: 12, 7: 1},
+    distances={0: 30, 1: 4, 3: 12},
+    waiting=5,
+    vocabulary=tuple(VocabularySlice(100 * n, 10 * n, 900 * n, 1 / n) for n in range(1, 8)),
+    changed_ranks=(12, 1_000),
+    changed_fingerprints=(40, 100),
 )
 ONE = replace(
     FULL, slots=FULL.slots[:1], vocabulary=FULL.vocabulary[:1], cluster_sizes={2: 3, 900: 1}

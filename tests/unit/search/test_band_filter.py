@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simstore.search import band_filter
-from simstore.search.band_filter import BandFilter, is_affordable
-from simstore.search.bands import checks, key_bits, page_numbers, pages, unpack_page
+from simstore.search import bands
+from simstore.search.bands import (
+    BandFilter,
+    checks,
+    is_affordable,
+    key_bits,
+    page_numbers,
+    pages,
+    unpack_page,
+)
 
 BANDS = 3
 
@@ -54,5 +61,5 @@ def test_a_damaged_page_is_refused(page: bytes) -> None:
 def test_large_filters_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_affordable(42, 15)
     assert not is_affordable(42, 16)
-    monkeypatch.setattr(band_filter, "_MOST_BYTES", 1 << 30)
+    monkeypatch.setattr(bands, "_MOST_BYTES", 1 << 30)
     assert is_affordable(42, 16)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from simstore.search import bands as search_bands
-from simstore.search.band_postings import matching_postings
 from simstore.search.bands import (
     BandTable,
     checks,
     colliding_pairs,
     key_bits,
+    matching_postings,
     page_numbers,
     pages,
     unpack_page,

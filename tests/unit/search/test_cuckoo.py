@@ -8,11 +8,15 @@ from simstore.search.cuckoo import (
     MOST_COPIES,
     MOST_TAG_BITS,
     CuckooTable,
+    hash_words,
     member_hash,
+    other_buckets,
+    pack_slots,
+    places_of,
+    slot_type,
     tag_bits_for,
+    unpack_slots,
 )
-from simstore.search.cuckoo_fill import other_buckets, places_of
-from simstore.search.cuckoo_slots import hash_words, pack_slots, slot_type, unpack_slots
 
 
 def hashes_of(count: int, prefix: str = "k") -> list[bytes]:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from simstore.search.agreement import NO_DISTANCE, ScoredPairs, found_by
 from simstore.search.evaluation import (
     CurvePoint,
     Judged,
@@ -12,7 +15,6 @@ from simstore.search.evaluation import (
     band_recalls,
     curves,
 )
-from simstore.search.scored_pairs import NO_DISTANCE, ScoredPairs, found_by
 
 # Documents 0 to 3 are the set "left", 4 to 6 the set "right"; 0, 1, 2 and 4, 5 are of one text.
 # (first, second, labelled, distance, in a band, estimate, resemblance, likeness, cosine)
@@ -30,7 +32,8 @@ METHODS = ("simhash", "minhash", "verified", "likeness", "either", "exact", "exa
 def scored() -> ScoredPairs:
     columns = [np.array(column) for column in zip(*ROWS, strict=True)]
     unasked = np.zeros(len(ROWS), np.int64), np.full(len(ROWS), np.nan)
-    return ScoredPairs(*columns, *unasked)
+    names = [field.name for field in fields(ScoredPairs)]
+    return ScoredPairs(**dict(zip(names, (*columns, *unasked), strict=True)))
 
 
 def judged(*, clusters: bool = True) -> Judged:

@@ -5,8 +5,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.features import count_features
-from simstore.search.likeness import TermVectors, term_vectors
-from simstore.search.likeness_join import alike_pairs
+from simstore.search.likeness import TermVectors, alike_pairs, term_vectors
 
 
 def vectors(*texts: str) -> TermVectors:

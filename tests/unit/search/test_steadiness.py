@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simstore.search.steadiness import highest, steadied
+from simstore.search.evaluation import highest, steadied
 
 
 def test_mean_of_the_neighbours_and_nothing_beyond_the_ends() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstore.search.subsequence import CommonUnits
+from simstore.search.alignment import CommonUnits
 
 
 def longest(one: str, other: str) -> int:

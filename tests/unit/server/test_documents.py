@@ -106,7 +106,8 @@ def test_names_are_visible_ascii(name: str) -> None:
     [
         {"port": -1}, {"port": 65_536}, {"body_bytes": 0}, {"request_seconds": 0},
         {"request_seconds": float("nan")}, {"rate": 0}, {"rate": float("nan")},
-        {"notice_seconds": -1}, {"figures_seconds": float("nan")}, {"heavy_requests": 0},
+        {"notice_seconds": -1}, {"drain_seconds": float("inf")}, {"keep_alive_seconds": 10**9},
+        {"figures_seconds": float("nan")}, {"heavy_requests": 0},
     ],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused(options: dict[str, Any]) -> None:

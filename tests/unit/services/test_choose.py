@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from simstore.errors import InvalidParameter, MissingExtra, SourceNotFound
-from simstore.fingerprint.external import ExternalScheme
-from simstore.fingerprint.schemes import open_scheme
+from simstore.fingerprint.schemes import ExternalScheme, open_scheme
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.web import WebScheme

@@ -12,7 +12,7 @@ import texts
 
 from simstore.errors import CorruptStore, InvalidParameter, NotFound
 from simstore.model import Clustering, Document, LeastShares
-from simstore.search.near_pairs import near_pairs
+from simstore.search.sorted_tables import near_pairs
 from simstore.services.clusters import verified_edges
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.services.generations.pack_sketches import pack
@@ -85,7 +85,7 @@ def test_clusters_do_not_chain_and_the_policy_says_what_is_canonical(
 
 def test_member_says_how_near_it_is_to_its_canonical_document(tmp_path: Path) -> None:
     with filled(tmp_path, CHAIN | {"a again": A}) as store:
-        found = store.clusters(ClusterOptions(0.6))
+        found = store.clusters(ClusterOptions(min_resemblance=0.6))
         (cluster,) = found.clusters
         first, second, copy = cluster.members
         assert (first.resemblance, first.distance, first.basis) == (1, 0, "same")
@@ -130,7 +130,9 @@ def test_too_short_texts_join_only_what_wholly_contains_them(
         # 3 of 4 shingles; of the other end 2 of 5, and neither contains the other.
         expected = [["notice", "shouted", "longer"]]
         assert clusters(store, exact_join=exact_join, radius=None if exact_join else 64) == expected
-        options = ClusterOptions(0.3, None if exact_join else 64, exact_join)
+        options = ClusterOptions(
+            min_resemblance=0.3, radius=None if exact_join else 64, exact_join=exact_join
+        )
         assert store.clusters(options).too_short_count == 4
         assert clusters(store, min_resemblance=0.3, exact_join=exact_join) == expected
 
@@ -184,8 +186,10 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_channels_and_exact_join_agree_from_08_on(crowded: Path, policy: Any) -> None:
     with Store.open(crowded / "s.db") as store:
         for least in (0.8, 0.9):
-            by_channels = store.clusters(ClusterOptions(least, policy=policy))
-            exact = store.clusters(ClusterOptions(least, exact_join=True, policy=policy))
+            by_channels = store.clusters(ClusterOptions(min_resemblance=least, policy=policy))
+            exact = store.clusters(
+                ClusterOptions(min_resemblance=least, exact_join=True, policy=policy)
+            )
             assert by_channels.clusters == exact.clusters
             assert len(exact.clusters) > 30
             assert exact.radius is None
@@ -197,7 +201,9 @@ def test_members_resemble_their_canonical_document_and_canonical_ones_not_each_o
 ) -> None:
     documents = crowd()
     with Store.open(crowded / "s.db") as store:
-        found = store.clusters(ClusterOptions(0.7, exact_join=exact_join, min_size=1)).clusters
+        found = store.clusters(
+            ClusterOptions(min_resemblance=0.7, exact_join=exact_join, min_size=1)
+        ).clusters
     assert sorted(m.key for cluster in found for m in cluster.members) == sorted(documents)
     for cluster in found:
         for member in cluster.members:
@@ -220,7 +226,7 @@ def test_answer_is_the_same_packed(tmp_path: Path) -> None:
 def test_one_channel_alone(tmp_path: Path, channels: list[str]) -> None:
     with filled(tmp_path, {"a": A, "b": B, "copy": A}, channels=channels) as store:
         radius = 64 if channels == ["simhash"] else None
-        found = store.clusters(ClusterOptions(0.6, radius))
+        found = store.clusters(ClusterOptions(min_resemblance=0.6, radius=radius))
         assert [m.key for m in found.clusters[0].members] == ["a", "b", "copy"]
         assert found.radius == radius
         distances = [m.distance for m in found.clusters[0].members]
@@ -237,7 +243,7 @@ def test_threshold_is_inclusive(tmp_path: Path, exact_join: bool) -> None:
         radius = None if exact_join else 64
         at = {"exact_join": exact_join, "radius": radius, "min_resemblance": 0.5}
         assert clusters(store, **at) == [["whole", "half"]]
-        above = ClusterOptions(0.501, radius, exact_join)
+        above = ClusterOptions(min_resemblance=0.501, radius=radius, exact_join=exact_join)
         assert store.clusters(above).clusters == ()
 
 
@@ -257,7 +263,7 @@ def test_collection(tmp_path: Path) -> None:
             for side in ("left", "right")
             for key, text in CHAIN.items()
         )
-        found = store.clusters(ClusterOptions(0.6, collection="right"))
+        found = store.clusters(ClusterOptions(min_resemblance=0.6, collection="right"))
         assert [m.key for m in found.clusters[0].members] == ["a right", "b right"]
         assert found.document_count == 3
         assert store.clusters(ClusterOptions(collection="none")).clusters == ()
@@ -265,7 +271,7 @@ def test_collection(tmp_path: Path) -> None:
 
 def test_without_texts_the_sketches_judge(tmp_path: Path) -> None:
     with filled(tmp_path, CHAIN | {"other": " ".join(made_up(2))}, text=False) as store:
-        found = store.clusters(ClusterOptions(0.4))
+        found = store.clusters(ClusterOptions(min_resemblance=0.4))
         (cluster,) = found.clusters
         assert found.basis == "sketch"
         assert [m.key for m in cluster.members][:2] == ["a", "b"]
@@ -286,7 +292,7 @@ def test_stale_generation_is_told(tmp_path: Path) -> None:
     with create(tmp_path, SIMTOOL) as store:
         store.add_many(CHAIN.items())
         store.add("a again", A, refresh=False)
-        found = store.clusters(ClusterOptions(0.6))
+        found = store.clusters(ClusterOptions(min_resemblance=0.6))
         assert "vocabulary has changed" in str(found.stale)
         assert [m.key for m in found.clusters[0].members] == ["a", "b", "a again"]
 
@@ -321,7 +327,15 @@ def test_copies_cost_one_comparison_not_one_a_pair(
 def test_empty_store_and_removed_documents(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         least = LeastShares(0.65, 0.58, 0.68)
-        assert store.clusters() == Clustering((), 0, 0, 3, "text", None, least)
+        assert store.clusters() == Clustering(
+            clusters=(),
+            document_count=0,
+            too_short_count=0,
+            radius=3,
+            basis="text",
+            stale=None,
+            least=least,
+        )
         assert store.clusters(ClusterOptions(exact_join=True)).clusters == ()
         store.add_many({"gone": A, **CHAIN}.items())
         assert clusters(store, min_resemblance=0.6)[0] == ["gone", "a", "b"]

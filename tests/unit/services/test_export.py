@@ -25,9 +25,13 @@ DOCUMENTS = [
         Document(
             f"http://{pair.language}/{pair.name}/{side}",
             getattr(pair, side),
-            f"{pair.name} {side}" if side == "a" else None,
-            pair.language,
-            {"kind": pair.name, "nested": {"list": [1, 2.5, None, "ü"]}, "key": "not the key"},
+            title=f"{pair.name} {side}" if side == "a" else None,
+            collection=pair.language,
+            metadata={
+                "kind": pair.name,
+                "nested": {"list": [1, 2.5, None, "ü"]},
+                "key": "not the key",
+            },
             links=("http://en/", "k\udcff") if side == "b" else (),
         )
         for pair in PAIRS

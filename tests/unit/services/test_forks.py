@@ -177,7 +177,16 @@ def test_what_a_killed_fork_had_to_do_is_done_here(caplog: pytest.LogCaptureFixt
         assert number == 0 or killed.wait(60)
         return number
 
-    pool = WorkerPool(2, squaring, lambda: (2,), lambda: True, 1_000, 1_000, len, [worker])
+    pool = WorkerPool(
+        count=2,
+        task=squaring,
+        arguments=lambda: (2,),
+        is_valid=lambda: True,
+        least_items=1_000,
+        least_weight=1_000,
+        weight=len,
+        early=[worker],
+    )
     with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.WARNING):
         patch.setattr(Worker, "ended", noted)
         assert list(in_order([0, *[99] * 20], work, pool)) == [0, *[99] * 20]

@@ -162,10 +162,10 @@ def test_older_file_read_again_is_unchanged(tmp_path: Path, dated: bool) -> None
 
 def test_another_title_is_another_revision_and_the_same_version(tmp_path: Path) -> None:
     with create(tmp_path) as store:
-        store.add_many([Document("k", "a", "One", seen_at=1)])
-        store.add_many([Document("k", "a", "Two", seen_at=2)])
+        store.add_many([Document("k", "a", title="One", seen_at=1)])
+        store.add_many([Document("k", "a", title="Two", seen_at=2)])
         assert store.show("k").revision == 2
-        store.add_many([Document("k", "b", "Two", seen_at=3)])
+        store.add_many([Document("k", "b", title="Two", seen_at=3)])
     assert rows(tmp_path, SNAPSHOTS) == [(2, 1, 2, 2)]
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path
 
@@ -436,3 +437,19 @@ def test_times_of_sight_are_the_first_and_the_last(
         for since, found in ((1_000, ["k"]), (1_001, [])):
             (result,) = store.query_many([("", "stone")], QueryOptions(since=since))
             assert [match.key for match in result.matches] == found
+
+
+def test_threads_of_an_ingest_end_with_it_though_its_error_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError("the disk is gone")
+
+    before = set(threading.enumerate())
+    monkeypatch.setattr("simstore.services.ingest.ingest.commit", refused)
+    many = [(str(number), "some words " * 50) for number in range(5_000)]
+    with create(tmp_path) as store:
+        with pytest.raises(OSError, match="the disk is gone") as held:
+            store.add_many(many, threads=2, batch_documents=100)
+        assert held.value.__traceback__ is not None
+        assert set(threading.enumerate()) == before

@@ -17,7 +17,14 @@ TEXT = "the harbour was quiet at dawn and the first boats came in with the tide 
 def test_stored_key_is_told_with_its_times(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add_many([Document("k\udcff", TEXT, seen_at=time) for time in (5, 9)])
-        assert store.seen("k\udcff") == Seen("k\udcff", "stored", None, digest_of(TEXT).hex(), 5, 9)
+        assert store.seen("k\udcff") == Seen(
+            key="k\udcff",
+            state="stored",
+            original=None,
+            digest=digest_of(TEXT).hex(),
+            first_seen=5,
+            last_seen=9,
+        )
         assert store.seen("k") is None
         found = store.seen_many(["x", "k\udcff", "k\udcff"])
         assert [one and one.key for one in found] == [None, "k\udcff", "k\udcff"]

@@ -96,7 +96,9 @@ def test_every_kept_digest_is_compared_whichever_token_is_asked_for(
 
 @pytest.mark.parametrize("scope", SCOPES)
 def test_scope_allows_itself_and_what_is_below_it(scope: Scope) -> None:
-    token = Token(1, "one", scope, 0, None, None)
+    token = Token(
+        token_id=1, name="one", scope=scope, created_at=0, expires_at=None, revoked_at=None
+    )
     allowed = [other for other in SCOPES if token.allows(other)]
     assert allowed == list(SCOPES[: SCOPES.index(scope) + 1])
 

@@ -59,7 +59,13 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
 
 def pool(count: int = 2, least_items: int = 1, **others: Any) -> WorkerPool:
     made = WorkerPool(
-        count, squaring, lambda: (2,), lambda: True, least_items, 1_000_000, lambda _: 1
+        count=count,
+        task=squaring,
+        arguments=lambda: (2,),
+        is_valid=lambda: True,
+        least_items=least_items,
+        least_weight=1_000_000,
+        weight=lambda _: 1,
     )
     return replace(made, **others)
 

@@ -31,19 +31,51 @@ def test_a_record_comes_back(
     metadata = {"key": "k", "text": "t", "simstore_record": 1, "deep": [{"ü": None}]}
     line = json_line(
         ExportedDocument(
-            "k\udcfe", text, "title", "collection", metadata, "00" * 16, "src", first, basis, 9,
-            ("a", "b\udcfe"),
+            key="k\udcfe",
+            text=text,
+            title="title",
+            collection="collection",
+            metadata=metadata,
+            digest="00" * 16,
+            source="src",
+            first_seen=first,
+            first_seen_basis=basis,
+            last_seen=9,
+            links=("a", "b\udcfe"),
         )
-    )  # fmt: skip
+    )
     (found,) = read(line)
     assert found == Document(
-        "k\udcfe", text, "title", "collection", metadata, 0, 0, len(line),
-        seen_at, published_at, ("a", "b\udcfe"), since,
-    )  # fmt: skip
+        "k\udcfe",
+        text,
+        title="title",
+        collection="collection",
+        metadata=metadata,
+        position=0,
+        byte_offset=0,
+        end_offset=len(line),
+        seen_at=seen_at,
+        published_at=published_at,
+        links=("a", "b\udcfe"),
+        seen_since=since,
+    )
 
 
 def test_fields_without_a_value_are_left_out() -> None:
-    line = json_line(ExportedDocument("k", "", None, None, {}, "00" * 16, None, 5, "ingest", 5))
+    line = json_line(
+        ExportedDocument(
+            key="k",
+            text="",
+            title=None,
+            collection=None,
+            metadata={},
+            digest="00" * 16,
+            source=None,
+            first_seen=5,
+            first_seen_basis="ingest",
+            last_seen=5,
+        )
+    )
     assert set(json.loads(line)) == {
         EXPORT_FIELD, "key", "text", "digest", "first_seen", "first_seen_basis", "last_seen",
     }  # fmt: skip

@@ -158,12 +158,24 @@ def test_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_frame_holds_records_as_they_are() -> None:
     records = [
-        Document("k\udcff", "text \ud800 第", "t", "c", {"a": [1, None, "\udcfe"]}, 1, 2, 3, 4, 5,
-                 ("x", "y"), 6),
+        Document(
+            "k\udcff",
+            "text \ud800 第",
+            title="t",
+            collection="c",
+            metadata={"a": [1, None, "\udcfe"]},
+            position=1,
+            byte_offset=2,
+            end_offset=3,
+            seen_at=4,
+            published_at=5,
+            links=("x", "y"),
+            seen_since=6,
+        ),
         Rejection("s\udcff", 1, 2, 3, "why", b"\x00\xff"),
         Ignored("s", 1, 2, 3, "why", "k", 7, is_source=True),
         Document("k", ""),
-    ]  # fmt: skip
+    ]
     data = packed("records", records, bytes_read=5)
     told, _ = HEADER.unpack(data[: HEADER.size])
     body = data[HEADER.size :]

@@ -72,7 +72,14 @@ def test_nested_record_is_read_or_rejected_at_any_depth(depth: int) -> None:
     records = read(f'{nested}\n{{"key": "after", "text": "t"}}\n'.encode())
     assert len(records) == 2
     assert records[1] == Document(
-        "after", "t", None, None, {}, 1, len(nested) + 1, len(nested) + 1 + 30
+        "after",
+        "t",
+        title=None,
+        collection=None,
+        metadata={},
+        position=1,
+        byte_offset=len(nested) + 1,
+        end_offset=len(nested) + 1 + 30,
     )
     # The metadata themselves are the first level.
     if depth < 64:

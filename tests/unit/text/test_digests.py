@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from simstore.text import digests
-from simstore.text.digests import text_digest
+from simstore.text import decoding
+from simstore.text.decoding import text_digest
 
 
 @pytest.mark.parametrize("size", [0, 1, 2_047, 2_048, 4_094, 4_095, 65_536, 65_537, 200_000])
@@ -40,7 +40,7 @@ def test_usual_texts_are_hashed_in_pieces_for_which_hashlib_keeps_the_lock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     recorded = Recorded()
-    monkeypatch.setattr(digests, "hashlib", recorded)
+    monkeypatch.setattr(decoding, "hashlib", recorded)
     text_digest(b"a" * 3_500)
     text_digest(b"a" * 60_000)
     assert max(recorded.sizes) < 2_048

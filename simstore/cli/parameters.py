@@ -1,0 +1,53 @@
+"""Short forms of click's options, by the kind of their value.
+
+The first argument of each names the option as click wants it, its forms separated by blanks:
+``"-k --radius"``, or ``"--text with_text"`` where the parameter has another name. The last one is
+its help. A default is shown in the help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import click
+
+Decorator: TypeAlias = Callable[[Any], Any]
+
+
+def option(names: str, text: str, **settings: Any) -> Decorator:
+    """Return an option; the settings are those of ``click.option``."""
+    if settings.get("default") is not None:
+        settings.setdefault("show_default", True)
+    return click.option(*names.split(), help=text, **settings)
+
+
+def flag(names: str, text: str, **settings: Any) -> Decorator:
+    """Return an option without a value."""
+    return option(names, text, is_flag=True, **settings)
+
+
+def choice(names: str, choices: Sequence[str], text: str, **settings: Any) -> Decorator:
+    """Return an option that takes one of some words."""
+    return option(names, text, type=click.Choice(choices), **settings)
+
+
+def count(names: str, text: str, **settings: Any) -> Decorator:
+    """Return an option that takes a number from 1 on."""
+    return option(names, text, type=click.IntRange(min=1), **{"metavar": "N", **settings})
+
+
+def share(names: str, text: str, **settings: Any) -> Decorator:
+    """Return an option that takes a number from 0 to 1."""
+    return option(names, text, type=click.FloatRange(0, 1), metavar="SHARE", **settings)
+
+
+def group(*options: Decorator) -> Decorator:
+    """Return several options as one, in the order of the help."""
+
+    def add(command: Any) -> Any:
+        for one in reversed(options):
+            command = one(command)
+        return command
+
+    return add
