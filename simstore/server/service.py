@@ -28,7 +28,7 @@ from simstore.server.metrics import Metrics, figures_of
 from simstore.server.settings import ServerSettings
 from simstore.server.workers.bounded_executor import BoundedExecutor
 from simstore.server.workers.read_batches import QueryBatcher
-from simstore.server.workers.reader_process import AwayReader, ReaderProcess, ReaderProtocol
+from simstore.server.workers.reader_process import AwayReader, ReaderProcess
 from simstore.server.workers.supervisor import Supervised
 from simstore.server.workers.write_queue import WriteQueue
 from simstore.server.workers.writer_process import WriterProcess
@@ -81,7 +81,7 @@ class Service:
     """
 
     store: Store
-    reader: ReaderProtocol
+    reader: Store | AwayReader
     writes: WriteQueue
     queries: QueryBatcher
     readers: BoundedExecutor

@@ -66,6 +66,20 @@ def wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "").lower()
 
 
+def headers_of(error: SimstoreError) -> dict[str, str]:
+    """Return the headers of a reply that tells of an error."""
+    headers = {}
+    if isinstance(error, Unavailable) and error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, ceil(error.retry_after)))
+    elif error.http_status == 503:
+        headers["Retry-After"] = "1"
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, MethodNotAllowed):
+        headers["Allow"] = error.allowed
+    return headers
+
+
 def problem_page(request: Request, error: SimstoreError) -> Response:
     """Return an error as a page; where a token is needed, the way to the page that asks for it."""
     if isinstance(error, Unauthorized):
@@ -75,17 +89,10 @@ def problem_page(request: Request, error: SimstoreError) -> Response:
             there = quote(request.scope["path"], safe="/") + (f"?{query}" if query else "")
             place += f"?next={quote(there, safe='')}"
         return RedirectResponse(place, 303, {"Cache-Control": "no-store"})
-    headers = {}
-    if isinstance(error, Unavailable) and error.retry_after is not None:
-        headers["Retry-After"] = str(max(1, ceil(error.retry_after)))
-    elif error.http_status == 503:
-        headers["Retry-After"] = "1"
-    if isinstance(error, MethodNotAllowed):
-        headers["Allow"] = error.allowed
     template, shown = getattr(request.state, "filled_form", ("problem.html", {}))
     problem = problem_words(error, page_words(language_of(request)))
     shown = {**shown, "problem": problem}
-    return answer(request, template, shown, status=error.http_status, headers=headers)
+    return answer(request, template, shown, status=error.http_status, headers=headers_of(error))
 
 
 def keep_form(request: Request, template: str, shown: Mapping[str, Any]) -> None:

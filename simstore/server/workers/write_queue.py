@@ -24,7 +24,7 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.model import WriteReply, WriteRequest
-from simstore.server.workers.supervisor import SupervisedWorker
+from simstore.server.workers.supervisor import Worker
 from simstore.server.workers.writer_process import AwayWriter, GroupWriter
 from simstore.services.ingest.write_groups import Reply, Request
 from simstore.store import Store
@@ -98,7 +98,7 @@ class WriteQueue:
     def __init__(
         self,
         store: Store,
-        process: SupervisedWorker | None = None,
+        process: Worker | None = None,
         warm: Callable[[], None] | None = None,
         *,
         most_documents: int = 20_000,
@@ -115,7 +115,7 @@ class WriteQueue:
         self._stack = ExitStack()
         # None: a store of fingerprints alone, which takes no documents and says so each time.
         self._writer: GroupWriter | None = None
-        self._process: SupervisedWorker | None = None
+        self._process: Worker | None = None
         try:
             near = self._stack.enter_context(store.writer())
         except InvalidParameter as error:
