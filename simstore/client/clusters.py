@@ -1,4 +1,4 @@
-"""Kept clusters, and documents that leave, over a server."""
+"""Read clusters and remove documents over a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that come, over a server."""
+"""Ingest documents over a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions by a text, over a server."""
+"""Query, check and compare over a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents on their way to a server, in requests of a fitting size."""
+"""Upload documents to a server, in requests of a suitable size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON Lines and CSV: a line a match."""
+"""JSON Lines and CSV of matches; how keys, numbers and times are written."""
 
 from __future__ import annotations
 

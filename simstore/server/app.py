@@ -1,4 +1,4 @@
-"""The application: every route, and what surrounds them."""
+"""The FastAPI application: routes, middleware and error handlers."""
 
 from __future__ import annotations
 

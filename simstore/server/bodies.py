@@ -1,4 +1,4 @@
-"""Bodies of requests and replies."""
+"""Read JSON bodies of requests, and write replies."""
 
 from __future__ import annotations
 

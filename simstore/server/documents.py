@@ -1,4 +1,4 @@
-"""Documents as requests bring them."""
+"""Documents in request bodies: their type on the wire, and their validation."""
 
 from __future__ import annotations
 

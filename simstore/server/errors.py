@@ -1,4 +1,4 @@
-"""The one place where errors become replies: problem details, RFC 9457."""
+"""Translate errors into replies: problem details (RFC 9457), or a page for a person."""
 
 from __future__ import annotations
 

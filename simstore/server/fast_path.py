@@ -1,4 +1,4 @@
-"""The way of what is asked most: to its endpoint, past the framework's search for it."""
+"""A fast path for the most frequent requests, past the framework's routing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys in addresses, and the names that senders give to their requests."""
+"""Document keys in addresses, and idempotency keys of requests."""
 
 from __future__ import annotations
 

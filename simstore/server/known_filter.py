@@ -1,4 +1,4 @@
-"""The crawler's filter, as it is served: made when it is asked for, kept while it is good."""
+"""Serve the crawler's filter: built on request, and cached while it is up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long lists: as lines without end, or their first part as one object."""
+"""Long lists as replies: all of it as NDJSON, or a page of it as one object."""
 
 from __future__ import annotations
 

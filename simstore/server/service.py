@@ -1,4 +1,4 @@
-"""The store that is served, and all that lives as long as the server."""
+"""The served store with its queues, executors and caches."""
 
 from __future__ import annotations
 

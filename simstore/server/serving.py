@@ -1,4 +1,4 @@
-"""Runs the server: a socket, a loop, signals."""
+"""Run the server: socket, event loop, signals."""
 
 from __future__ import annotations
 

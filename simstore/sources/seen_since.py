@@ -1,4 +1,4 @@
-"""Read the time since which a record says that its document is there."""
+"""Decide since when a document is known, by its record and by what is stored."""
 
 from __future__ import annotations
 

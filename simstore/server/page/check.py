@@ -1,4 +1,4 @@
-"""A paper comes, and its report is shown."""
+"""The page that checks a paper and shows its report."""
 
 from __future__ import annotations
 

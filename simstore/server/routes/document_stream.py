@@ -1,4 +1,4 @@
-"""Documents as lines: read, stored and answered at the same time, in their order."""
+"""Ingest a stream of NDJSON: documents are read, stored and answered at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents: they come, are looked at, and go."""
+"""Add, list, show and remove documents."""
 
 from __future__ import annotations
 

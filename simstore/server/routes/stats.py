@@ -1,4 +1,4 @@
-"""The store in numbers, what was rejected, the runs; and the crawler's filter."""
+"""Statistics, rejected records, runs, and the crawler's filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries answered by processes of their own, so that HTTP and look-ups have a processor each."""
+"""Reader processes, which answer queries outside the server's own process."""
 
 from __future__ import annotations
 

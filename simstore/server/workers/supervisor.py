@@ -1,4 +1,4 @@
-"""Processes of a server that are started again when they die.
+"""Supervise child processes, and restart them when they die.
 
 What one was asked then is told as unavailable: nobody knows how far it came, and what killed it
 must not be asked of another. It is started again after a pause, which grows where it dies again

@@ -1,4 +1,4 @@
-"""The program that reads one file that somebody sent, and ends.
+"""The program that reads one uploaded file, and ends.
 
 It works in a folder with nothing but the file. From its standard input it takes a JSON object: the
 file's name, how to read it, and its limits; it answers with another, and a line's end: the

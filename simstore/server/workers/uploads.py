@@ -1,4 +1,4 @@
-"""Files that people send: each is read by a process of its own, which is bounded and then ended.
+"""Read uploaded files, each in a bounded process of its own.
 
 No file can keep the server busy, take its memory, or meet what another file left behind. The
 process knows nothing of the server: its environment is empty but for what Python needs, and it

@@ -1,4 +1,4 @@
-"""The one writer of a server: requests wait in line, those that wait together are one commit.
+"""The write queue of a server: requests that wait together are committed together.
 
 A group is taken when the one before it is committed, not earlier: the longer a commit takes, the
 more the next one holds. A second thread tidies up meanwhile.

@@ -1,4 +1,4 @@
-"""The writer of a server in a process of its own: what it computes holds up no query.
+"""The writer of a server as a child process, so that writing delays no query.
 
 Queries and commits would share one interpreter's lock otherwise, and a query wait for it at every
 statement. Where the server is killed, a group that is being committed is there whole, or not at
