@@ -22,10 +22,10 @@ from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import NotFound, ReadOnlyStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from simstore.model import Clustering, ClustersStatus, LeastShares, StoredCluster
-    from simstore.reports.clusters import Rule
+    from simstore.services.clusters.reasons import ClusterRule
     from simstore.store import Store
 
 # Options that only clusters of the moment know.
@@ -126,11 +126,11 @@ def _flag(name: str) -> str:
 
 def _stored(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     from simstore.model import LeastShares
-    from simstore.reports.clusters import Rule
+    from simstore.services.clusters.reasons import ClusterRule
 
     with open_store(served=True) as store:
         summary = _up_to_date(store, options)
-        rule = Rule(summary.policy, LeastShares(summary.min_resemblance))
+        rule = ClusterRule(summary.policy, LeastShares(summary.min_resemblance))
         member_count, count = _print(store.kept_clusters(min_size), rule, output_format)
         _report_counts(len(store), member_count, count, min_size)
     _report_stored(summary)
@@ -231,8 +231,9 @@ def _no_clusters() -> NotFound:
 
 
 def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
-    from simstore.reports.clusters import Rule, numbered
+    from simstore.reports.clusters import numbered
     from simstore.services.clusters.cluster import ClusterOptions
+    from simstore.services.clusters.reasons import ClusterRule
 
     chosen = {name: options[name] for name in ("min_resemblance", *_OF_THE_MOMENT)}
     asked = ClusterOptions(policy=options["policy"] or "first", min_size=min_size, **chosen)
@@ -243,13 +244,15 @@ def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
             "fingerprints are the standing generation's: %s; `simstore vocabulary refresh`",
             found.stale,
         )
-    rule = Rule(asked.policy, found.least)
+    rule = ClusterRule(asked.policy, found.least)
     member_count, count = _print(numbered(found.clusters), rule, output_format)
     _report_counts(found.document_count, member_count, count, min_size)
     _report_computed(found)
 
 
-def _print(found: Iterable[StoredCluster], rule: Rule, output_format: str) -> tuple[int, int]:
+def _print(
+    found: Iterable[StoredCluster], rule: ClusterRule, output_format: str
+) -> tuple[int, int]:
     """Print clusters; return how many documents and how many clusters they were."""
     from simstore.reports.clusters import COLUMNS, render_csv, render_jsonl, table_rows
 
@@ -263,12 +266,10 @@ def _print(found: Iterable[StoredCluster], rule: Rule, output_format: str) -> tu
             yield one
 
     if output_format == "table":
-        print_table(COLUMNS, table_rows(counted(), rule))
+        print_table(COLUMNS, table_rows(counted(), rule.reason))
     else:
-        render: Callable[[Iterable[StoredCluster], Rule], Iterator[bytes]] = (
-            render_jsonl if output_format == "jsonl" else render_csv
-        )
-        write_blocks(render(counted(), rule))
+        render = render_jsonl if output_format == "jsonl" else render_csv
+        write_blocks(render(counted(), rule.reason))
     return member_count, count
 
 

@@ -9,7 +9,7 @@ import click
 
 from simstore.cli.output import print_table
 from simstore.errors import printable
-from simstore.reports.known_filter import KnownFilter
+from simstore.known_filter import KnownFilter
 from simstore.reports.lines import key_bytes, key_text, to_json
 from simstore.text.decoding import encode
 

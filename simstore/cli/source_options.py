@@ -125,8 +125,7 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
         UsageError: Two of them contradict each other.
     """
     from simstore.sources.encodings import checked_encoding
-    from simstore.sources.fields import HistoryFields
-    from simstore.sources.reader import ReadOptions
+    from simstore.sources.reader import HistoryFields, ReadOptions
 
     for name in ("key", "text", "seen", "published", "links"):
         if given.get(f"{name}_field") == "":

@@ -26,8 +26,13 @@ from simstore.search.hamming import verify
 from simstore.search.plan import default_radius
 from simstore.services.workers.processors import processor_count
 from simstore.sources.articles import read_articles
-from simstore.sources.course import read_hash_table, read_stopwords
-from simstore.sources.course_pages import part_ends, read_bytes, take_pages
+from simstore.sources.course import (
+    part_ends,
+    read_bytes,
+    read_hash_table,
+    read_stopwords,
+    take_pages,
+)
 from simstore.sources.streams import ByteStream
 from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import exact_text

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, select
 
 from simstore.model import Match, QueryRun, SampleResult
-from simstore.storage.schema import query_match, query_run, query_sample
+from simstore.storage.tables import query_match, query_run, query_sample
 
 KEPT_RUNS = 100
 _SENTENCES = "sentences"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from simstore.model import CheckedPaper, CheckOptions, Ignored, Rejection
-from simstore.services.ingest.accept import Addable, accept
+from simstore.sources.documents import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import known_bytes, read_so_far, samples_of

@@ -20,8 +20,8 @@ from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
+from simstore.sources.registry import IS_EMPTY
 from simstore.sources.source import Record
-from simstore.sources.stream_detection import IS_EMPTY
 from simstore.storage import documents, vocabularies
 from simstore.text.decoding import encode
 

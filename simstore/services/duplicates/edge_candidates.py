@@ -27,7 +27,7 @@ from simstore.services.open_store.open_store import Snapshot
 from simstore.services.query.batch_lookup import near_many
 from simstore.services.query.lookup import Lookup
 from simstore.services.query.minhash_channel import Among, MinhashChannel
-from simstore.storage import documents, fingerprints, near_rows
+from simstore.storage import documents, fingerprints, tail
 
 
 class EdgeCandidates:
@@ -152,7 +152,7 @@ class EdgeCandidates:
                 values += to_integers(part[positions])
             return turns, values
         held = None
-        found_there = near_rows.can_find(self._snapshot.connection, bits)
+        found_there = tail.can_find_near(self._snapshot.connection, bits)
         if len(queries) > 1 and not found_there:
             held = self._snapshot.store.tail_tables(
                 self._snapshot.connection, bits, row, len(queries)
