@@ -38,7 +38,7 @@ BEFORE = {
     "usage examples in docstrings": 1,
     "modules that a query of one text imports": 232,
 }
-_VARIADIC = {"Table", "execute", "info", "select"}
+_VARIADIC = {"Table", "execute", "group", "info", "select"}
 _QUERY = """
 import sys
 from simstore.cli import main
