@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -13,7 +13,7 @@ from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import OnDuplicate, Policy
 from simstore.storage import counter_deltas
 from simstore.storage.damage import corrupt
-from simstore.storage.rows import dialect_of, execute, fetch
+from simstore.storage.rows import dialect_of, execute, fetch, insert_one
 from simstore.storage.tables import fingerprint_tables, generation, scheme, store
 
 
@@ -110,14 +110,7 @@ def create_settings(
             "store_id": 1,
             "created_at": created_at,
             "created_by": created_by,
-            "policy": settings.policy,
-            "text_kept": settings.text_kept,
-            "vocabulary_recorded": settings.vocabulary_recorded,
-            "changes": settings.changes,
-            "on_duplicate": settings.on_duplicate,
-            "min_resemblance": settings.min_resemblance,
-            "radius": settings.radius,
-            "keep_columns": settings.keep_columns,
+            **{name: value for name, value in asdict(settings).items() if name in store.c},
         },
     )
 
@@ -194,8 +187,9 @@ def add_scheme(
     created_at: int,
 ) -> int:
     """Write a scheme and its channels; return its number."""
-    result = connection.execute(
-        insert(scheme),
+    return insert_one(
+        connection,
+        scheme,
         {
             "status": status,
             "name": record.name,
@@ -209,8 +203,6 @@ def add_scheme(
             "created_at": created_at,
         },
     )
-    key = result.inserted_primary_key
-    return int(key[0]) if key else 0
 
 
 def scheme_with_status(connection: Connection, status: str) -> tuple[int, SchemeRecord] | None:
@@ -290,12 +282,11 @@ def add_generation(
     connection: Connection, scheme_id: int, status: str, basis: int, created_at: int
 ) -> int:
     """Write a generation; return its number."""
-    result = connection.execute(
-        insert(generation),
+    return insert_one(
+        connection,
+        generation,
         {"scheme_id": scheme_id, "status": status, "basis": basis, "created_at": created_at},
     )
-    key = result.inserted_primary_key
-    return int(key[0]) if key else 0
 
 
 def generations(connection: Connection, statuses: Sequence[str]) -> list[GenerationRow]:

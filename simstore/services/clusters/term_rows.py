@@ -17,6 +17,7 @@ from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import documents, vocabularies
 from simstore.storage.engine import Connection
+from simstore.storage.rows import chunks
 
 _PAGE_DOCUMENTS = 400
 
@@ -70,7 +71,7 @@ def read_vectors(
     """
     joined = CountsOfPages()
     done = 0
-    for part in documents.chunks(document_ids, _PAGE_DOCUMENTS):
+    for part in chunks(document_ids, _PAGE_DOCUMENTS):
         texts = feature_counts.whole_texts(opened, connection, part)
         joined.add(feature_counts.count_stored(connection, state.scheme, texts))
         done += len(part)

@@ -21,8 +21,8 @@ from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import documents, sketches, vocabularies
-from simstore.storage.documents import chunks
 from simstore.storage.engine import Connection
+from simstore.storage.rows import chunks
 from simstore.storage.sketches import StoredSketch
 
 _BATCH_DOCUMENTS = 256
