@@ -99,7 +99,8 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
     ):
         found = dict(zip(names, values, strict=True))
         # Runs of before there were two channels name none.
-        channels = tuple(filter(None, (found["channels"] or "simhash").split(",")))
+        named = "simhash" if found["channels"] is None else found["channels"]
+        channels = tuple(filter(None, named.split(",")))
         if found["passage_similarity"] is not None:
             channels += (_SENTENCES,)
         found |= {"key": _text(found["key"]), "channels": channels}

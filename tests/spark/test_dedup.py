@@ -17,8 +17,7 @@ from simstore import Store
 from simstore.errors import Conflict, InvalidParameter, JobFailed, NotFound
 from simstore.fingerprint.web import WebScheme
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.sources.fields import HistoryFields
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.spark import DedupOptions, dedup, dedup_frame, read_output
 
 from . import corpus
@@ -251,9 +250,9 @@ def test_pairs_are_those_that_the_channels_of_the_store_find(whole: Path, store:
 
     opened = store._opened
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        held = read_contents(opened, connection, state)
-        edges = EdgeFinder(opened, connection, state, held, LeastShares(0.5)).by_channels(3)
+        snapshot = opened.snapshot(connection)
+        held = read_contents(snapshot)
+        edges = EdgeFinder(snapshot, held, LeastShares(0.5)).by_channels(3)
     found = DedupedOutput(str(whole)).edges()
 
     def pairs(

@@ -108,17 +108,17 @@ def build(opened: OpenStore, on_progress: Progress | None = None) -> int:
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="passages") as pool:
         while True:
             with opened.write() as connection:
-                state = opened.state(connection)
-                if state.passages is None:
+                snapshot = opened.snapshot(connection)
+                if snapshot.passages is None:
                     raise Conflict("the passage index was dropped by another process")
-                if state.settings.passages_complete:
+                if snapshot.settings.passages_complete:
                     return made
                 batch = passages.without_entry(connection, after, BATCH_DOCUMENTS)
                 if not batch:
                     passages.complete(connection)
                     return made
-                texts = feature_counts.whole_texts(opened, connection, batch)
-                indexed = pool.map(state.passages.index, texts.values(), chunksize=64)
+                texts = feature_counts.whole_texts(snapshot, batch)
+                indexed = pool.map(snapshot.passages.index, texts.values(), chunksize=64)
                 passages.put_many(connection, list(zip(texts, indexed, strict=True)))
                 total = documents.count(connection) if on_progress is not None else 0
                 done = documents.count_up_to(connection, batch[-1]) if on_progress else 0

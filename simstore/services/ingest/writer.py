@@ -15,12 +15,6 @@ from simstore.model import WriteReply
 from simstore.services.features.prepare import is_prepared_for, prepare
 from simstore.services.generations import pack_sketches
 from simstore.services.ingest.check_insert import check_and_store
-from simstore.services.ingest.idempotency import (
-    KEPT_SECONDS,
-    answered_before,
-    record_replies,
-    repeats_a_name,
-)
 from simstore.services.ingest.run import RUN_COUNTS
 from simstore.services.ingest.write_groups import (
     PreparedGroup,
@@ -28,10 +22,13 @@ from simstore.services.ingest.write_groups import (
     Reply,
     Request,
     StoringPart,
+    answered_before,
     checked,
     keys_told,
     outcomes_of,
     prepared_group,
+    record_replies,
+    repeats_a_name,
 )
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.open_store.state import State
@@ -215,7 +212,7 @@ class Writer:
                 runs.count_in_run(connection, run_id, of_run, finished_at=None)
             record_replies(connection, group.requests, made, moment)
             if self._commits % _SWEPT_AFTER == 0:
-                idempotency.drop_older(connection, moment - KEPT_SECONDS)
+                idempotency.drop_older(connection, moment - idempotency.KEPT_SECONDS)
         self._run_id, self._counts = run_id, counts
         self._commits += 1
         replies = known | made
@@ -225,7 +222,7 @@ class Writer:
         keys = list(dict.fromkeys(map(encode, part.request.keys)))
         try:
             removed, let_go = remove_keys(
-                self._opened, connection, keys, missing_ok=part.request.missing_ok
+                self._opened.snapshot(connection), keys, missing_ok=part.request.missing_ok
             )
         except StorageError:
             raise
@@ -249,18 +246,18 @@ class Writer:
     ) -> dict[int, Reply]:
         """Store the documents of a part, but those of requests that are done."""
         opened, batch = self._opened, part.batch
-        state = opened.state(connection)
-        if not is_prepared_for(part.state, state):
-            batch = prepare(batch.documents, state)
+        snapshot = opened.snapshot(connection)
+        if not is_prepared_for(part.state, snapshot):
+            batch = prepare(batch.documents, snapshot)
         replies: dict[int, Reply] = {}
         appended = 0
         for spans in part.undone(done):
             if appended:
-                state = opened.state(connection)
+                snapshot = opened.snapshot(connection)
             first = min(start for start, _ in spans.values())
             some = batch.part(first, max(end for _, end in spans.values()))
             outcome = check_and_store(
-                opened, connection, state, some, part.check,
+                snapshot, some, part.check,
                 run_id=run_id, seen_at=seen_at, source_ids={},
             )  # fmt: skip
             appended += 1
@@ -273,5 +270,5 @@ class Writer:
                 raise _Apart
             for place, (start, end) in spans.items():
                 replies[place] = WriteReply(told[start - first : end - first], 0, False, *freed)
-        deltas.merge_many(connection, state.scheme_id, appended)
+        deltas.merge_many(connection, snapshot.scheme_id, appended)
         return replies

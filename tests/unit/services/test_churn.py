@@ -12,7 +12,7 @@ import pytest
 
 from simstore.model import Document
 from simstore.services.clusters import stored_clusters
-from simstore.sources.jsonl import HistoryFields
+from simstore.sources.reader import HistoryFields
 from simstore.sources.registry import ReadOptions
 from simstore.storage import cluster_names
 from simstore.storage.tables import metadata

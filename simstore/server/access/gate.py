@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
-from simstore.errors import Forbidden, InvalidParameter, RateLimited, Unauthorized
+from simstore.errors import (
+    Forbidden,
+    InvalidParameter,
+    MalformedRequest,
+    RateLimited,
+    Unauthorized,
+)
 from simstore.model import Scope, Token
-from simstore.server.bounded_executor import BoundedExecutor
-from simstore.server.csrf import foreign, is_forwarded, is_loopback, names_loopback
-from simstore.server.limits import RateLimit, network_of
-from simstore.server.parameters import check_parameters
-from simstore.server.sessions import SESSION_SECONDS, Sessions
+from simstore.server.access.csrf import foreign, is_forwarded, is_loopback, names_loopback
+from simstore.server.access.limits import RateLimit, network_of
+from simstore.server.access.sessions import SESSION_SECONDS, Sessions
+from simstore.server.workers.bounded_executor import BoundedExecutor
 
 if TYPE_CHECKING:
     from starlette.routing import Match
@@ -78,11 +83,11 @@ class Gate:
         self._sessions = Sessions()
         self._reading = asyncio.Lock()
         # Whoever waits may give up, which a thread of the framework would not let them.
-        self._lane = BoundedExecutor("tokens", 1, 1)
+        self._executor = BoundedExecutor("tokens", 1, 1)
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for the tokens to be read; as :meth:`.lanes.BoundedExecutor.close`."""
-        return self._lane.close(timeout)
+        """Wait for the tokens to be read; as :meth:`.BoundedExecutor.close`."""
+        return self._executor.close(timeout)
 
     async def check(self, request: Request, scope: Scope) -> Principal:
         """Return who sends a request, if they may do what needs a scope; counted once a request.
@@ -203,7 +208,7 @@ class Gate:
         if not self._book.is_fresh():
             async with self._reading:
                 if not self._book.is_fresh():
-                    await self._lane.run(self._book.read)
+                    await self._executor.run(self._book.read)
 
 
 @cache
@@ -315,3 +320,19 @@ def _cookie(request: Request) -> str:
 
 def _seconds(wait: float) -> float:
     return float(max(1, math.ceil(wait)))
+
+
+def check_parameters(request: Request, known: Collection[str]) -> None:
+    """Refuse a parameter that is not known: it is meant to change something, and would not.
+
+    Args:
+        request: The request.
+        known: The names of those that the route takes.
+
+    Raises:
+        MalformedRequest: There is another.
+    """
+    for name in request.query_params:
+        if name not in known:
+            takes = f"; it takes {', '.join(sorted(known))}" if known else ""
+            raise MalformedRequest(f"query.{name[:40]}", f"there is no such parameter{takes}")

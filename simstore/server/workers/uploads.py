@@ -1,4 +1,4 @@
-"""Files that people send: each is read by a process of its own, which is bounded and then ended.
+"""Read uploaded files, each in a bounded process of its own.
 
 No file can keep the server busy, take its memory, or meet what another file left behind. The
 process knows nothing of the server: its environment is empty but for what Python needs, and it
@@ -30,11 +30,11 @@ from simstore.errors import (
     printable,
 )
 from simstore.model import Document, Rejection
-from simstore.reports.wire import decoded, encoded, from_wire
-from simstore.server import upload_process
+from simstore.server.workers import upload_process
 from simstore.sources import bounded
 from simstore.sources.reader import sees_bytes
 from simstore.store import Store
+from simstore.wire import decoded, encoded, from_wire
 
 _LONGEST_NAME = 180
 _NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\[\]]')
@@ -107,7 +107,7 @@ def read_upload(
     shown = safe_name(name)
     with tempfile.TemporaryDirectory(prefix="simstore-upload-") as folder:
         (Path(folder) / shown).write_bytes(data)
-        asked = encoded(
+        job = encoded(
             {
                 "name": shown,
                 "options": dict(options or {}),
@@ -119,7 +119,7 @@ def read_upload(
                 "written_bytes": bounds.written_bytes,
             }
         )
-        answer = _answer(Path(folder), shown, asked, bounds)
+        answer = _answer(Path(folder), shown, job, bounds)
     return _upload(shown, answer, bounds)
 
 
@@ -157,7 +157,7 @@ def safe_name(name: str) -> str:
     return data.decode(errors="ignore") or "file"
 
 
-def _answer(folder: Path, name: str, asked: bytes, limits: UploadLimits) -> bytes:
+def _answer(folder: Path, name: str, job: bytes, limits: UploadLimits) -> bytes:
     """Return what the process says; it and all that it started have ended then."""
     environment = {key: os.environ[key] for key in _PASSED_ON if key in os.environ}
     environment |= {"TMPDIR": str(folder), "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -171,7 +171,7 @@ def _answer(folder: Path, name: str, asked: bytes, limits: UploadLimits) -> byte
     timer.start()
     try:
         # Until it has ended: then its end of the pipe is closed.
-        answer = _exchange(process, asked, limits.text_bytes * _ROOM + _MARGIN)
+        answer = _exchange(process, job, limits.text_bytes * _ROOM + _MARGIN)
     finally:
         timer.cancel()
         timer.join()
@@ -190,12 +190,12 @@ def _answer(folder: Path, name: str, asked: bytes, limits: UploadLimits) -> byte
     return answer
 
 
-def _exchange(process: subprocess.Popen[bytes], asked: bytes, most: int) -> bytes | None:
+def _exchange(process: subprocess.Popen[bytes], job: bytes, most: int) -> bytes | None:
     """Return all that a process answers; None: it is more than it may."""
     if process.stdin is None or process.stdout is None:
         return b""
     with suppress(OSError):
-        process.stdin.write(asked)
+        process.stdin.write(job)
         process.stdin.close()
     answer = bytearray()
     while data := process.stdout.read(_PIECE):

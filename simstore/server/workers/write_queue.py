@@ -1,4 +1,4 @@
-"""The one writer of a server: requests wait in line, those that wait together are one commit.
+"""The write queue of a server: requests that wait together are committed together.
 
 A group is taken when the one before it is committed, not earlier: the longer a commit takes, the
 more the next one holds. A second thread tidies up meanwhile.
@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from simstore.errors import (
     InvalidParameter,
@@ -23,10 +24,9 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.model import WriteReply, WriteRequest
-from simstore.server.queue_statistics import QueueCounters, QueuedRequest, Request, died
-from simstore.server.supervisor import SupervisedWorker
-from simstore.server.writer_process import AwayWriter, GroupWriter
-from simstore.services.ingest.write_groups import Reply
+from simstore.server.workers.supervisor import Worker
+from simstore.server.workers.writer_process import AwayWriter, GroupWriter
+from simstore.services.ingest.write_groups import Reply, Request
 from simstore.store import Store
 
 # What a request weighs besides its documents.
@@ -48,6 +48,37 @@ _LAST_SECONDS = 1.0
 _log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class QueueCounters:
+    """What a queue has done since it began.
+
+    Attributes:
+        groups: Transactions.
+        requests: Requests that were answered, failed ones too.
+        documents: Documents that were written, or left as they were.
+        failed: Requests that failed.
+        refused: Requests that found the queue full.
+        seconds: Time that commits took.
+    """
+
+    groups: int = 0
+    requests: int = 0
+    documents: int = 0
+    failed: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedRequest:
+    """A request, whom to tell, and what it weighs."""
+
+    request: Request
+    future: Future[WriteReply]
+    documents: int
+    size: int
+
+
 class WriteQueue:
     """Takes requests from any thread, and commits them in their order.
 
@@ -67,7 +98,7 @@ class WriteQueue:
     def __init__(
         self,
         store: Store,
-        process: SupervisedWorker | None = None,
+        process: Worker | None = None,
         warm: Callable[[], None] | None = None,
         *,
         most_documents: int = 20_000,
@@ -84,7 +115,7 @@ class WriteQueue:
         self._stack = ExitStack()
         # None: a store of fingerprints alone, which takes no documents and says so each time.
         self._writer: GroupWriter | None = None
-        self._process: SupervisedWorker | None = None
+        self._process: Worker | None = None
         try:
             near = self._stack.enter_context(store.writer())
         except InvalidParameter as error:
@@ -206,7 +237,7 @@ class WriteQueue:
         if self._is_draining:
             raise Stopping
         if self._is_dead:
-            raise died(self._failure or SystemExit())
+            raise _died(self._failure or SystemExit())
         if self._process is not None and not self._process.is_up:
             raise self._process.away()
 
@@ -228,7 +259,7 @@ class WriteQueue:
                 left = list(self._pending.values())
                 self._waiting.clear()
                 self._changed.notify_all()
-            self._settle(left, [died(error)] * len(left))
+            self._settle(left, [_died(error)] * len(left))
 
     def _write_on(self, writer: GroupWriter) -> None:
         """Write what waits, one group after the other."""
@@ -329,3 +360,8 @@ class WriteQueue:
                 one.future.set_exception(reply)
             else:
                 one.future.set_result(reply)
+
+
+def _died(error: BaseException) -> Unavailable:
+    """Return what senders are told when the writer has died."""
+    return Unavailable(f"the writer has died of {error!r}; start the server anew")

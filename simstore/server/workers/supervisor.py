@@ -1,4 +1,4 @@
-"""Processes of a server that are started again when they die.
+"""Supervise child processes, and restart them when they die.
 
 What one was asked then is told as unavailable: nobody knows how far it came, and what killed it
 must not be asked of another. It is started again after a pause, which grows where it dies again
@@ -12,10 +12,10 @@ import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Pipe, wait
-from typing import Any, Protocol
+from typing import Any
 
 from simstore.errors import SimstoreError, Unavailable
-from simstore.server.store_process import StoreProcess
+from simstore.server.workers.store_process import StoreProcess
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 # Whoever lives so long is sound: its next end is counted as the first.
@@ -31,26 +31,6 @@ _log = logging.getLogger("simstore")
 def pause_after(ends: int) -> float:
     """Return how long to wait before a process is started that has ended so often in a row."""
     return float(min(_FIRST_PAUSE * 2 ** min(ends - 1, 10), _LONGEST_PAUSE))
-
-
-class SupervisedWorker(Protocol):
-    """A process that may die and come back: :class:`Supervised`, or one that nobody watches."""
-
-    @property
-    def is_up(self) -> bool:
-        """Return whether it can be asked."""
-
-    def wait_until_ready(self) -> None:
-        """Wait until it has opened the store."""
-
-    def ask(self, line: str, given: Any) -> Any:
-        """Ask something; one thread at a time by each line."""
-
-    def away(self) -> Unavailable:
-        """Return what is told while it cannot be asked."""
-
-    def close(self, seconds: float | None = None) -> None:
-        """End it."""
 
 
 class Supervised:
@@ -201,3 +181,7 @@ class Supervised:
         if self._ends < _LOOP:
             return ""
         return f" {self._ends} times, each soon after its start"
+
+
+# A process that is watched, or one that nobody watches.
+Worker = Supervised | StoreProcess

@@ -1,4 +1,4 @@
-"""The program that reads one file that somebody sent, and ends.
+"""The program that reads one uploaded file, and ends.
 
 It works in a folder with nothing but the file. From its standard input it takes a JSON object: the
 file's name, how to read it, and its limits; it answers with another, and a line's end: the
@@ -15,11 +15,11 @@ from typing import Any
 
 from simstore.errors import InvalidParameter, MissingExtra, SimstoreError
 from simstore.model import Ignored, Rejection
-from simstore.reports.wire import decoded, encoded, to_wire
 from simstore.sources import bounded
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import MAX_DOCUMENT_BYTES
+from simstore.wire import decoded, encoded, to_wire
 
 _MOST_REJECTIONS = 100
 
@@ -29,12 +29,12 @@ def main() -> None:
     target = sys.stdout.buffer
     # What a library writes is no answer.
     sys.stdout = sys.stderr
-    asked = decoded(sys.stdin.buffer.read())
-    bounded.bound(asked["processor_seconds"], asked["memory_bytes"], asked["written_bytes"])
+    job = decoded(sys.stdin.buffer.read())
+    bounded.bound(job["processor_seconds"], job["memory_bytes"], job["written_bytes"])
     # Who started it ends it in time, unless it was killed itself.
-    signal.alarm(asked["seconds"])
+    signal.alarm(job["seconds"])
     try:
-        told = _told(asked)
+        told = _told(job)
     except MemoryError:
         told = {"kind": "reason", "what": "reading it takes more memory than it may have"}
     except MissingExtra as error:
@@ -54,14 +54,14 @@ def main() -> None:
     target.flush()
 
 
-def _told(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _told(job: Mapping[str, Any]) -> dict[str, Any]:
     # A document may be as long as all of them may be together.
-    longest = max(asked["text_bytes"], MAX_DOCUMENT_BYTES)
-    options = ReadOptions(**{"max_document_bytes": longest, **asked["options"]})
+    longest = max(job["text_bytes"], MAX_DOCUMENT_BYTES)
+    options = ReadOptions(**{"max_document_bytes": longest, **job["options"]})
     documents: list[dict[str, Any]] = []
     rejections: list[dict[str, Any]] = []
-    room = asked["text_bytes"]
-    for record in FileSource(asked["name"], options).records():
+    room = job["text_bytes"]
+    for record in FileSource(job["name"], options).records():
         if isinstance(record, Ignored):
             if record.is_source:
                 continue
@@ -76,7 +76,7 @@ def _told(asked: Mapping[str, Any]) -> dict[str, Any]:
             if len(rejections) < _MOST_REJECTIONS:
                 rejections.append(to_wire(record))
             continue
-        if len(documents) == asked["documents"]:
+        if len(documents) == job["documents"]:
             return {"kind": "documents"}
         room -= len(record.text.encode("utf-8", "surrogatepass"))
         if room < 0:

@@ -1,4 +1,4 @@
-"""Single queries of many senders, those that wait together answered together.
+"""Batch single queries: those that wait together are answered together.
 
 A batch of samples is counted, sketched and looked up at once, in one snapshot: the fixed cost of a
 query is shared by all of them. Nobody waits for a batch to fill: a thread that is free takes what

@@ -1,4 +1,4 @@
-"""Threads for what takes time, so many at once and no more waiting than can be done soon."""
+"""A thread pool that refuses work which would wait too long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process of a server that works on the store, so that its work holds up nobody else's.
+"""A child process that works on the store, so that its work delays no request.
 
 Threads of one process share its interpreter's lock. Such a process is forked before the server has
 threads or has opened the store; it opens the store for itself. Where the server is killed it ends
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 Place = str | os.PathLike[str]
 # What is done for what is asked by each line; what was opened for it is closed with the stack.
-Duties = Callable[[Place, ExitStack], Mapping[str, Callable[[Any], Any]]]
+Handlers = Callable[[Place, ExitStack], Mapping[str, Callable[[Any], Any]]]
 
 
 class StoreProcess:
@@ -37,25 +37,25 @@ class StoreProcess:
 
     Args:
         place: Path of the store, or an SQLAlchemy URL.
-        duties: Opens the store there, and says what is done by each line.
+        handlers: Opens the store there, and says what is done by each line.
         lines: The names of the lines.
         title: What it is called, as in "the writer".
         nice: How far it steps back for others where there are fewer processors than work.
         forks: Fork it, while this process has no threads yet: that takes no time. False: it
             imports everything anew, as it must where forking is not safe, or there is none.
-        elder: Those of this process that were forked before.
+        siblings: Those of this process that were forked before.
     """
 
     def __init__(
         self,
         place: Place,
-        duties: Duties,
+        handlers: Handlers,
         *,
         lines: Sequence[str],
         title: str,
         nice: int = 0,
         forks: bool = sys.platform == "linux",
-        elder: Sequence[StoreProcess] = (),
+        siblings: Sequence[StoreProcess] = (),
     ) -> None:
         context: Any = multiprocessing.get_context("fork" if forks else "spawn")
         pairs = {name: context.Pipe() for name in lines}
@@ -68,10 +68,10 @@ class StoreProcess:
         far, self._life = context.Pipe(duplex=False)
         theirs["life"] = far
         # A copy of these would keep them open when the server has gone.
-        ours = [end for one in (self, *elder) for end in (*one._lines.values(), one._life)]
+        ours = [end for one in (self, *siblings) for end in (*one._lines.values(), one._life)]
         self._process = context.Process(
             target=_work,
-            args=(place, duties, theirs, ours if forks else [], title, nice, _tuning()),
+            args=(place, handlers, theirs, ours if forks else [], title, nice, _tuning()),
             name=f"simstore-{title}",
         )
         with nullcontext() if forks else _without_main():
@@ -152,12 +152,12 @@ class StoreProcess:
 
     def _answer(self, line: str) -> Any:
         try:
-            is_done, told = self._lines[line].recv()
+            is_done, result = self._lines[line].recv()
         except (EOFError, OSError):
             raise self.away() from None
         if is_done:
-            return told
-        raise told
+            return result
+        raise result
 
 
 _hiding = threading.Lock()
@@ -185,7 +185,7 @@ def _tuning() -> tuple[float, tuple[int, int, int]]:
 
 def _work(
     place: Place,
-    duties: Duties,
+    handlers: Handlers,
     lines: dict[str, Connection],
     others: Sequence[Connection],
     title: str,
@@ -204,21 +204,21 @@ def _work(
         line.close()
     threading.Thread(target=_watch, args=(lines.pop("life"),), daemon=True).start()
     try:
-        _open_and_serve(place, duties, lines)
+        _open_and_serve(place, handlers, lines)
     except SimstoreError as error:
         # At the end: a run that cannot be said to be over, of a store that is gone.
         _log.error("the %s ended: %s", title, error)
 
 
-def _open_and_serve(place: Place, duties: Duties, lines: Mapping[str, Connection]) -> None:
+def _open_and_serve(place: Place, handlers: Handlers, lines: Mapping[str, Connection]) -> None:
     first = next(iter(lines.values()))
     with ExitStack() as stack:
         try:
-            work = duties(place, stack)
+            work = handlers(place, stack)
         except Exception as error:
-            _tell(first, is_done=False, told=error)
+            _send(first, is_done=False, result=error)
             return
-        _tell(first, is_done=True, told=None)
+        _send(first, is_done=True, result=None)
         threads = [
             threading.Thread(target=_serve, args=(line, work[name]), name=name)
             for name, line in lines.items()
@@ -240,36 +240,36 @@ def _serve(line: Connection, work: Callable[[Any], Any]) -> None:
     """Answer what comes by a line, until the server says that it is the end, or has gone."""
     while True:
         try:
-            asked = line.recv()
+            request = line.recv()
         except (EOFError, OSError):
             os._exit(1)
-        if asked is None:
+        if request is None:
             return
         try:
-            told, is_done = work(*asked), True
+            result, is_done = work(*request), True
         except Exception as error:
             if not isinstance(error, SimstoreError):
                 _log.exception("what was asked could not be done")
-            told, is_done = error, False
+            result, is_done = error, False
         with suppress(OSError):
-            _tell(line, is_done=is_done, told=told)
+            _send(line, is_done=is_done, result=result)
 
 
-def _tell(line: Connection, *, is_done: bool, told: Any) -> None:
+def _send(line: Connection, *, is_done: bool, result: Any) -> None:
     try:
-        line.send((is_done, told))
+        line.send((is_done, result))
     except OSError:
         raise
     except Exception:
         # An error of a library, with something in it that is no value.
-        line.send((is_done, _plain(told)))
+        line.send((is_done, _plain(result)))
 
 
-def _plain(told: Any) -> Any:
-    if isinstance(told, list):
-        return [_plain(one) for one in told]
-    if isinstance(told, StorageError):
-        return StorageError(str(told))
-    if isinstance(told, Exception) and not isinstance(told, SimstoreError):
-        return RuntimeError(f"{type(told).__name__}: {told}")
-    return told
+def _plain(result: Any) -> Any:
+    if isinstance(result, list):
+        return [_plain(one) for one in result]
+    if isinstance(result, StorageError):
+        return StorageError(str(result))
+    if isinstance(result, Exception) and not isinstance(result, SimstoreError):
+        return RuntimeError(f"{type(result).__name__}: {result}")
+    return result

@@ -1,4 +1,4 @@
-"""Documents as lines: read, stored and answered at the same time, in their order."""
+"""Ingest a stream of NDJSON: documents are read, stored and answered at the same time."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from simstore.errors import (
     TooLarge,
 )
 from simstore.model import Document, OnDuplicate, Outcome, WriteReply, WriteRequest
-from simstore.reports.wire import encoded, to_wire
 from simstore.server.bodies import LARGE_BYTES, NDJSON, parsed
 from simstore.server.documents import document_of
 from simstore.server.errors import ours, problem
 from simstore.server.request_context import RequestContext, exchange_of
+from simstore.wire import encoded, to_wire
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

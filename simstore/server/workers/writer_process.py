@@ -1,4 +1,4 @@
-"""The writer of a server in a process of its own: what it computes holds up no query.
+"""The writer of a server as a child process, so that writing delays no query.
 
 Queries and commits would share one interpreter's lock otherwise, and a query wait for it at every
 statement. Where the server is killed, a group that is being committed is there whole, or not at
@@ -10,29 +10,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Protocol
+from typing import Any
 
-from simstore.server.store_process import Place, StoreProcess
-from simstore.server.supervisor import SupervisedWorker
+from simstore.server.workers.store_process import Place, StoreProcess
+from simstore.server.workers.supervisor import Worker
 from simstore.services.ingest.write_groups import Reply, Request
 from simstore.services.ingest.writer import Writer
 from simstore.store import Store
 
 # Where there are fewer processors than work, somebody who waits for a query comes first.
 _NICE = 5
-
-
-class GroupWriter(Protocol):
-    """What a queue writes by: a :class:`Writer`, or one in a process of its own."""
-
-    def checked(self, request: Request) -> Request:
-        """Return a request with its documents as they will be stored."""
-
-    def write(self, requests: Sequence[Request]) -> list[Reply]:
-        """Prepare requests and commit them; durable on return."""
-
-    def tidy(self, *, is_busy: bool = False) -> bool:
-        """Tidy the store up; return whether what readers have read is to be read anew."""
 
 
 class WriterProcess(StoreProcess):
@@ -57,7 +44,7 @@ class AwayWriter:
         process: The process, which has opened the store.
     """
 
-    def __init__(self, near: Writer, process: SupervisedWorker) -> None:
+    def __init__(self, near: Writer, process: Worker) -> None:
         self._near = near
         self._process = process
 
@@ -74,6 +61,10 @@ class AwayWriter:
         """Let the store be tidied up; return whether queries are to read anew what they go by."""
         is_packed: bool = self._process.ask("tidy", is_busy)
         return is_packed
+
+
+# What a queue writes by.
+GroupWriter = Writer | AwayWriter
 
 
 def _writing(place: Place, stack: ExitStack) -> Mapping[str, Callable[[Any], Any]]:

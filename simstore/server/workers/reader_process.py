@@ -1,4 +1,4 @@
-"""Queries answered by processes of their own, so that HTTP and look-ups have a processor each."""
+"""Reader processes, which answer queries outside the server's own process."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from typing import Any, Protocol
+from typing import Any
 
 from simstore.errors import Unavailable
 from simstore.model import Document, QueryOptions, QueryRun
-from simstore.server.store_process import Place, StoreProcess
-from simstore.server.supervisor import SupervisedWorker
+from simstore.server.workers.store_process import Place, StoreProcess
+from simstore.server.workers.supervisor import Worker
 from simstore.store import Store
 
 _LINES = ("query", "run", "warm")
@@ -19,24 +19,12 @@ _LINES = ("query", "run", "warm")
 _LOOK_SECONDS = 0.5
 
 
-class ReaderProtocol(Protocol):
-    """What answers queries: a :class:`Store`, or processes that have opened it."""
-
-    def query_run(
-        self, samples: Sequence[Document], options: QueryOptions | None = None
-    ) -> QueryRun:
-        """Return the matches of each sample, and what they go by."""
-
-    def warm(self) -> None:
-        """Read anew what queries go by."""
-
-
 class ReaderProcess(StoreProcess):
     """A process that answers queries.
 
     Args:
         place: Path of the store, or an SQLAlchemy URL.
-        elder: As of a :class:`StoreProcess`.
+        siblings: As of a :class:`StoreProcess`.
         forks: As of a :class:`StoreProcess`.
     """
 
@@ -44,10 +32,12 @@ class ReaderProcess(StoreProcess):
         self,
         place: Place,
         *,
-        elder: Sequence[StoreProcess] = (),
+        siblings: Sequence[StoreProcess] = (),
         forks: bool = sys.platform == "linux",
     ) -> None:
-        super().__init__(place, _reading, lines=_LINES, title="reader", forks=forks, elder=elder)
+        super().__init__(
+            place, _reading, lines=_LINES, title="reader", forks=forks, siblings=siblings
+        )
 
 
 class AwayReader:
@@ -60,7 +50,7 @@ class AwayReader:
         processes: At least one, each of which has opened the store.
     """
 
-    def __init__(self, processes: Sequence[SupervisedWorker]) -> None:
+    def __init__(self, processes: Sequence[Worker]) -> None:
         self._processes = processes
         self._free = {line: list(processes) for line in ("query", "run")}
         self._changed = threading.Condition()
@@ -112,7 +102,7 @@ class AwayReader:
                 self._free[line].append(process)
                 self._changed.notify_all()
 
-    def _taken(self, line: str) -> SupervisedWorker:
+    def _taken(self, line: str) -> Worker:
         """Take a process that is free and can be asked; wait for one, while there is any."""
         free = self._free[line]
         with self._changed:
