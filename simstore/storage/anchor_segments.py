@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, insert
+from sqlalchemy import Connection, delete
 
 from simstore.search.anchor_pages import (
     PAGE_BITS,
@@ -28,7 +28,7 @@ from simstore.search.anchor_pages import (
     unpack,
 )
 from simstore.storage.damage import corrupt
-from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.rows import execute, fetch, insert_one, insert_rows, select_in
 from simstore.storage.tables import anchor_page, anchor_segment
 
 FAN_OUT = 8
@@ -167,8 +167,9 @@ def _write(
     count: int | None,
 ) -> None:
     """Write a segment of parts in order; ``count``: how many postings, where it is known."""
-    result = connection.execute(
-        insert(anchor_segment),
+    segment_id = insert_one(
+        connection,
+        anchor_segment,
         {
             "level": level,
             "key_bits": layout.key_bits,
@@ -178,8 +179,6 @@ def _write(
             "posting_count": count or 0,
         },
     )
-    key = result.inserted_primary_key
-    segment_id = int(key[0]) if key else 0
     first = segment_id << PAGE_BITS
     written = 0
     for part in parts:

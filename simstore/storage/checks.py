@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import JSON, Column, Connection, Float, Integer, LargeBinary, Table, func, select
+from sqlalchemy import JSON, Column, Connection, Float, Integer, LargeBinary, Table, select
 
 from simstore.search.pages import among, distinct
 from simstore.storage import generations, segment_pages
 from simstore.storage.anchor_segments import LARGEST_SEGMENT
 from simstore.storage.dialects.sqlite import LISTS
-from simstore.storage.documents import chunks
 from simstore.storage.generations import LARGEST_GENERATION, GenerationRow
-from simstore.storage.rows import dialect_of, fetch
+from simstore.storage.rows import count_rows, dialect_of, fetch, select_in
 from simstore.storage.tables import (
     FingerprintTables,
     document,
@@ -38,24 +37,19 @@ def file_problems(connection: Connection) -> Iterator[str]:
 
 def document_facts(connection: Connection, document_ids: Sequence[int]) -> dict[int, DocumentFacts]:
     """Return key, digest, bytes and number of features of documents."""
-    c = document.c
-    found = {}
-    for part in chunks(document_ids):
-        for row in connection.execute(
-            select(c.document_id, c.key, c.digest, c.byte_count, c.token_count).where(
-                c.document_id.in_(part)
-            )
-        ):
-            found[row[0]] = (row[1], row[2], row[3], row[4])
-    return found
+    statement = (
+        "SELECT document_id, key, digest, byte_count, token_count FROM document "
+        "WHERE document_id IN ({})"
+    )
+    rows = select_in(connection, statement, document_ids)
+    return {row[0]: (row[1], row[2], row[3], row[4]) for row in rows}
 
 
 def stray_links(connection: Connection, bits: int) -> int:
     """Return how many links name a document that is gone, in any generation."""
     links = fingerprint_tables(bits).links
     there = select(document.c.document_id).where(document.c.document_id == links.c.document_id)
-    statement = select(func.count()).select_from(links).where(~there.exists())
-    return connection.execute(statement).scalar_one()
+    return count_rows(connection, links, ~there.exists())
 
 
 def tail_rows(
@@ -121,8 +115,7 @@ def stray_pages(connection: Connection) -> int:
         segment_pages.row_count(connection, row.generation_id)
         for row in generations.generations(connection, ("building", "standing", "retired"))
     )
-    statement = select(func.count()).select_from(fingerprint_page)
-    return connection.execute(statement).scalar_one() - known
+    return count_rows(connection, fingerprint_page) - known
 
 
 # The years 1 to 9999, in seconds since 1970.

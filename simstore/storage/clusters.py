@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from simstore.storage.damage import corrupt
-from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.rows import delete_in, execute, fetch, insert_rows, select_in
 from simstore.storage.tables import (
     cluster,
     cluster_change,
@@ -19,6 +20,7 @@ from simstore.storage.tables import (
 
 # Major, time of first sight, document: the smaller comes first.
 Place = tuple[int, int, int]
+_TEXTS = "SELECT text_id, digest, major, first_seen, document_id FROM cluster_text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,51 +84,19 @@ class HolderRow:
 
 def row(connection: Connection) -> ClusteringRow | None:
     """Return the rule; None where no clusters are kept."""
-    c = clustering.c
-    found = connection.execute(
-        select(
-            c.min_resemblance, c.policy, c.preferred, c.scheme_id, c.generation_id, c.radius,
-            c.bands, c.band_rows, c.state, c.attempt, c.created_at, c.updated_at,
-        )
-    ).one_or_none()  # fmt: skip
+    found = connection.execute(select(clustering)).mappings().one_or_none()
     if found is None:
         return None
-    least, policy, preferred, *basis = found[:8]
-    state, attempt, created_at, updated_at = found[8:]
-    return ClusteringRow(
-        min_resemblance=least,
-        policy=policy,
-        preferred=preferred,
-        basis=Basis(*basis),
-        state=state,
-        attempt=attempt,
-        created_at=created_at,
-        updated_at=updated_at,
-    )
+    values = {name: value for name, value in found.items() if name != "clustering_id"}
+    basis = Basis(**{one.name: values.pop(one.name) for one in fields(Basis)})
+    return ClusteringRow(basis=basis, **values)
 
 
 def put_row(connection: Connection, made: ClusteringRow) -> None:
     """Write the rule in the place of any other."""
     connection.execute(delete(clustering))
-    basis = made.basis
-    connection.execute(
-        insert(clustering),
-        {
-            "clustering_id": 1,
-            "min_resemblance": made.min_resemblance,
-            "policy": made.policy,
-            "preferred": made.preferred,
-            "scheme_id": basis.scheme_id,
-            "generation_id": basis.generation_id,
-            "radius": basis.radius,
-            "bands": basis.bands,
-            "band_rows": basis.band_rows,
-            "state": made.state,
-            "attempt": made.attempt,
-            "created_at": made.created_at,
-            "updated_at": made.updated_at,
-        },
-    )
+    values = asdict(made)
+    connection.execute(insert(clustering), {"clustering_id": 1, **values.pop("basis"), **values})
 
 
 def set_updated(connection: Connection, updated_at: int) -> None:
@@ -169,9 +139,7 @@ def count_changes(connection: Connection) -> int:
 
 def drop_changes(connection: Connection, digests: Sequence[bytes]) -> None:
     """Forget noted texts: they are dealt with."""
-    for start in range(0, len(digests), 500):
-        part = digests[start : start + 500]
-        connection.execute(delete(cluster_change).where(cluster_change.c.digest.in_(part)))
+    delete_in(connection, cluster_change.c.digest, digests)
 
 
 def drop_all(connection: Connection) -> None:
@@ -211,26 +179,18 @@ def holders(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, lis
 
 def texts(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, TextRow]:
     """Return what is known of texts, by their digests."""
-    statement = (
-        "SELECT text_id, digest, major, first_seen, document_id FROM cluster_text "
-        "WHERE digest IN ({})"
-    )
-    return {
-        bytes(digest): TextRow(number, bytes(digest), (major, seen, document_id))
-        for number, digest, major, seen, document_id in select_in(connection, statement, digests)
-    }
+    rows = map(_text_row, select_in(connection, f"{_TEXTS} WHERE digest IN ({{}})", digests))
+    return {row.digest: row for row in rows}
 
 
 def texts_by_number(connection: Connection, numbers: Sequence[int]) -> dict[int, TextRow]:
     """Return what is known of texts, by their numbers."""
-    statement = (
-        "SELECT text_id, digest, major, first_seen, document_id FROM cluster_text "
-        "WHERE text_id IN ({})"
-    )
-    return {
-        number: TextRow(number, bytes(digest), (major, seen, document_id))
-        for number, digest, major, seen, document_id in select_in(connection, statement, numbers)
-    }
+    rows = map(_text_row, select_in(connection, f"{_TEXTS} WHERE text_id IN ({{}})", numbers))
+    return {row.text_id: row for row in rows}
+
+
+def _text_row(row: tuple[Any, ...]) -> TextRow:
+    return TextRow(row[0], bytes(row[1]), (row[2], row[3], row[4]))
 
 
 def texts_of(
@@ -325,9 +285,7 @@ def put_digests(connection: Connection, digests: Mapping[int, bytes]) -> None:
 
 def drop_texts(connection: Connection, numbers: Sequence[int]) -> None:
     """Delete texts with their edges."""
-    for start in range(0, len(numbers), 500):
-        part = numbers[start : start + 500]
-        connection.execute(delete(cluster_text).where(cluster_text.c.text_id.in_(part)))
+    delete_in(connection, cluster_text.c.text_id, numbers)
 
 
 def put_spokes(connection: Connection, rows: Sequence[tuple[int, int, float]]) -> None:
@@ -375,7 +333,8 @@ def leftovers(connection: Connection) -> list[str]:
 
 def broken_names(connection: Connection) -> Iterator[str]:
     """Yield in words what is wrong with the names of clusters and with what is canonical."""
-    has_spokes = "EXISTS (SELECT 1 FROM cluster_spoke o WHERE o.text_id = t.text_id)"
+    spokes_of = "EXISTS (SELECT 1 FROM cluster_spoke o WHERE o.text_id = {})"
+    has_spokes = spokes_of.format("t.text_id")
     has_name = "EXISTS (SELECT 1 FROM cluster c WHERE c.centre_id = t.text_id)"
     texts = "SELECT count(*) FROM cluster_text t WHERE"
     spoke = (
@@ -406,7 +365,7 @@ def broken_names(connection: Connection) -> Iterator[str]:
         ),
         (
             "edges lead to members",
-            f"{spoke} {has_spokes.replace('t.text_id', 's.centre_id')}",
+            f"{spoke} {spokes_of.format('s.centre_id')}",
         ),
         ("edges lead to later texts", f"{spoke} {later}"),
     ):
@@ -417,11 +376,8 @@ def broken_names(connection: Connection) -> Iterator[str]:
 
 def text_pages(connection: Connection, limit: int) -> Iterator[list[TextRow]]:
     """Yield all texts, ascending by number, some at a time."""
-    statement = (
-        "SELECT text_id, digest, major, first_seen, document_id FROM cluster_text "
-        "WHERE text_id > ? ORDER BY text_id LIMIT ?"
-    )
+    statement = f"{_TEXTS} WHERE text_id > ? ORDER BY text_id LIMIT ?"
     after = 0
     while rows := fetch(connection, statement, after, limit):
-        yield [TextRow(row[0], bytes(row[1]), (row[2], row[3], row[4])) for row in rows]
+        yield list(map(_text_row, rows))
         after = rows[-1][0]

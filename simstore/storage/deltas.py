@@ -21,8 +21,7 @@ from simstore.fingerprint import packed_terms
 from simstore.fingerprint.kernels import NUMBER_TERMS
 from simstore.storage import codecs
 from simstore.storage.damage import corrupt
-from simstore.storage.documents import integers
-from simstore.storage.rows import execute, fetch, insert_rows
+from simstore.storage.rows import execute, fetch, insert_rows, integers
 from simstore.storage.tables import feature, vocabulary_delta
 
 # So many changes are looked at together. Long ones are merged into the table of terms; small ones

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from simstore.storage.damage import json_of
 from simstore.storage.history import Times
-from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
+from simstore.storage.rows import (
+    chunks,
+    count_rows,
+    delete_in,
+    execute,
+    fetch,
+    insert_rows,
+    integers,
+    next_numbers,
+    numbers_after,
+    select_in,
+)
 from simstore.storage.tables import document, document_text, reindexed_count, source
 from simstore.text.decoding import line_as_stored
 
-# Below every database's limit of parameters in a statement.
-CHUNK = 500
 # Integers that are written out in a statement: faster for many than parameters.
 _INTEGERS = 5_000
 # What is written of a new document, besides its number.
@@ -26,8 +35,6 @@ COLUMNS = (
     "first_seen_basis", "visits", "version_seen",
 )  # fmt: skip
 _METADATA = COLUMNS.index("metadata")
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +51,6 @@ class DocumentRow:
     position: int | None
     revision: int
     times: Times
-
-
-def chunks(items: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:
-    """Yield slices of at most ``size`` items."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def integers(values: Sequence[int]) -> str:
-    """Return integers as a list in SQL."""
-    return ",".join(map(str, map(int, values)))
 
 
 def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, DocumentRow]:
@@ -171,12 +167,9 @@ def update_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> No
 
 def put_reindexed_counts(connection: Connection, counts: Mapping[int, int]) -> None:
     """Note how many features documents have by the scheme under construction."""
-    for part in chunks(list(counts)):
-        connection.execute(delete(reindexed_count).where(reindexed_count.c.document_id.in_(part)))
-        connection.execute(
-            insert(reindexed_count),
-            [{"document_id": number, "token_count": counts[number]} for number in part],
-        )
+    delete_in(connection, reindexed_count.c.document_id, list(counts))
+    columns = ("document_id", "token_count")
+    insert_rows(connection, reindexed_count, columns, list(counts.items()))
 
 
 def take_reindexed_counts(connection: Connection) -> None:
@@ -210,8 +203,7 @@ def put_texts(
         texts: Documents and their texts.
         replacing: Those of the documents that have one already.
     """
-    for part in chunks(replacing):
-        connection.execute(delete(document_text).where(document_text.c.document_id.in_(part)))
+    delete_in(connection, document_text.c.document_id, replacing)
     insert_rows(connection, document_text, ("document_id", "text"), texts)
 
 
@@ -235,26 +227,17 @@ def metadata_of(
 
 def count(connection: Connection) -> int:
     """Return the number of documents."""
-    return connection.execute(select(func.count()).select_from(document)).scalar_one()
+    return count_rows(connection, document)
 
 
 def count_up_to(connection: Connection, document_id: int) -> int:
     """Return the number of documents with a number up to this one."""
-    statement = (
-        select(func.count()).select_from(document).where(document.c.document_id <= document_id)
-    )
-    return connection.execute(statement).scalar_one()
+    return count_rows(connection, document, document.c.document_id <= document_id)
 
 
 def ids_after(connection: Connection, after: int, limit: int) -> list[int]:
     """Return document numbers above ``after``, ascending."""
-    statement = (
-        select(document.c.document_id)
-        .where(document.c.document_id > after)
-        .order_by(document.c.document_id)
-        .limit(limit)
-    )
-    return list(connection.execute(statement).scalars())
+    return numbers_after(connection, document.c.document_id, after, limit)
 
 
 def every_nth(connection: Connection, step: int, limit: int) -> list[int]:

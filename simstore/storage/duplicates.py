@@ -8,8 +8,17 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from simstore.storage.documents import chunks
-from simstore.storage.rows import change_in, execute, fetch, insert_rows, select_in
+from simstore.storage.rows import (
+    change_in,
+    chunks,
+    count_rows,
+    delete_in,
+    execute,
+    fetch,
+    insert_rows,
+    numbers_after,
+    select_in,
+)
 from simstore.storage.tables import duplicate
 
 _COLUMNS = (
@@ -220,22 +229,13 @@ def by_digest(connection: Connection, digest: bytes) -> list[DuplicateRow]:
 def count_older(connection: Connection, before: int) -> int:
     """Return how many skipped and orphaned keys were not seen since a time."""
     c = duplicate.c
-    statement = select(func.count()).select_from(duplicate)
-    statement = statement.where(c.state != "flagged", c.last_seen < before)
-    return connection.execute(statement).scalar_one()
+    return count_rows(connection, duplicate, c.state != "flagged", c.last_seen < before)
 
 
 def delete_older(connection: Connection, before: int, limit: int) -> int:
     """Forget skipped and orphaned keys not seen since a time, at most so many; return how many."""
     c = duplicate.c
-    chosen = list(
-        connection.execute(
-            select(c.duplicate_id)
-            .where(c.state != "flagged", c.last_seen < before)
-            .order_by(c.duplicate_id)
-            .limit(limit)
-        ).scalars()
-    )
-    for part in chunks(chosen):
-        connection.execute(delete(duplicate).where(c.duplicate_id.in_(part)))
+    older = (c.state != "flagged", c.last_seen < before)
+    chosen = numbers_after(connection, c.duplicate_id, 0, limit, *older)
+    delete_in(connection, c.duplicate_id, chosen)
     return len(chosen)

@@ -7,14 +7,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, select
 
 from simstore.fingerprint.simhash import to_words
 from simstore.storage import generations, packed_columns, segment_pages, tail
 from simstore.storage.damage import check_deleted
-from simstore.storage.documents import chunks, integers
 from simstore.storage.generations import GenerationRow
-from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.rows import (
+    chunks,
+    count_rows,
+    execute,
+    fetch,
+    insert_rows,
+    integers,
+    largest,
+    numbers_after,
+    select_in,
+)
 from simstore.storage.tables import (
     FAMILIES,
     FingerprintTables,
@@ -243,10 +252,7 @@ def drop_generation_rows(connection: Connection, generation_id: int, limit: int)
 def link_count(connection: Connection, bits: int, generation_id: int) -> int:
     """Return the number of documents that have a fingerprint in a generation."""
     links = fingerprint_tables(bits).links
-    statement = (
-        select(func.count()).select_from(links).where(links.c.generation_id == generation_id)
-    )
-    return connection.execute(statement).scalar_one()
+    return count_rows(connection, links, links.c.generation_id == generation_id)
 
 
 def unlinked_documents(
@@ -259,20 +265,13 @@ def unlinked_documents(
         .where(links.generation_id == generation_id, links.document_id == document.c.document_id)
         .exists()
     )
-    statement = (
-        select(document.c.document_id)
-        .where(document.c.document_id > after, ~linked)
-        .order_by(document.c.document_id)
-        .limit(limit)
-    )
-    return list(connection.execute(statement).scalars())
+    return numbers_after(connection, document.c.document_id, after, limit, ~linked)
 
 
 def last_linked_document(connection: Connection, bits: int, generation_id: int) -> int:
     """Return the largest document number with a fingerprint in a generation, or 0."""
     links = fingerprint_tables(bits).links.c
-    statement = select(func.max(links.document_id)).where(links.generation_id == generation_id)
-    return connection.execute(statement).scalar_one() or 0
+    return largest(connection, links.document_id, links.generation_id == generation_id)
 
 
 def of_documents(
@@ -325,17 +324,13 @@ def documents_with(
     connection: Connection, bits: int, generation_id: int, values: Sequence[int]
 ) -> list[tuple[int, int, bytes]]:
     """Return (fingerprint, document number, key) of the documents with these fingerprints."""
-    tables = fingerprint_tables(bits)
-    links = tables.links.c
-    found = []
-    for part in chunks([to_stored(value, bits) for value in values]):
-        rows = connection.execute(
-            select(links.value, document.c.document_id, document.c.key)
-            .join(document, document.c.document_id == links.document_id)
-            .where(links.generation_id == generation_id, links.value.in_(part))
-        )
-        found += [(from_stored(row[0]), row[1], row[2]) for row in rows]
-    return found
+    statement = (
+        f"SELECT value, document_id, key FROM {fingerprint_tables(bits).links.name} "  # noqa: S608 - ours
+        "JOIN document USING (document_id) WHERE generation_id = ? AND value IN ({})"
+    )
+    wanted = [to_stored(value, bits) for value in values]
+    rows = select_in(connection, statement, wanted, generation_id)
+    return [(from_stored(row[0]), row[1], row[2]) for row in rows]
 
 
 def holders_of(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -13,7 +13,7 @@ from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import OnDuplicate, Policy
 from simstore.storage import counter_deltas
 from simstore.storage.damage import corrupt
-from simstore.storage.rows import dialect_of, execute, fetch
+from simstore.storage.rows import dialect_of, execute, fetch, insert_one
 from simstore.storage.tables import fingerprint_tables, generation, scheme, store
 
 
@@ -65,39 +65,48 @@ class GenerationRow:
 
 # The numbers of pages have 32 bits of generation.
 LARGEST_GENERATION = (1 << 32) - 1
-# There is one passage index at most.
-_SETTINGS_COLUMNS = """policy, text_kept, vocabulary_recorded, changes,
-    (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index),
-    on_duplicate, min_resemblance, radius, keep_columns"""
 _SETTINGS_COUNT = 10
-_SETTINGS = f"SELECT {_SETTINGS_COLUMNS} FROM store"  # noqa: S608 - our own words
-# Asked at the start of every transaction.
-_STANDING = f"""
-SELECT {_SETTINGS_COLUMNS},
+
+
+class _Statements(NamedTuple):
+    """Statements that read counters: of settings, of what stands, of generations by status."""
+
+    settings: str
+    standing: str
+    of_status: str
+
+
+def _made(changes: str, fingerprint_count: str, edition: str) -> _Statements:
+    # There is one passage index at most.
+    columns = f"""policy, text_kept, vocabulary_recorded, {changes},
+    (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index),
+    on_duplicate, min_resemblance, radius, keep_columns"""  # noqa: S608 - our own words
+    counted = f"{fingerprint_count}, packed_count, {edition}"
+    return _Statements(
+        f"SELECT {columns} FROM store",  # noqa: S608 - our own words
+        # Asked at the start of every transaction.
+        f"""
+SELECT {columns},
     (SELECT max(scheme_id) FROM scheme WHERE status = 'standing'),
-    generation_id, scheme_id, basis, fingerprint_count, packed_count, edition
+    generation_id, scheme_id, basis, {counted}
 FROM store LEFT JOIN generation ON generation.status = 'standing'
 ORDER BY generation_id DESC LIMIT 1
-"""  # noqa: S608 - our own words
-_OF_STATUS = (
-    "SELECT generation_id, scheme_id, status, basis, fingerprint_count, packed_count, edition "
-    "FROM generation WHERE status IN ({}) ORDER BY generation_id DESC"
-)
-
-
-def _counted(statement: str) -> str:
-    """Return a statement that counts what writers beside each other have appended."""
-    return (
-        statement.replace(" changes,", f" {counter_deltas.CHANGES},")
-        .replace(" fingerprint_count,", f" {counter_deltas.FINGERPRINT_COUNT},")
-        .replace(" edition", f" {counter_deltas.EDITION}")
+""",  # noqa: S608 - our own words
+        f"SELECT generation_id, scheme_id, status, basis, {counted} "  # noqa: S608 - our own words
+        "FROM generation WHERE status IN ({}) ORDER BY generation_id DESC",
     )
 
 
-# By whether counts are appended to.
-_SETTINGS_OF = {False: _SETTINGS, True: _counted(_SETTINGS)}
-_STANDING_OF = {False: _STANDING, True: _counted(_STANDING)}
-_OF_STATUS_OF = {False: _OF_STATUS, True: _counted(_OF_STATUS)}
+_STATEMENTS = _made("changes", "fingerprint_count", "edition")
+# With what concurrent writers have appended.
+_STATEMENTS_WITH_DELTAS = _made(
+    counter_deltas.CHANGES, counter_deltas.FINGERPRINT_COUNT, counter_deltas.EDITION
+)
+
+
+def _statements(connection: Connection) -> _Statements:
+    appends = dialect_of(connection).appends_counts
+    return _STATEMENTS_WITH_DELTAS if appends else _STATEMENTS
 
 
 def create_settings(
@@ -110,14 +119,7 @@ def create_settings(
             "store_id": 1,
             "created_at": created_at,
             "created_by": created_by,
-            "policy": settings.policy,
-            "text_kept": settings.text_kept,
-            "vocabulary_recorded": settings.vocabulary_recorded,
-            "changes": settings.changes,
-            "on_duplicate": settings.on_duplicate,
-            "min_resemblance": settings.min_resemblance,
-            "radius": settings.radius,
-            "keep_columns": settings.keep_columns,
+            **{name: value for name, value in asdict(settings).items() if name in store.c},
         },
     )
 
@@ -128,7 +130,7 @@ def settings(connection: Connection) -> StoreSettings:
     Raises:
         CorruptStore: They are gone.
     """
-    rows = fetch(connection, _SETTINGS_OF[dialect_of(connection).appends_counts])
+    rows = fetch(connection, _statements(connection).settings)
     return _settings(_one(connection, rows))
 
 
@@ -138,7 +140,7 @@ def standing(connection: Connection) -> tuple[StoreSettings, int | None, Generat
     Raises:
         CorruptStore: The settings are gone, or the number of the generation is damaged.
     """
-    row = _one(connection, fetch(connection, _STANDING_OF[dialect_of(connection).appends_counts]))
+    row = _one(connection, fetch(connection, _statements(connection).standing))
     scheme_id, number, *rest = row[_SETTINGS_COUNT:]
     found = None if number is None else GenerationRow(number, rest[0], "standing", *rest[1:])
     if number is not None and number > LARGEST_GENERATION:
@@ -194,8 +196,9 @@ def add_scheme(
     created_at: int,
 ) -> int:
     """Write a scheme and its channels; return its number."""
-    result = connection.execute(
-        insert(scheme),
+    return insert_one(
+        connection,
+        scheme,
         {
             "status": status,
             "name": record.name,
@@ -209,8 +212,6 @@ def add_scheme(
             "created_at": created_at,
         },
     )
-    key = result.inserted_primary_key
-    return int(key[0]) if key else 0
 
 
 def scheme_with_status(connection: Connection, status: str) -> tuple[int, SchemeRecord] | None:
@@ -290,17 +291,16 @@ def add_generation(
     connection: Connection, scheme_id: int, status: str, basis: int, created_at: int
 ) -> int:
     """Write a generation; return its number."""
-    result = connection.execute(
-        insert(generation),
+    return insert_one(
+        connection,
+        generation,
         {"scheme_id": scheme_id, "status": status, "basis": basis, "created_at": created_at},
     )
-    key = result.inserted_primary_key
-    return int(key[0]) if key else 0
 
 
 def generations(connection: Connection, statuses: Sequence[str]) -> list[GenerationRow]:
     """Return the generations with one of these statuses, the newest first."""
-    statement = _OF_STATUS_OF[dialect_of(connection).appends_counts]
+    statement = _statements(connection).of_status
     marks = ", ".join("?" * len(statuses))
     return [GenerationRow(*row) for row in fetch(connection, statement.format(marks), *statuses)]
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select, text
+from sqlalchemy import ColumnElement, Connection, text
 
-from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.rows import count_rows, execute, fetch, insert_rows, numbers_after, select_in
 from simstore.storage.tables import document, document_link, snapshot
 from simstore.text.decoding import line_as_stored
 
@@ -186,22 +186,15 @@ def sights_of_digest(connection: Connection, digest: bytes) -> list[SightRow]:
 
 def count_unseen(connection: Connection, since: int, collection: str | None) -> int:
     """Return how many documents were last seen before a time."""
-    statement = select(func.count()).select_from(document).where(*_unseen(since, collection))
-    return connection.execute(statement).scalar_one()
+    return count_rows(connection, document, *_unseen(since, collection))
 
 
 def unseen(
     connection: Connection, since: int, collection: str | None, after: int, limit: int
 ) -> list[int]:
     """Return numbers above ``after`` of documents that were last seen before a time, ascending."""
-    c = document.c
-    statement = (
-        select(c.document_id)
-        .where(c.document_id > after, *_unseen(since, collection))
-        .order_by(c.document_id)
-        .limit(limit)
-    )
-    return list(connection.execute(statement).scalars())
+    conditions = _unseen(since, collection)
+    return numbers_after(connection, document.c.document_id, after, limit, *conditions)
 
 
 def unseen_among(connection: Connection, document_ids: Sequence[int], since: int) -> list[int]:

@@ -49,15 +49,8 @@ def recorded(
     return None
 
 
-def record(
-    connection: Connection, owner: str, key: str, digest: bytes, reply: bytes, created_at: int
-) -> None:
-    """Keep the reply to a request, in the transaction of what it tells; an old one gives way."""
-    record_many(connection, [(owner, key, digest, reply, created_at)])
-
-
 def record_many(connection: Connection, rows: Sequence[tuple[str, str, bytes, bytes, int]]) -> None:
-    """Keep replies, each with its owner, key, digest of the request, reply and time.
+    """Store replies in the transaction of what they tell; an old one gives way.
 
     Args:
         connection: A writer.

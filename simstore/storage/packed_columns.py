@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, update
 
 from simstore.search.pages import restored
 from simstore.storage import segment_pages, tail
-from simstore.storage.rows import fetch
+from simstore.storage.rows import count_rows, fetch
 from simstore.storage.tables import FAMILIES, fingerprint_tables, store
 
 Rows = list[tuple[object, ...]]
@@ -79,8 +79,7 @@ def drop(connection: Connection) -> None:
 def count(connection: Connection, bits: int, generation_id: int) -> int:
     """Count the fingerprints of a generation whose columns are kept beside pages."""
     kept = fingerprint_tables(bits).kept
-    statement = select(func.count()).select_from(kept).where(kept.c.generation_id == generation_id)
-    return connection.execute(statement).scalar_one()
+    return count_rows(connection, kept, kept.c.generation_id == generation_id)
 
 
 def scan(

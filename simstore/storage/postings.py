@@ -17,8 +17,8 @@ from sqlalchemy import Connection
 from simstore.search import pages
 from simstore.search.segments import SEGMENT_BITS
 from simstore.storage import segment_pages, tail
-from simstore.storage.documents import chunks
 from simstore.storage.generations import GenerationRow
+from simstore.storage.rows import chunks
 from simstore.storage.tables import fingerprint_tables
 
 # Look-ups that a compound statement does faster than a list of keys.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from simstore.model import Match, QueryRun, SampleResult
+from simstore.storage.rows import count_rows, insert_one
 from simstore.storage.tables import query_match, query_run, query_sample
 
 KEPT_RUNS = 100
@@ -26,8 +27,9 @@ def record_run(
     seconds: float,
 ) -> int:
     """Record a query run, drop those beyond the latest 100; return its number."""
-    result = connection.execute(
-        insert(query_run),
+    run_id = insert_one(
+        connection,
+        query_run,
         {
             "started_at": started_at,
             "seconds": seconds,
@@ -42,8 +44,6 @@ def record_run(
             "match_count": sum(len(sample.matches) for sample in run.samples),
         },
     )
-    key = result.inserted_primary_key
-    run_id = int(key[0]) if key else 0
     samples = [
         {
             "run_id": run_id,
@@ -59,20 +59,10 @@ def record_run(
             "run_id": run_id,
             "sample_position": sample_position,
             "position": position,
-            "document_id": match.document_id,
+            **asdict(match),
             "key": _bytes(match.key),
-            "distance": match.distance,
             # A place of a sentence says that it was found by that channel too.
             "channels": ",".join(name for name in match.channels if name != _SENTENCES),
-            "resemblance": match.resemblance,
-            "containment": match.containment,
-            "containment_reverse": match.containment_reverse,
-            "basis": match.basis,
-            "likeness": match.likeness,
-            "cosine": match.cosine,
-            "passage_start": match.passage_start,
-            "passage_end": match.passage_end,
-            "passage_similarity": match.passage_similarity,
         }
         for sample_position, sample in enumerate(run.samples)
         for position, match in enumerate(sample.matches)
@@ -147,7 +137,7 @@ def recent_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:
 
 def run_count(connection: Connection) -> int:
     """Return the number of query runs that are kept."""
-    return connection.execute(select(func.count()).select_from(query_run)).scalar_one()
+    return count_rows(connection, query_run)
 
 
 def _bytes(key: str) -> bytes:

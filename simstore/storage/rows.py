@@ -1,4 +1,4 @@
-"""Statements by the driver's own cursor, one row or many.
+"""Statements that many tables share; most of them by the driver's own cursor.
 
 SQLAlchemy takes longer to bind a row than SQLite to write it. A statement takes many rows: the
 driver gives up the interpreter's lock once a statement, so that threads which prepare the next
@@ -8,24 +8,28 @@ rows neither wait nor make the writer wait.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import Column, ColumnElement, Connection, Table, delete, func, insert, select
 
 from simstore.storage.dialects.protocol import Dialect
 from simstore.storage.dialects.sqlite import SqliteDialect
 
 # Parameters a statement: SQLite takes 32,766, PostgreSQL 65,535; more than this gains nothing.
 _PARAMETERS = 4_096
+# Items of a part, below every database's limit of parameters in a statement.
+CHUNK = 500
 # Values of a look-up in one statement; few sizes, so that statements are prepared once.
 _LOOKED_UP = (512, 64, 8, 1)
 # SQLAlchemy takes longer to tell the driver's connection than a small statement takes.
 _drivers: WeakKeyDictionary[Connection, Any] = WeakKeyDictionary()
 _SQLITE = SqliteDialect()
+
+Item = TypeVar("Item")
 
 
 def dialect_of(connection: Connection) -> Dialect:
@@ -143,6 +147,60 @@ def _parts(values: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
         size = min(size for size in _LOOKED_UP if size >= len(part))
         # A value that is given again takes less than another statement, and meets no row twice.
         yield _marks(size), part + (part[0],) * (size - len(part))
+
+
+def chunks(items: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:
+    """Yield slices of at most ``size`` items."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def integers(values: Sequence[int]) -> str:
+    """Return integers as a list in SQL."""
+    return ",".join(map(str, map(int, values)))
+
+
+def insert_one(connection: Connection, table: Table, values: Mapping[str, Any]) -> int:
+    """Insert a row whose key the database gives; return the key."""
+    key = connection.execute(insert(table), values).inserted_primary_key
+    return int(key[0]) if key else 0
+
+
+def count_rows(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
+    """Return the number of rows of a table that meet all conditions."""
+    statement = select(func.count()).select_from(table).where(*conditions)
+    return connection.execute(statement).scalar_one()
+
+
+def largest(connection: Connection, column: Column[int], *conditions: ColumnElement[bool]) -> int:
+    """Return the largest number in a column of the rows that meet all conditions, or 0."""
+    statement = select(func.max(column)).where(*conditions)
+    return connection.execute(statement).scalar_one() or 0
+
+
+def numbers_after(
+    connection: Connection,
+    column: Column[int],
+    after: int,
+    limit: int,
+    *conditions: ColumnElement[bool],
+) -> list[int]:
+    """Return the first numbers of a column above one, ascending, of rows that meet conditions."""
+    statement = select(column).where(column > after, *conditions).order_by(column).limit(limit)
+    return list(connection.execute(statement).scalars())
+
+
+def delete_in(
+    connection: Connection,
+    column: Column[Any],
+    values: Sequence[Any],
+    *conditions: ColumnElement[bool],
+) -> int:
+    """Delete the rows with some values, however many, that meet conditions; return how many."""
+    return sum(
+        connection.execute(delete(column.table).where(column.in_(part), *conditions)).rowcount
+        for part in chunks(values)
+    )
 
 
 def next_numbers(connection: Connection, table: str, column: str, count: int) -> list[int]:

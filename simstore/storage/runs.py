@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from simstore.model import Rejection, SourceState, StoredRejection
-from simstore.storage.documents import chunks
-from simstore.storage.rows import execute, fetch, select_in
+from simstore.storage.rows import count_rows, delete_in, execute, fetch, insert_rows, select_in
 from simstore.storage.tables import ingest_run, reject, seen_record, source
 from simstore.text.decoding import line_as_stored
 
@@ -158,19 +157,9 @@ def put_seen(connection: Connection, records: Mapping[Origin, tuple[int, bytes]]
         records: (source, position) to (document, digest).
     """
     drop_seen(connection, list(records))
-    if records:
-        connection.execute(
-            insert(seen_record),
-            [
-                {
-                    "source_id": source_id,
-                    "position": position,
-                    "document_id": document_id,
-                    "digest": digest,
-                }
-                for (source_id, position), (document_id, digest) in records.items()
-            ],
-        )
+    columns = ("source_id", "position", "document_id", "digest")
+    rows = [(*origin, *seen) for origin, seen in records.items()]
+    insert_rows(connection, seen_record, columns, rows)
 
 
 def drop_seen(connection: Connection, origins: Sequence[Origin]) -> None:
@@ -181,10 +170,7 @@ def drop_seen(connection: Connection, origins: Sequence[Origin]) -> None:
             positions.setdefault(source_id, []).append(position)
     c = seen_record.c
     for source_id, places in positions.items():
-        for part in chunks(places):
-            connection.execute(
-                delete(seen_record).where(c.source_id == source_id, c.position.in_(part))
-            )
+        delete_in(connection, c.position, places, c.source_id == source_id)
 
 
 def drop_old_seen(connection: Connection, most: int) -> None:
@@ -213,22 +199,20 @@ def put_rejections(
     """
     last = {(one.source, one.position): one for one in rejections}
     drop_rejections_at(connection, list(last))
-    if last:
-        connection.execute(
-            insert(reject),
-            [
-                {
-                    "source": _bytes(one.source),
-                    "position": one.position,
-                    "byte_offset": one.byte_offset,
-                    "reason": one.reason,
-                    "head": one.head,
-                    "run_id": run_id,
-                    "rejected_at": rejected_at,
-                }
-                for one in last.values()
-            ],
+    columns = ("source", "position", "byte_offset", "reason", "head", "run_id", "rejected_at")
+    rows = [
+        (
+            _bytes(one.source),
+            one.position,
+            one.byte_offset,
+            one.reason,
+            one.head,
+            run_id,
+            rejected_at,
         )
+        for one in last.values()
+    ]
+    insert_rows(connection, reject, columns, rows)
 
 
 def drop_old_rejections(
@@ -302,7 +286,7 @@ def clear_rejections(connection: Connection) -> int:
 
 def reject_count(connection: Connection) -> int:
     """Return the number of kept rejects."""
-    return connection.execute(select(func.count()).select_from(reject)).scalar_one()
+    return count_rows(connection, reject)
 
 
 def _bytes(name: str) -> bytes:

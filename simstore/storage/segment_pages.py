@@ -14,14 +14,21 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, select
 
 from simstore.search import pages
 from simstore.search.segments import SEGMENT_BITS
 from simstore.storage import generations
 from simstore.storage.damage import corrupt
-from simstore.storage.documents import chunks
-from simstore.storage.rows import dialect_of, fetch, insert_rows, sqlite_driver
+from simstore.storage.rows import (
+    chunks,
+    count_rows,
+    delete_in,
+    dialect_of,
+    fetch,
+    insert_rows,
+    sqlite_driver,
+)
 from simstore.storage.tables import fingerprint_page
 
 # A row's number: 32 bits of generation, 3 of segment, 16 of value, 12 of the row within its page.
@@ -268,8 +275,7 @@ def row_count(connection: Connection, generation_id: int) -> int:
     """Return the number of rows that the pages of a generation have, all segments together."""
     c = fingerprint_page.c.page
     first, end = _keys_of(generation_id)
-    statement = select(func.count()).where(c >= first, c < end)
-    return connection.execute(statement).scalar_one()
+    return count_rows(connection, fingerprint_page, c >= first, c < end)
 
 
 def _change(
@@ -430,5 +436,4 @@ def _replace(connection: Connection, held: dict[int, bytes], rows: list[tuple[in
         connection, "fingerprint_page", ("page", "records"), different
     )
     gone = held.keys() - {row[0] for row in rows}
-    for part in chunks(sorted(gone)):
-        connection.execute(delete(fingerprint_page).where(fingerprint_page.c.page.in_(part)))
+    delete_in(connection, fingerprint_page.c.page, sorted(gone))

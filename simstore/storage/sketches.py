@@ -8,13 +8,21 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.minhash import BandLayout
 from simstore.storage.damage import check_deleted, corrupt
-from simstore.storage.documents import chunks
-from simstore.storage.rows import fetch, insert_rows, select_in
+from simstore.storage.rows import (
+    count_rows,
+    delete_in,
+    fetch,
+    insert_one,
+    insert_rows,
+    largest,
+    numbers_after,
+    select_in,
+)
 from simstore.storage.tables import band_layout, band_page, sketch
 
 # Sketches that are read from the database at a time.
@@ -84,8 +92,7 @@ def put_many(
 
 def drop_many(connection: Connection, document_ids: Sequence[int]) -> None:
     """Delete the sketches of documents, by every scheme."""
-    for part in chunks(document_ids):
-        connection.execute(delete(sketch).where(sketch.c.document_id.in_(part)))
+    delete_in(connection, sketch.c.document_id, document_ids)
 
 
 def of_documents(
@@ -128,23 +135,20 @@ def read_after(
 
 def count(connection: Connection, scheme_id: int, after: int = 0) -> int:
     """Return the number of sketches above a number, empty ones too."""
-    statement = select(func.count()).where(sketch.c.scheme_id == scheme_id)
-    if after:
-        # Without it the rows are counted in an index, which is much smaller than they are.
-        statement = statement.where(sketch.c.sketch_id > after)
-    return connection.execute(statement).scalar_one()
+    c = sketch.c
+    # Without the number the rows are counted in an index, which is much smaller than they are.
+    above = (c.sketch_id > after,) if after else ()
+    return count_rows(connection, sketch, c.scheme_id == scheme_id, *above)
 
 
 def last_number(connection: Connection, scheme_id: int) -> int:
     """Return the largest number of a sketch, or 0."""
-    statement = select(func.max(sketch.c.sketch_id)).where(sketch.c.scheme_id == scheme_id)
-    return connection.execute(statement).scalar_one() or 0
+    return largest(connection, sketch.c.sketch_id, sketch.c.scheme_id == scheme_id)
 
 
 def last_document(connection: Connection, scheme_id: int) -> int:
     """Return the largest number of a document with a sketch, or 0."""
-    statement = select(func.max(sketch.c.document_id)).where(sketch.c.scheme_id == scheme_id)
-    return connection.execute(statement).scalar_one() or 0
+    return largest(connection, sketch.c.document_id, sketch.c.scheme_id == scheme_id)
 
 
 def layout(connection: Connection, scheme_id: int, status: str = "standing") -> LayoutRow | None:
@@ -171,8 +175,9 @@ def add_layout(
     created_at: int,
 ) -> LayoutRow:
     """Begin a layout under construction."""
-    result = connection.execute(
-        insert(band_layout),
+    number = insert_one(
+        connection,
+        band_layout,
         {
             "scheme_id": scheme_id,
             "status": "building",
@@ -184,8 +189,7 @@ def add_layout(
             "created_at": created_at,
         },
     )
-    key = result.inserted_primary_key
-    return LayoutRow(int(key[0]) if key else 0, bands, key_bits, packed_to, packed_count)
+    return LayoutRow(number, bands, key_bits, packed_to, packed_count)
 
 
 def set_layout_status(connection: Connection, scheme_id: int, old: str, new: str) -> None:
@@ -253,11 +257,8 @@ def drop_scheme_rows(connection: Connection, scheme_id: int, limit: int) -> bool
         .values(status="retired")
     )
     s = sketch.c
-    some = select(s.sketch_id).where(s.scheme_id == scheme_id).order_by(s.sketch_id).limit(limit)
-    numbers = list(connection.execute(some).scalars())
-    deleted = 0
-    for part in chunks(numbers):
-        deleted += connection.execute(delete(sketch).where(s.sketch_id.in_(part))).rowcount
+    numbers = numbers_after(connection, s.sketch_id, 0, limit, s.scheme_id == scheme_id)
+    deleted = delete_in(connection, s.sketch_id, numbers)
     if numbers:
         check_deleted(connection, sketch.name, deleted)
     return bool(numbers)

@@ -11,8 +11,15 @@ from sqlalchemy import Connection, Table, delete, func, select
 
 from simstore.search.segments import probe_values, segment_columns, segment_widths
 from simstore.storage.damage import corrupt
-from simstore.storage.documents import chunks, integers
-from simstore.storage.rows import change_in, dialect_of, fetch, insert_rows
+from simstore.storage.rows import (
+    change_in,
+    chunks,
+    count_rows,
+    dialect_of,
+    fetch,
+    insert_rows,
+    integers,
+)
 from simstore.storage.tables import fingerprint_tables
 
 # Rows that are held in memory at a time.
@@ -191,8 +198,7 @@ def scan(
 def count(connection: Connection, bits: int, generation_id: int) -> int:
     """Count the fingerprints of the tail."""
     tail = fingerprint_tables(bits).tail
-    statement = select(func.count()).select_from(tail).where(tail.c.generation_id == generation_id)
-    return connection.execute(statement).scalar_one()
+    return count_rows(connection, tail, tail.c.generation_id == generation_id)
 
 
 def posting_count(

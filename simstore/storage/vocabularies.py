@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, func, insert, literal, select
+from sqlalchemy import Connection, delete, func, literal, select
 
 from simstore.storage import codecs
 from simstore.storage.deltas import unmerged
-from simstore.storage.documents import chunks
 from simstore.storage.documents import count as count_documents
-from simstore.storage.rows import insert_rows, select_in
+from simstore.storage.rows import count_rows, delete_in, insert_rows, largest, select_in
 from simstore.storage.tables import (
     document_features,
     feature,
@@ -35,7 +35,7 @@ def add_terms(connection: Connection, scheme_id: int, terms: Sequence[bytes]) ->
     if not terms:
         return {}
     c = feature.c
-    largest = connection.execute(select(func.max(c.feature_id))).scalar_one() or 0
+    last = largest(connection, c.feature_id)
     insert_rows(
         connection,
         feature,
@@ -43,12 +43,13 @@ def add_terms(connection: Connection, scheme_id: int, terms: Sequence[bytes]) ->
         [(scheme_id, term, 0, 0) for term in terms],
     )
     # Writers take turns: what is above the largest number of before is ours.
-    rows = connection.execute(select(c.term, c.feature_id).where(c.feature_id > largest))
+    rows = connection.execute(select(c.term, c.feature_id).where(c.feature_id > last))
     return {row[0]: row[1] for row in rows}
 
 
 # Far more terms than a vocabulary has, and with those of its deltas still a number of 64 bits.
 _MOST_TERMS = 1 << 62
+_TERM_ROWS = "SELECT term, feature_id, document_count, total_count FROM feature"
 
 
 def most_frequent(
@@ -83,14 +84,12 @@ def most_frequent(
             .scalar_subquery()
         )
         statement = statement.where(c.total_count >= func.coalesce(least, literal(1)))
-    found = {row[1]: (row[0], row[1], row[2], row[3]) for row in connection.execute(statement)}
-    for part in chunks([number for number in ids.tolist() if number not in found]):
-        rows = connection.execute(
-            select(c.term, c.feature_id, c.document_count, c.total_count).where(
-                c.feature_id.in_(part)
-            )
-        )
-        found.update((row[1], (row[0], row[1], row[2], row[3])) for row in rows)
+    found: dict[int, tuple[Any, ...]] = {
+        row[1]: tuple(row) for row in connection.execute(statement)
+    }
+    rows_of_ids = f"{_TERM_ROWS} WHERE feature_id IN ({{}})"
+    missing = [number for number in ids.tolist() if number not in found]
+    found.update((row[1], row) for row in select_in(connection, rows_of_ids, missing))
     for number, documents, total in zip(
         ids.tolist(), document_changes.tolist(), total_changes.tolist(), strict=True
     ):
@@ -102,17 +101,14 @@ def most_frequent(
     for term, (documents, total) in pending.named.items():
         held = rows_of.get(term) or named.get(term) or (term, 0, 0, 0)
         rows_of[term] = (term, held[1], held[2] + documents, held[3] + total)
-    return [row for row in rows_of.values() if row[3] > 0]
+    return [cast(tuple[bytes, int, int, int], row) for row in rows_of.values() if row[3] > 0]
 
 
 def _rows_of_terms(
     connection: Connection, scheme_id: int, terms: Sequence[bytes]
 ) -> dict[bytes, tuple[bytes, int, int, int]]:
     """Return (term, number, document count, total count) of terms, merged counts only."""
-    statement = (
-        "SELECT term, feature_id, document_count, total_count FROM feature "
-        "WHERE scheme_id = ? AND term IN ({})"
-    )
+    statement = f"{_TERM_ROWS} WHERE scheme_id = ? AND term IN ({{}})"
     return {row[0]: tuple(row) for row in select_in(connection, statement, terms, scheme_id)}
 
 
@@ -152,26 +148,20 @@ def document_counts(
 
 def terms_of(connection: Connection, feature_ids: Sequence[int]) -> dict[int, bytes]:
     """Return the terms of features."""
-    c = feature.c
-    found: dict[int, bytes] = {}
-    for part in chunks(feature_ids):
-        rows = connection.execute(select(c.feature_id, c.term).where(c.feature_id.in_(part)))
-        found.update((number, term) for number, term in rows)
-    return found
+    statement = "SELECT feature_id, term FROM feature WHERE feature_id IN ({})"
+    return dict(select_in(connection, statement, feature_ids))
 
 
 def known_term_count(connection: Connection, scheme_id: int) -> int:
     """Return the number of terms that the vocabulary has ever held."""
-    statement = select(func.count()).select_from(feature).where(feature.c.scheme_id == scheme_id)
-    merged = connection.execute(statement).scalar_one()
+    merged = count_rows(connection, feature, feature.c.scheme_id == scheme_id)
     named = list(unmerged(connection, scheme_id).named)
     return merged + len(named) - len(feature_ids(connection, scheme_id, named))
 
 
 def largest_feature_id(connection: Connection, scheme_id: int) -> int:
     """Return the largest feature number, 0 where there is none."""
-    statement = select(func.max(feature.c.feature_id)).where(feature.c.scheme_id == scheme_id)
-    return connection.execute(statement).scalar_one() or 0
+    return largest(connection, feature.c.feature_id, feature.c.scheme_id == scheme_id)
 
 
 def counts_of_terms(
@@ -191,19 +181,9 @@ def put_ranks(
     connection: Connection, generation_id: int, ranked: Sequence[tuple[int, int]]
 ) -> None:
     """Store the ranks of a generation: (feature number, total count) in rank order."""
-    if ranked:
-        connection.execute(
-            insert(generation_rank),
-            [
-                {
-                    "generation_id": generation_id,
-                    "rank": rank,
-                    "feature_id": n,
-                    "total_count": total,
-                }
-                for rank, (n, total) in enumerate(ranked)
-            ],
-        )
+    rows = [(generation_id, rank, *row) for rank, row in enumerate(ranked)]
+    columns = ("generation_id", "rank", "feature_id", "total_count")
+    insert_rows(connection, generation_rank, columns, rows)
 
 
 def ranks(connection: Connection, generation_id: int) -> list[tuple[int, int]]:
@@ -272,16 +252,11 @@ def packed_features_of(
     connection: Connection, scheme_id: int, document_ids: Sequence[int]
 ) -> dict[int, bytes]:
     """Return the stored feature counts of documents that have some, packed."""
-    c = document_features.c
-    found: dict[int, bytes] = {}
-    for part in chunks(document_ids):
-        rows = connection.execute(
-            select(c.document_id, c.features).where(
-                c.scheme_id == scheme_id, c.document_id.in_(part)
-            )
-        )
-        found.update((number, packed) for number, packed in rows)
-    return found
+    statement = (
+        "SELECT document_id, features FROM document_features "
+        "WHERE scheme_id = ? AND document_id IN ({})"
+    )
+    return dict(select_in(connection, statement, document_ids, scheme_id))
 
 
 def features_of(
@@ -299,17 +274,13 @@ def features_of(
 def last_counted_document(connection: Connection, scheme_id: int) -> int:
     """Return the largest document number with feature counts of a scheme, or 0."""
     c = document_features.c
-    statement = select(func.max(c.document_id)).where(c.scheme_id == scheme_id)
-    return connection.execute(statement).scalar_one() or 0
+    return largest(connection, c.document_id, c.scheme_id == scheme_id)
 
 
 def drop_features(connection: Connection, scheme_id: int, document_ids: Sequence[int]) -> None:
     """Delete the stored feature counts of documents."""
     c = document_features.c
-    for part in chunks(document_ids):
-        connection.execute(
-            delete(document_features).where(c.scheme_id == scheme_id, c.document_id.in_(part))
-        )
+    delete_in(connection, c.document_id, document_ids, c.scheme_id == scheme_id)
 
 
 # Features a row: some 100 kB packed.
@@ -346,19 +317,13 @@ def present_frequencies(connection: Connection, scheme_id: int) -> Frequencies:
 def put_frequencies(connection: Connection, generation_id: int, frequencies: Frequencies) -> None:
     """Store the frequencies of a generation; see :func:`present_frequencies`."""
     numbers, counts = frequencies
-    connection.execute(
-        insert(generation_frequency),
-        [
-            {
-                "generation_id": generation_id,
-                "part": part,
-                "frequencies": codecs.pack_features(
-                    numbers[start : start + _FEATURES], counts[start : start + _FEATURES]
-                ),
-            }
-            for part, start in enumerate(range(0, len(numbers), _FEATURES))
-        ],
-    )
+    rows = []
+    for part, start in enumerate(range(0, len(numbers), _FEATURES)):
+        of_part = slice(start, start + _FEATURES)
+        packed = codecs.pack_features(numbers[of_part], counts[of_part])
+        rows.append((generation_id, part, packed))
+    columns = ("generation_id", "part", "frequencies")
+    insert_rows(connection, generation_frequency, columns, rows)
 
 
 def frequencies_of(connection: Connection, generation_id: int) -> Frequencies:

@@ -509,9 +509,9 @@ def test_postgres_store_keeps_tokens_and_replies_the_same(
                 for one in store.tokens()
             ]
             with store._opened.write() as connection:
-                idempotency.record(connection, "one", "k", b"d\0", b"r\xff", 5)
-                idempotency.record(connection, "one", "k", b"e", b"s", 6)
-                idempotency.record(connection, "two", "k", b"f", b"t", 4)
+                idempotency.record_many(connection, [("one", "k", b"d\0", b"r\xff", 5)])
+                idempotency.record_many(connection, [("one", "k", b"e", b"s", 6)])
+                idempotency.record_many(connection, [("two", "k", b"f", b"t", 4)])
                 seen.append(idempotency.drop_older(connection, 5))
                 seen.append(idempotency.recorded(connection, "one", "k"))
                 seen.append(idempotency.recorded(connection, "two", "k"))

@@ -20,7 +20,7 @@ from simstore.search.chains import Hits, regions
 from simstore.services.check.anchor_hits import HitContext, hits_of, surroundings
 from simstore.services.check.check_index import AnchorPostings, PassageIndex
 from simstore.services.check.paper_units import PaperUnits, SourceUnits, source_units
-from simstore.storage.documents import chunks
+from simstore.storage.rows import chunks
 
 # An anchor of more documents is looked up only where nothing else explains a run.
 MOST_POSTINGS = 100

@@ -14,7 +14,7 @@ from simstore.services.check.checked_paper import UnitCopy
 from simstore.services.check.copies import FindOptions, FoundCopy
 from simstore.services.check.paper_units import PaperUnits, source_units
 from simstore.services.check.passage_lookup import NearPassages
-from simstore.storage.documents import chunks
+from simstore.storage.rows import chunks
 
 _FINGERPRINT_BITS = 64
 _BATCH = 1024

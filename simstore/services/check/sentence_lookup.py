@@ -23,7 +23,7 @@ from simstore.search.alignment import CommonUnits
 from simstore.search.symbols import Alphabet, Symbols
 from simstore.services.check.check_index import PassageIndex
 from simstore.services.check.paper_units import SourceUnits, source_units
-from simstore.storage.documents import chunks
+from simstore.storage.rows import chunks
 from simstore.text.located import LocatedUnits
 
 # Least 2 M / (a + b) of two sentences of a and b units that have M in common, for a query: one unit

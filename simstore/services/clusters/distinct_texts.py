@@ -20,6 +20,7 @@ from simstore.storage import documents, fingerprints, sketches
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import content_rows
 from simstore.storage.engine import Connection
+from simstore.storage.rows import chunks
 
 _PAGE_DOCUMENTS = 400
 
@@ -143,7 +144,7 @@ def read_shingles(
         CorruptStore: A text is missing or damaged.
     """
     rows: list[NDArray[np.uint64]] = []
-    for part in documents.chunks(document_ids, _PAGE_DOCUMENTS):
+    for part in chunks(document_ids, _PAGE_DOCUMENTS):
         texts = whole_texts(snapshot, part)
         sets = snapshot.channels.sketching.sets(texts.values())
         # Copies, so that no page outlives its turn as a whole for a few small rows of it.

@@ -15,6 +15,7 @@ from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, vocabularies
+from simstore.storage.rows import chunks
 
 _PAGE_DOCUMENTS = 400
 
@@ -65,7 +66,7 @@ def read_vectors(
     connection = snapshot.connection
     joined = CountsOfPages()
     done = 0
-    for part in documents.chunks(document_ids, _PAGE_DOCUMENTS):
+    for part in chunks(document_ids, _PAGE_DOCUMENTS):
         texts = feature_counts.whole_texts(snapshot, part)
         joined.add(feature_counts.count_stored(connection, snapshot.scheme, texts))
         done += len(part)

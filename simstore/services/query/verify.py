@@ -19,7 +19,7 @@ from simstore.search.resemblance import Overlap, estimated_overlap, overlap
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, sketches, vocabularies
-from simstore.storage.documents import chunks
+from simstore.storage.rows import chunks
 from simstore.storage.sketches import StoredSketch
 
 _BATCH_DOCUMENTS = 256

@@ -8,7 +8,8 @@ from simstore.services.generations.refresh import Progress
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.removal.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
 from simstore.services.removal.run import RemovalRun, recorded
-from simstore.storage import documents, duplicates, history
+from simstore.storage import duplicates, history
+from simstore.storage.rows import chunks
 
 # Numbers of documents that are read at a time.
 _READ_NUMBERS = 100_000
@@ -94,7 +95,7 @@ def expire_documents(
                 numbers = history.unseen(connection, since, collection, after, _READ_NUMBERS)
             if not numbers:
                 break
-            for part in documents.chunks(numbers, batch_documents):
+            for part in chunks(numbers, batch_documents):
                 with opened.write() as connection:
                     ids = history.unseen_among(connection, part, since)
                     let_go = remove_batch(opened.snapshot(connection), ids)

@@ -14,6 +14,7 @@ from simstore.services.removal.run import RemovalRun, recorded
 from simstore.storage import deltas, documents, fingerprints, generations
 from simstore.storage import duplicates as duplicate_rows
 from simstore.storage.duplicates import ReleasedDuplicates
+from simstore.storage.rows import chunks
 from simstore.text.decoding import encode
 
 # Documents a transaction: a page of fingerprints that loses several is written once for all.
@@ -66,7 +67,7 @@ def remove_documents(
     going = set(wanted)
     done = 0
     with recorded(opened, RemovalRun(kind="remove")) as run:
-        for part in documents.chunks(wanted, BATCH_DOCUMENTS):
+        for part in chunks(wanted, BATCH_DOCUMENTS):
             done += len(part)
             with opened.write() as connection:
                 # Others may have removed some meanwhile, and added them again.

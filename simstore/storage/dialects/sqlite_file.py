@@ -47,7 +47,7 @@ class LogPages:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _PooledConnection:
     """A connection, the driver's own, and its pages of a log; 0: not set yet."""
 
     connection: Connection
@@ -79,34 +79,34 @@ class ConnectionPool:
         self._engine = engine
         self._begin = begin
         self._log = log
-        self._idle: list[_Kept] = []
+        self._idle: list[_PooledConnection] = []
         self._is_closed = False
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Yield a connection in a transaction; commit at the end, roll back on error."""
         try:
-            kept = self._idle.pop()
+            pooled = self._idle.pop()
         except IndexError:
-            kept = self._open()
-        driver = kept.driver
+            pooled = self._open()
+        driver = pooled.driver
         try:
             rows = driver.total_changes
             driver.execute(self._begin)
-            yield kept.connection
+            yield pooled.connection
             if self._log is not None:
-                self._set_log(kept, self._log, driver.total_changes - rows)
+                self._set_log(pooled, self._log, driver.total_changes - rows)
             driver.execute("COMMIT")
         except BaseException:
             # It may be the connection that failed.
             with suppress(sqlite3.Error):
                 driver.rollback()
-            kept.connection.close()
+            pooled.connection.close()
             raise
         if self._is_closed or isinstance(driver, UnloggedConnection):
-            kept.connection.close()
+            pooled.connection.close()
         else:
-            self._idle.append(kept)
+            self._idle.append(pooled)
 
     def close(self) -> None:
         """Give those back to the engine that are not in use, and those in use when they end."""
@@ -114,16 +114,16 @@ class ConnectionPool:
         while self._idle:
             self._idle.pop().connection.close()
 
-    def _open(self) -> _Kept:
+    def _open(self) -> _PooledConnection:
         connection = self._engine.connect()
         connection.begin()
-        return _Kept(connection, connection.connection.driver_connection)
+        return _PooledConnection(connection, connection.connection.driver_connection)
 
-    def _set_log(self, kept: _Kept, log: LogPages, rows: int) -> None:
+    def _set_log(self, pooled: _PooledConnection, log: LogPages, rows: int) -> None:
         pages = log.large if rows >= _LARGE_ROWS else log.small
-        if pages != kept.log_pages:
-            kept.driver.execute(f"PRAGMA wal_autocheckpoint = {pages}")
-            kept.log_pages = pages
+        if pages != pooled.log_pages:
+            pooled.driver.execute(f"PRAGMA wal_autocheckpoint = {pages}")
+            pooled.log_pages = pages
 
 
 MINIMUM_SQLITE = (3, 35, 0)
@@ -184,8 +184,8 @@ class SqliteFile:
         self._log = LogPages(_LOG.small, _LOG.small) if short_log else _LOG
         self._writer: Engine | None = None
         self._reader: Engine | None = None
-        self._kept_writers: ConnectionPool | None = None
-        self._kept_readers: ConnectionPool | None = None
+        self._writer_pool: ConnectionPool | None = None
+        self._reader_pool: ConnectionPool | None = None
 
     def check_exists(self) -> None:
         """Raise unless there is an SQLite database of ours.
@@ -212,31 +212,31 @@ class SqliteFile:
 
     def reading(self, snapshot: str | None = None) -> AbstractContextManager[Connection]:  # noqa: ARG002
         """Return the context of the latest snapshot: SQLite has no names for others."""
-        if self._kept_readers is None:
-            self._kept_readers = ConnectionPool(self._reading_engine(), "BEGIN")
-        return self._kept_readers.transaction()
+        if self._reader_pool is None:
+            self._reader_pool = ConnectionPool(self._reading_engine(), "BEGIN")
+        return self._reader_pool.transaction()
 
     @contextmanager
     def sharing(self) -> Iterator[SharedSnapshot]:
         """Yield a snapshot, and look beside it whether anything was committed since before it."""
         # A transaction has no snapshot before it reads.
-        with self.reading() as connection, self._reading_engine().connect() as beside:
+        with self.reading() as connection, self._reading_engine().connect() as watcher:
 
             def version() -> tuple[int, ...]:
-                if isinstance(beside.connection.driver_connection, UnloggedConnection):
+                if isinstance(watcher.connection.driver_connection, UnloggedConnection):
                     file = self.path.stat()
                     return file.st_mtime_ns, file.st_size, _has_journal(self.path)
                 # It tells one connection whether others have committed.
-                return (int(beside.exec_driver_sql("PRAGMA data_version").scalar_one()),)
+                return (int(watcher.exec_driver_sql("PRAGMA data_version").scalar_one()),)
 
             first = version()
             yield SharedSnapshot(connection, lambda: None, lambda: version() == first)
 
     def writing(self, claims: Sequence[int] | None = None) -> AbstractContextManager[Connection]:  # noqa: ARG002
         """Return the context of the one writer's transaction."""
-        if self._kept_writers is None:
-            self._kept_writers = ConnectionPool(self._write_engine(), "BEGIN IMMEDIATE", self._log)
-        return self._kept_writers.transaction()
+        if self._writer_pool is None:
+            self._writer_pool = ConnectionPool(self._write_engine(), "BEGIN IMMEDIATE", self._log)
+        return self._writer_pool.transaction()
 
     def outside(self) -> AbstractContextManager[Connection]:
         """Return the context of a connection without a transaction."""
@@ -264,9 +264,9 @@ class SqliteFile:
 
     def close(self) -> None:
         """Close all connections; the file then needs no other beside it."""
-        for kept in (self._kept_readers, self._kept_writers):
-            if kept is not None:
-                kept.close()
+        for pool in (self._reader_pool, self._writer_pool):
+            if pool is not None:
+                pool.close()
         for engine in (self._reader, self._writer):
             if engine is not None:
                 engine.dispose()
@@ -275,7 +275,7 @@ class SqliteFile:
     def forget(self) -> None:
         """Forget all connections: they belong to another process."""
         self._reader = self._writer = None
-        self._kept_readers = self._kept_writers = None
+        self._reader_pool = self._writer_pool = None
 
     def _reading_engine(self) -> Engine:
         if self._reader is None:

@@ -208,10 +208,10 @@ def test_fsck_finds_what_is_wrong_with_tokens_and_replies(tmp_path: Path) -> Non
         store.add_token("bad")
         store.add_token("ended", expires_at=9_000_000_000)
         with store._opened.write() as connection:
-            idempotency.record(connection, "good", "a", b"digest", b"reply", START)
+            idempotency.record_many(connection, [("good", "a", b"digest", b"reply", START)])
         assert store.fsck() == []
         with store._opened.write() as connection:
-            idempotency.record(connection, "good", "b", b"digest", b"", START)
+            idempotency.record_many(connection, [("good", "b", b"digest", b"", START)])
     with raw(tmp_path) as connection:
         connection.execute("UPDATE token SET digest = x'1234' WHERE name = 'bad'")
         connection.execute("UPDATE token SET expires_at = created_at WHERE name = 'ended'")
@@ -227,7 +227,7 @@ def test_fsck_finds_what_is_wrong_with_tokens_and_replies(tmp_path: Path) -> Non
 def test_reply_is_kept_for_its_owner_until_it_is_dropped(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         with store._opened.write() as connection:
-            idempotency.record(connection, "one", "k", b"d1", b"r1", START)
+            idempotency.record_many(connection, [("one", "k", b"d1", b"r1", START)])
             idempotency.record_many(
                 connection, [("two", "k", b"d2", b"r2", START + 1), ("two", "l", b"d3", b"r3", 5)]
             )
@@ -240,7 +240,7 @@ def test_reply_is_kept_for_its_owner_until_it_is_dropped(tmp_path: Path) -> None
             assert idempotency.recorded(connection, "three", "k") is None
             assert idempotency.count(connection) == 3
         with store._opened.write() as connection:
-            idempotency.record(connection, "one", "k", b"d9", b"r9", START + 9)
+            idempotency.record_many(connection, [("one", "k", b"d9", b"r9", START + 9)])
             assert idempotency.drop_older(connection, START + 1) == 1
             assert idempotency.drop_older(connection, START + 1) == 0
             found = idempotency.recorded(connection, "one", "k")
@@ -256,8 +256,8 @@ def test_compact_drops_the_replies_of_more_than_a_day_ago(
     monkeypatch.setattr(maintain, "now", lambda: START + idempotency.KEPT_SECONDS)
     with filled(tmp_path) as store:
         with store._opened.write() as connection:
-            idempotency.record(connection, "one", "old", b"d", b"r", START - 1)
-            idempotency.record(connection, "one", "new", b"d", b"r", START)
+            idempotency.record_many(connection, [("one", "old", b"d", b"r", START - 1)])
+            idempotency.record_many(connection, [("one", "new", b"d", b"r", START)])
         store.compact()
         with store._opened.database.read() as connection:
             assert idempotency.recorded(connection, "one", "old") is None
