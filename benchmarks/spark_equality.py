@@ -78,9 +78,9 @@ def of_store(place: str, names: list[str]) -> Answer:
         seconds = time.perf_counter() - started
         opened = store._opened
         with opened.database.read() as connection:
-            state = opened.state(connection)
-            held = read_contents(opened, connection, state)
-            finder = EdgeFinder(opened, connection, state, held, LeastShares(0.5))
+            snapshot = opened.snapshot(connection)
+            held = read_contents(snapshot)
+            finder = EdgeFinder(snapshot, held, LeastShares(0.5))
             edges = finder.by_channels(3)
         digests = [one.tobytes() for one in held.digests]
         pairs = [

@@ -1,4 +1,4 @@
-"""Tables and progress, for people; both go by where they are written to."""
+"""Results of commands on standard output: tables, CSV, JSON Lines, facts; and progress bars."""
 
 from __future__ import annotations
 

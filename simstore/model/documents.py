@@ -1,4 +1,4 @@
-"""Documents as a store lists and shows them."""
+"""Stored documents, their histories and what is like them."""
 
 from __future__ import annotations
 

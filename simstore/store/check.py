@@ -1,4 +1,4 @@
-"""Papers against the store: which of their passages were taken, and from where."""
+"""Methods of the store: papers checked for copied passages."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ class CheckMixin(Opened):
         sources, _ = open_sources(names, self._read_options(read))
         papers = samples_of(sources, on_pass_over)
         expected = known_bytes(sources) if threads != 1 else 0
-        asked = options or CheckOptions()
+        chosen = options or CheckOptions()
         for found in check_papers(
-            self._opened, papers, asked, threads=threads, expected_characters=expected
+            self._opened, papers, chosen, threads=threads, expected_characters=expected
         ):
             if on_progress is not None:
                 on_progress(*read_so_far(sources))

@@ -1,4 +1,4 @@
-"""List and show stored documents."""
+"""Methods of the store: listing, showing and exporting documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fingerprints by their values."""
+"""Methods of the store: fingerprints by their values."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class FingerprintsMixin(Opened):
         if resident is None:
             resident = kept is not None
         with self._opened.database.read() as connection:
-            state = self._opened.state(connection)
+            snapshot = self._opened.snapshot(connection)
             index = (kept or ResidentIndex()) if resident else None
-            reader = Reader(self._opened, connection, state, index)
+            reader = Reader(snapshot, index)
             try:
                 yield reader
             finally:

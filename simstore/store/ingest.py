@@ -1,4 +1,4 @@
-"""Documents that come: one, many, or from sources."""
+"""Methods of the store: adding documents, one, many, or from sources."""
 
 from __future__ import annotations
 

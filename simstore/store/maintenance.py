@@ -1,4 +1,4 @@
-"""Vocabulary, schemes, files."""
+"""Methods of the store: vocabulary, schemes, backups, packing and checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions by a text."""
+"""Methods of the store: queries by a text, comparisons and evaluation."""
 
 from __future__ import annotations
 

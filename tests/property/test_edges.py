@@ -40,13 +40,15 @@ def asked(
     """Return the edges of texts, or of each stored document, as key to resemblance."""
     opened = store._opened
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        search = EdgeSearch(opened, connection, state, min_resemblance=least, radius=radius)
+        snapshot = opened.snapshot(connection)
+        search = EdgeSearch(snapshot, min_resemblance=least, radius=radius)
         keys = {one.document_id: one.key for one in store}
         if texts is None:
-            probed = CandidateText.of_documents(opened, connection, state, list(keys))
+            probed = CandidateText.of_documents(snapshot, list(keys))
         else:
-            batch = prepare([Document(str(place), text) for place, text in enumerate(texts)], state)
+            batch = prepare(
+                [Document(str(place), text) for place, text in enumerate(texts)], snapshot
+            )
             probed = CandidateText.of_batch(batch, batch.words)
         chosen = None if among is None else lambda ids: np.isin(ids, sorted(among))
         edges = search.edges_of(probed, chosen)
@@ -99,9 +101,9 @@ def test_stored_documents_have_the_edges_that_clustering_finds(
         found = asked(store, None, radius, float(least))
         opened = store._opened
         with opened.database.read() as connection:
-            state = opened.state(connection)
-            held = read_contents(opened, connection, state)
-            finder = EdgeFinder(opened, connection, state, held, LeastShares(float(least)))
+            snapshot = opened.snapshot(connection)
+            held = read_contents(snapshot)
+            finder = EdgeFinder(snapshot, held, LeastShares(float(least)))
             edges = finder.by_channels(radius if "simhash" in channels else None)
     shares = dict(
         zip(
@@ -125,7 +127,7 @@ def test_a_least_resemblance_out_of_its_range_is_refused(least: float) -> None:
     with tempfile.TemporaryDirectory() as folder, filled(folder, []) as store:
         opened = store._opened
         with opened.database.read() as connection, pytest.raises(InvalidParameter, match="min"):
-            EdgeSearch(opened, connection, opened.state(connection), min_resemblance=least)
+            EdgeSearch(opened.snapshot(connection), min_resemblance=least)
 
 
 def test_without_texts_and_sketches_there_is_nothing_to_verify_by() -> None:
@@ -133,4 +135,4 @@ def test_without_texts_and_sketches_there_is_nothing_to_verify_by() -> None:
     with tempfile.TemporaryDirectory() as folder, filled(folder, [], **options) as store:
         opened = store._opened
         with opened.database.read() as connection, pytest.raises(NotFound, match="neither texts"):
-            EdgeSearch(opened, connection, opened.state(connection), min_resemblance=0.5)
+            EdgeSearch(opened.snapshot(connection), min_resemblance=0.5)

@@ -105,11 +105,13 @@ def break_off(store: Store, texts: list[str]) -> None:
     """Add fingerprints in a transaction that comes to nothing."""
     opened = store._opened
     with opened.write() as connection:
-        state = opened.state(connection)
-        assert state.generation is not None
+        snapshot = opened.snapshot(connection)
+        assert snapshot.generation is not None
         words = words_of([len(text) + 1 for text in texts], 64)
-        fingerprints.add(connection, 64, state.generation.generation_id, np.unique(words, axis=0))
-        opened.note_added(connection, state, words)
+        fingerprints.add(
+            connection, 64, snapshot.generation.generation_id, np.unique(words, axis=0)
+        )
+        opened.note_added(snapshot, words)
         raise ZeroDivisionError
 
 

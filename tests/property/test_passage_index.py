@@ -283,8 +283,8 @@ def test_near_passages_are_those_within_three_bits(stored: list[str], asked: str
             if (one ^ other).bit_count() <= 3
         )
         with store._opened.database.read() as connection:
-            state = store._opened.state(connection)
-            found = near_passages(connection, state, asked)
+            snapshot = store._opened.snapshot(connection)
+            found = near_passages(snapshot, asked)
         columns = (getattr(found, name).tolist() for name in found.__slots__)
         assert sorted(zip(*columns, strict=True)) == expected
 
@@ -293,8 +293,8 @@ def test_fingerprints_are_asked_for_where_they_are(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store.db") as store:
         store.build_passages()
         with store._opened.database.read() as connection:
-            state = store._opened.state(connection)
+            snapshot = store._opened.snapshot(connection)
             with pytest.raises(InvalidParameter, match="passages build --simhash"):
-                near_passages(connection, state, "text")
+                near_passages(snapshot, "text")
         with pytest.raises(Conflict, match="without fingerprints"):
             store.build_passages(fingerprints=True)

@@ -250,9 +250,9 @@ def test_pairs_are_those_that_the_channels_of_the_store_find(whole: Path, store:
 
     opened = store._opened
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        held = read_contents(opened, connection, state)
-        edges = EdgeFinder(opened, connection, state, held, LeastShares(0.5)).by_channels(3)
+        snapshot = opened.snapshot(connection)
+        held = read_contents(snapshot)
+        edges = EdgeFinder(snapshot, held, LeastShares(0.5)).by_channels(3)
     found = DedupedOutput(str(whole)).edges()
 
     def pairs(

@@ -25,7 +25,7 @@ from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import anchor_segments, idempotency, migrate, passages
 from simstore.storage.engine import Connection, Database
 from simstore.storage.rows import execute, fetch
-from simstore.storage.schema import metadata
+from simstore.storage.tables import metadata
 
 MakeDatabase = Callable[[], Database]
 TEXTS = [
@@ -476,7 +476,7 @@ def test_postgres_store_keeps_the_same_passage_index(
                     for most in (None, 4):
                         found = passages.postings(connection, asked, most)
                         seen += [getattr(found, name).tolist() for name in found.__slots__]
-                    near = near_passages(connection, store._opened.state(connection), text)
+                    near = near_passages(store._opened.snapshot(connection), text)
                     seen += [sorted(getattr(near, name).tolist()) for name in near.__slots__]
                     seen.append(passages.counts(connection, asked).tolist())
                 seen.append(store.passage_status())

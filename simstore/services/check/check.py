@@ -33,7 +33,7 @@ from simstore.services.check.sentence_lookup import (
     like_sentences,
     unit_weights,
 )
-from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.workers.worker_pool import (
     EarlyStart,
     WorkerPool,
@@ -41,7 +41,7 @@ from simstore.services.workers.worker_pool import (
     snapshot_for,
     worker_count,
 )
-from simstore.storage.engine import Connection, Database
+from simstore.storage.engine import Database
 from simstore.text.decoding import encode
 from simstore.text.passages import Span
 from simstore.text.patterns import Globs
@@ -322,13 +322,13 @@ def check_papers(
         lambda: _warm_up(opened, options),
         __name__,
     )
-    with early.workers() as workers, snapshot_for(opened.database, count) as snapshot:
-        check = _checks(opened, snapshot.connection, options, on_step or no_step)
+    with early.workers() as workers, snapshot_for(opened.database, count) as shared:
+        check = _checks(opened.snapshot(shared.connection), options, on_step or no_step)
         pool = WorkerPool(
             count=count,
             task=_checking,
-            arguments=lambda: (opened.database.place, snapshot.name(), options),
-            is_valid=snapshot.is_latest,
+            arguments=lambda: (opened.database.place, shared.name(), options),
+            is_valid=shared.is_latest,
             least_items=ALONE_PAPERS,
             least_weight=ALONE_CHARACTERS,
             weight=lambda paper: 0 if isinstance(paper, Rejection) else len(paper.text),
@@ -338,10 +338,10 @@ def check_papers(
 
 
 def _checks(
-    opened: OpenStore, connection: Connection, options: CheckOptions, on_step: Step
+    snapshot: Snapshot, options: CheckOptions, on_step: Step
 ) -> Callable[[Document | Rejection], CheckedPaper | Rejection]:
     """Return what checks a paper in a snapshot."""
-    index = StoredPassages(opened, connection, opened.state(connection))
+    index = StoredPassages(snapshot)
     checker = PaperChecker(index, options, on_step)
     return lambda paper: paper if isinstance(paper, Rejection) else checker.check(paper)
 
@@ -355,7 +355,7 @@ def _checking(
         closing(Database(place, read_only=True)) as database,
         database.read(snapshot) as connection,
     ):
-        check = _checks(OpenStore(database), connection, options, no_step)
+        check = _checks(OpenStore(database).snapshot(connection), options, no_step)
         # Before it is asked: the others would wait for its first answer.
         check(_SHORT_PAPER)
         yield check
@@ -365,7 +365,7 @@ def _warm_up(opened: OpenStore, options: CheckOptions) -> None:
     """Import and compile in this process what many papers need."""
     # What is wrong is told where the papers are checked.
     with suppress(SimstoreError), opened.database.read() as connection:
-        _checks(opened, connection, options, no_step)(_SHORT_PAPER)
+        _checks(opened.snapshot(connection), options, no_step)(_SHORT_PAPER)
 
 
 def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:

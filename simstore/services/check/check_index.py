@@ -13,10 +13,9 @@ from simstore.errors import NotFound
 from simstore.fingerprint.winnowing import Winnowing
 from simstore.services.check.passage_lookup import NearPassages, near_passages
 from simstore.services.features.feature_counts import stored_texts
-from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import State
 from simstore.storage import documents, passages
-from simstore.storage.engine import Connection
 from simstore.text.normalization import Normalization
 
 
@@ -111,31 +110,29 @@ class StoredPassages:
         NotFound: The store has no passage index, or it is not finished.
     """
 
-    def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:
-        if state.passages is None:
+    def __init__(self, snapshot: Snapshot) -> None:
+        if snapshot.passages is None:
             remedy = (
                 "`simstore passages build` makes it"
-                if state.settings.text_kept
+                if snapshot.settings.text_kept
                 else "it keeps no texts to make it from: ingest the sources into a new store with "
                 "--passages"
             )
             raise NotFound(f"this store has no passage index; {remedy}")
-        if not state.settings.passages_complete:
+        if not snapshot.settings.passages_complete:
             raise NotFound(
                 "the passage index of this store is not finished; `simstore passages build` goes on"
             )
-        self._opened = opened
-        self._connection = connection
-        self._state = state
-        self._recipe = state.passages
-        self.normalization = state.passages.normalization
-        self.winnowing = state.passages.winnowing
-        self.text_kept = state.settings.text_kept
-        self.has_sentences = finds_sentences(state)
+        self._snapshot = snapshot
+        self._recipe = snapshot.passages
+        self.normalization = snapshot.passages.normalization
+        self.winnowing = snapshot.passages.winnowing
+        self.text_kept = snapshot.settings.text_kept
+        self.has_sentences = finds_sentences(snapshot)
 
     def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""
-        found = passages.postings(self._connection, hashes, most)
+        found = passages.postings(self._snapshot.connection, hashes, most)
         return AnchorPostings(
             found.hashes,
             found.document_ids,
@@ -158,7 +155,7 @@ class StoredPassages:
             CorruptStore: The spans that are kept are damaged.
         """
         if self._recipe.cut == "sentences":
-            return passages.spans_of(self._connection, list(texts))
+            return passages.spans_of(self._snapshot.connection, list(texts))
         return {number: self._recipe.sentence_spans(text) for number, text in texts.items()}
 
     def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
@@ -167,7 +164,7 @@ class StoredPassages:
         Raises:
             InvalidParameter: The index has no fingerprints.
         """
-        return near_passages(self._connection, self._state, text, spans)
+        return near_passages(self._snapshot, text, spans)
 
     def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
         """Return the texts of documents, those that are kept.
@@ -175,12 +172,12 @@ class StoredPassages:
         Raises:
             CorruptStore: A kept text is damaged.
         """
-        return stored_texts(self._opened, self._connection, document_ids)
+        return stored_texts(self._snapshot, document_ids)
 
     def keys(self, document_ids: Sequence[int]) -> dict[int, bytes]:
         """Return the keys of documents."""
-        return documents.keys_of(self._connection, document_ids)
+        return documents.keys_of(self._snapshot.connection, document_ids)
 
     def titles(self, document_ids: Sequence[int]) -> dict[int, str | None]:
         """Return the titles of documents that have one."""
-        return documents.titles_of(self._connection, document_ids)
+        return documents.titles_of(self._snapshot.connection, document_ids)

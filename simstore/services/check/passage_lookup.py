@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.passage_recipe import RADIUS, passage_fingerprints, segment_hashes
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import passages
-from simstore.storage.engine import Connection
 from simstore.text.located import located_units
 
 
@@ -38,15 +37,14 @@ class NearPassages:
 
 
 def near_passages(
-    connection: Connection, state: State, text: str, spans: NDArray[np.int32] | None = None
+    snapshot: Snapshot, text: str, spans: NDArray[np.int32] | None = None
 ) -> NearPassages:
     """Return the stored passages whose fingerprints differ in at most 3 bits.
 
     All of them: of fingerprints within 3 bits, one of the four segments is equal.
 
     Args:
-        connection: A snapshot.
-        state: What stands in it.
+        snapshot: The store in a read transaction.
         text: The text whose passages are looked up.
         spans: Its passages, shape (n, 2); None: as the index cuts.
 
@@ -54,7 +52,7 @@ def near_passages(
         InvalidParameter: The store has no passage index, or one without fingerprints.
         CorruptStore: The index is damaged.
     """
-    recipe = state.passages
+    recipe = snapshot.passages
     if recipe is None or not recipe.fingerprints:
         raise InvalidParameter(
             "this store keeps no fingerprints of passages; "
@@ -62,9 +60,9 @@ def near_passages(
         )
     asked = recipe.spans(text) if spans is None else spans
     words = passage_fingerprints(located_units(text, recipe.normalization), asked)
-    found = passages.postings(connection, segment_hashes(words).ravel())
+    found = passages.postings(snapshot.connection, segment_hashes(words).ravel())
     document_ids = np.unique(found.document_ids)
-    held = passages.passages_of(connection, document_ids.tolist())
+    held = passages.passages_of(snapshot.connection, document_ids.tolist())
     # Passages that share a segment with one that is asked for.
     candidates = np.unique(
         np.stack((found.document_ids, found.starts.astype(np.int64)), axis=1), axis=0

@@ -84,12 +84,12 @@ def _stars(
     known: KnownEdges | None,
 ) -> BuiltStars:
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        held = read_contents(opened, connection, state, on_progress=on_progress)
+        snapshot = opened.snapshot(connection)
+        held = read_contents(snapshot, on_progress=on_progress)
         edges = known(held) if known is not None else None
         if edges is None:
             least = LeastShares(begun.min_resemblance)
-            finder = EdgeFinder(opened, connection, state, held, least, on_progress)
+            finder = EdgeFinder(snapshot, held, least, on_progress)
             edges = finder.by_channels(begun.basis.radius)
     order = CanonicalOrder(begun.policy, begun.preferred)
     _, firsts = policy_order(held, order)

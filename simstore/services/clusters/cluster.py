@@ -82,15 +82,13 @@ def cluster_documents(
     """
     _check(options)
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        radius = _radius(state, options)
-        basis = cluster_basis(state, exact_join=options.exact_join)
-        least = _least(state, options)
-        held = read_contents(
-            opened, connection, state, collection=options.collection, on_progress=on_progress
-        )
-        finder = EdgeFinder(opened, connection, state, held, least, on_progress)
-        stale = stale_reason(connection, state)
+        snapshot = opened.snapshot(connection)
+        radius = _radius(snapshot, options)
+        basis = cluster_basis(snapshot, exact_join=options.exact_join)
+        least = _least(snapshot, options)
+        held = read_contents(snapshot, collection=options.collection, on_progress=on_progress)
+        finder = EdgeFinder(snapshot, held, least, on_progress)
+        stale = stale_reason(snapshot)
         if options.exact_join:
             texts = finder.all_texts()
         else:
@@ -98,7 +96,7 @@ def cluster_documents(
     if options.exact_join:
         # It may take long: no snapshot is held meanwhile.
         edges = finder.by_exact_join(texts)
-    short = held.feature_counts[held.texts] < state.scheme.least_features
+    short = held.feature_counts[held.texts] < snapshot.scheme.least_features
     return Clustering(
         clusters=tuple(_clusters(held, edges, options, basis)),
         document_count=len(held.keys),

@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import to_words, word_count
 from simstore.services.features.feature_counts import whole_texts
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, fingerprints, sketches
-from simstore.storage.contents import content_rows
 from simstore.storage.damage import corrupt
+from simstore.storage.documents import content_rows
 from simstore.storage.engine import Connection
 
 _PAGE_DOCUMENTS = 400
@@ -62,9 +60,7 @@ class Contents:
 
 
 def read_contents(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     *,
     collection: str | None = None,
     on_progress: Progress | None = None,
@@ -72,18 +68,17 @@ def read_contents(
     """Read the documents of a snapshot without their texts.
 
     Args:
-        opened: The store.
-        connection: The snapshot.
-        state: What stands in it.
+        snapshot: The store in a read transaction.
         collection: Only documents of this collection.
         on_progress: Called with documents read and in all.
     """
+    connection = snapshot.connection
     total = documents.count(connection)
     keys: list[str] = []
     places: dict[bytes, int] = {}
     # Plain numbers, as there may be millions: document, first seen, text; and of each text.
     numbers, times, texts, firsts, byte_counts, feature_counts = (array("q") for _ in range(6))
-    width = word_count(state.scheme.bits)
+    width = word_count(snapshot.scheme.bits)
     words, known = np.zeros((total, width), np.uint64), np.zeros(total, np.bool_)
     # Memory that is not written to is not taken.
     made, sizes = np.empty((total, VALUES), np.uint16), np.zeros(total, np.int64)
@@ -106,9 +101,9 @@ def read_contents(
             # They are counted by an index, which damage has parted from its table.
             raise corrupt(connection, f"there are more documents than the {total} that are counted")
         part = slice(start, len(numbers))
-        words[part], known[part] = fingerprint_words(connection, state, numbers[start:].tolist())
+        words[part], known[part] = fingerprint_words(snapshot, numbers[start:].tolist())
         part = slice(first, len(places))
-        made[part], sizes[part] = sketch_matrix(opened, connection, state, fresh)
+        made[part], sizes[part] = sketch_matrix(snapshot, fresh)
         after = numbers[-1]
         if on_progress is not None:
             on_progress(len(numbers), total)
@@ -133,18 +128,14 @@ def _integers(values: array[int]) -> NDArray[np.int64]:
 
 
 def read_shingles(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     document_ids: Sequence[int],
     on_progress: Progress | None = None,
 ) -> ShingleSets:
     """Return the shingle sets of documents, from their kept texts; 8 bytes a shingle.
 
     Args:
-        opened: The store.
-        connection: A snapshot.
-        state: What stands in it.
+        snapshot: The store in a read transaction.
         document_ids: The documents, in the order wanted.
         on_progress: Called with texts read and in all.
 
@@ -153,8 +144,8 @@ def read_shingles(
     """
     rows: list[NDArray[np.uint64]] = []
     for part in documents.chunks(document_ids, _PAGE_DOCUMENTS):
-        texts = whole_texts(opened, connection, part)
-        sets = state.channels.sketching.sets(texts.values())
+        texts = whole_texts(snapshot, part)
+        sets = snapshot.channels.sketching.sets(texts.values())
         # Copies, so that no page outlives its turn as a whole for a few small rows of it.
         rows += [sets.row(place).copy() for place in range(len(sets))]
         if on_progress is not None:
@@ -173,25 +164,25 @@ def pages(connection: Connection, collection: str | None = None) -> Iterator[lis
 
 
 def fingerprint_words(
-    connection: Connection, state: State, document_ids: Sequence[int]
+    snapshot: Snapshot, document_ids: Sequence[int]
 ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     """Return the fingerprint of each document, zeros where it has none, and whether it has one."""
-    bits = state.scheme.bits
+    bits = snapshot.scheme.bits
     found: dict[int, int] = {}
-    if state.generation is not None:
-        generation_id = state.generation.generation_id
-        found = fingerprints.of_documents(connection, bits, generation_id, document_ids)
+    if snapshot.generation is not None:
+        generation_id = snapshot.generation.generation_id
+        found = fingerprints.of_documents(snapshot.connection, bits, generation_id, document_ids)
     words = to_words([found.get(number, 0) for number in document_ids], bits)
     return words, np.array([number in found for number in document_ids], np.bool_)
 
 
 def sketch_matrix(
-    opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
+    snapshot: Snapshot, document_ids: Sequence[int]
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
     """Return sketch and number of shingles of each document, zeros where it has none."""
     made = np.zeros((len(document_ids), VALUES), np.uint16)
     sizes = np.zeros(len(document_ids), np.int64)
-    found = sketches.of_documents(connection, state.scheme_id, document_ids)
+    found = sketches.of_documents(snapshot.connection, snapshot.scheme_id, document_ids)
     places = [
         place
         for place, number in enumerate(document_ids)
@@ -201,6 +192,6 @@ def sketch_matrix(
     try:
         made[places] = unpack_sketches([row.packed for row in stored])
     except ValueError as error:
-        raise CorruptStore(opened.database.label, str(error)) from error
+        raise snapshot.corrupt(str(error)) from error
     sizes[places] = [row.size for row in stored]
     return made, sizes

@@ -8,11 +8,9 @@ from typing import Literal
 from simstore.errors import CorruptStore, DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, StoredCluster
 from simstore.search.stars import CanonicalOrder
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import cluster_names, clusters, documents, fingerprints
 from simstore.storage.clusters import HolderRow
-from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
 # Clusters that are read at a time.
@@ -39,7 +37,7 @@ def kept_clusters(
     if min_size < 1:
         raise InvalidParameter(f"min size {min_size}: it must be at least 1")
     with opened.database.read() as connection:
-        reading = _Reading(opened, connection)
+        reading = _Reading(opened.snapshot(connection))
         while rows := cluster_names.centres_after(
             connection, after, _PAGE_CLUSTERS, alone=min_size == 1
         ):
@@ -73,12 +71,12 @@ def cluster_of(opened: OpenStore, key: str) -> ClusterPlace | None:
         led = clusters.spokes(connection, [text.text_id]).get(text.text_id, {})
         rows = clusters.texts_by_number(connection, [text.text_id, *led])
         if not led.keys() <= rows.keys():
-            raise _contradicts(opened)
+            raise _contradicts(opened.snapshot(connection))
         centre = min(led, key=lambda one: rows[one].place, default=text.text_id)
         cluster_id = cluster_names.names(connection, [centre]).get(centre)
         if cluster_id is None:
-            raise _contradicts(opened)
-        found = next(_Reading(opened, connection).of([(cluster_id, centre)]), None)
+            raise _contradicts(opened.snapshot(connection))
+        found = next(_Reading(opened.snapshot(connection)).of([(cluster_id, centre)]), None)
     if found is None:
         return None
     member = next((one for one in found.members if one.key == key), None)
@@ -93,7 +91,7 @@ def cluster_members(opened: OpenStore, cluster_id: int) -> StoredCluster | None:
         centre = cluster_names.centre(connection, cluster_id)
         if centre is None:
             return None
-        return next(_Reading(opened, connection).of([(cluster_id, centre)]), None)
+        return next(_Reading(opened.snapshot(connection)).of([(cluster_id, centre)]), None)
 
 
 def cluster_merges(opened: OpenStore, *, after: int = 0) -> Iterator[ClusterMerge]:
@@ -105,9 +103,8 @@ def cluster_merges(opened: OpenStore, *, after: int = 0) -> Iterator[ClusterMerg
             after = rows[-1][0]
 
 
-def _contradicts(opened: OpenStore) -> CorruptStore:
-    return CorruptStore(
-        opened.database.label,
+def _contradicts(snapshot: Snapshot) -> CorruptStore:
+    return snapshot.corrupt(
         "its kept clusters name texts, or pairs of them, that are not there: `simstore clusters "
         "--rebuild` makes them anew",
     )
@@ -116,32 +113,28 @@ def _contradicts(opened: OpenStore) -> CorruptStore:
 class _Reading:
     """Reads clusters in one snapshot."""
 
-    def __init__(self, opened: OpenStore, connection: Connection) -> None:
-        self._opened = opened
-        self._connection = connection
-        self._state = opened.state(connection)
-        kept = clusters.row(connection)
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        kept = clusters.row(snapshot.connection)
         if kept is None:
             raise NotFound("this store keeps no clusters; `simstore clusters` makes them")
         self._order = CanonicalOrder(kept.policy, kept.preferred)
-        self._basis: Literal["text", "sketch"] = (
-            "text" if self._state.settings.text_kept else "sketch"
-        )
+        self._basis: Literal["text", "sketch"] = "text" if snapshot.settings.text_kept else "sketch"
 
     def of(self, rows: Sequence[tuple[int, int]]) -> Iterator[StoredCluster]:
         """Yield the clusters of these names and canonical texts; one without documents is not."""
-        connection = self._connection
+        connection = self._snapshot.connection
         joined = clusters.members(connection, [centre for _, centre in rows])
         numbers = [centre for _, centre in rows] + [t for texts in joined.values() for t in texts]
         texts = clusters.texts_by_number(connection, numbers)
         if not texts.keys() >= set(numbers):
-            raise _contradicts(self._opened)
+            raise _contradicts(self._snapshot)
         shares = clusters.spokes(connection, [t for of in joined.values() for t in of])
         if any(centre not in shares.get(text, ()) for centre in joined for text in joined[centre]):
-            raise _contradicts(self._opened)
+            raise _contradicts(self._snapshot)
         held = clusters.holders(connection, [row.digest for row in texts.values()])
         ids = [one.document_id for holders in held.values() for one in holders]
-        values = _fingerprints(connection, self._state, ids)
+        values = _fingerprints(self._snapshot, ids)
         for name, centre in rows:
             found: list[tuple[int, HolderRow]] = []
             for text in (centre, *joined.get(centre, ())):
@@ -179,13 +172,13 @@ class _Reading:
             yield StoredCluster(name, members[0].key, tuple(members))
 
 
-def _fingerprints(
-    connection: Connection, state: State, document_ids: Sequence[int]
-) -> dict[int, int]:
-    if state.generation is None:
+def _fingerprints(snapshot: Snapshot, document_ids: Sequence[int]) -> dict[int, int]:
+    if snapshot.generation is None:
         return {}
-    number = state.generation.generation_id
-    return fingerprints.of_documents(connection, state.scheme.bits, number, document_ids)
+    number = snapshot.generation.generation_id
+    return fingerprints.of_documents(
+        snapshot.connection, snapshot.scheme.bits, number, document_ids
+    )
 
 
 def _distance(values: dict[int, int], one: int, other: int) -> int | None:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from simstore.search.stars import CanonicalOrder, LostStar, Place, Repair, Spokes, pass_on, repair
 from simstore.services.duplicates.edges import CandidateText, EdgeSearch
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import ClusteringRow, HolderRow, TextRow
 from simstore.storage.engine import Connection
@@ -18,9 +17,7 @@ from simstore.storage.rows import next_numbers
 
 
 def repair_texts(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     kept: ClusteringRow,
     digests: Sequence[bytes],
     ended_at: int,
@@ -28,13 +25,12 @@ def repair_texts(
     """Bring clusters up to date with the documents that some texts have now.
 
     Args:
-        opened: The store.
-        connection: A writer; the caller commits.
-        state: What stands in the writer's transaction.
+        snapshot: The store in the writer's transaction.
         kept: The rule; what it goes by is what stands.
         digests: The texts, each once.
         ended_at: When clusters end that do.
     """
+    connection = snapshot.connection
     order = CanonicalOrder(kept.policy, kept.preferred)
     held = clusters.holders(connection, digests)
     places = {digest: first_place(order, rows) for digest, rows in held.items()}
@@ -44,7 +40,7 @@ def repair_texts(
     moved = [
         row
         for digest, row in known.items()
-        if digest in places and (state.scheme.reads_metadata or row.place != places[digest])
+        if digest in places and (snapshot.scheme.reads_metadata or row.place != places[digest])
     ]
     fresh = sorted((place, digest) for digest, place in places.items() if digest not in known)
     numbers = next_numbers(connection, "cluster_text", "text_id", len(fresh))
@@ -55,7 +51,7 @@ def repair_texts(
     put_in = new + [TextRow(row.text_id, row.digest, places[row.digest]) for row in moved]
     if not (gone or put_in):
         return
-    graph = StoredGraph(opened, connection, state, kept, put_in, held)
+    graph = StoredGraph(snapshot, kept, put_in, held)
     made = repair(
         graph,
         gone=[row.text_id for row in gone],
@@ -81,9 +77,7 @@ class StoredGraph:
     """The stars of a store before a change, and the edges of its documents after it.
 
     Args:
-        opened: The store.
-        connection: The writer.
-        state: What stands in it.
+        snapshot: The store in the writer's transaction.
         kept: The rule.
         put_in: Texts that are new or have moved, with their places after the change.
         held: The documents of the texts that changed.
@@ -91,16 +85,12 @@ class StoredGraph:
 
     def __init__(
         self,
-        opened: OpenStore,
-        connection: Connection,
-        state: State,
+        snapshot: Snapshot,
         kept: ClusteringRow,
         put_in: Sequence[TextRow],
         held: Mapping[bytes, Sequence[HolderRow]],
     ) -> None:
-        self._opened = opened
-        self._connection = connection
-        self._state = state
+        self._snapshot = snapshot
         self._held = held
         self._put_in = {row.text_id: row for row in put_in}
         self._numbers = {row.digest: row.text_id for row in put_in}
@@ -108,9 +98,7 @@ class StoredGraph:
         # Of documents that were met: their text, None where it is not of the clusters yet.
         self._texts: dict[int, tuple[bytes, int | None, bool]] = {}
         self._search = EdgeSearch(
-            opened,
-            connection,
-            state,
+            snapshot,
             min_resemblance=kept.min_resemblance,
             radius=kept.basis.radius,
         )
@@ -121,16 +109,16 @@ class StoredGraph:
 
     def spokes(self, texts: Collection[int]) -> dict[int, Spokes]:
         """Return the spokes of those of the texts that had some before the change."""
-        return clusters.spokes(self._connection, list(texts))
+        return clusters.spokes(self._snapshot.connection, list(texts))
 
     def followers(self, centres: Collection[int]) -> dict[int, list[int]]:
         """Return the texts that had a spoke to each before the change."""
-        return clusters.followers(self._connection, list(centres))
+        return clusters.followers(self._snapshot.connection, list(centres))
 
     def absent(self, texts: Collection[int]) -> set[int]:
         """Return those of the texts that no document has any more."""
         asked = [text for text in texts if text not in self._put_in]
-        return clusters.without_documents(self._connection, asked)
+        return clusters.without_documents(self._snapshot.connection, asked)
 
     def edges(self, texts: Collection[int], *, canonical_only: bool) -> dict[int, Spokes]:
         """Return the edges of texts to others that are there after the change."""
@@ -138,9 +126,7 @@ class StoredGraph:
         for text, row in self._rows(texts).items():
             owners.update(dict.fromkeys(self._stand_ins(row), text))
         # A document that went without its turn having come yet is left out: it has no edges.
-        probed = CandidateText.of_documents(
-            self._opened, self._connection, self._state, list(owners)
-        )
+        probed = CandidateText.of_documents(self._snapshot, list(owners))
         chosen = self._canonical if canonical_only else self._there
         found: dict[int, Spokes] = {text: {} for text in texts}
         for one, edges in zip(probed, self._search.edges_of(probed, chosen), strict=True):
@@ -153,23 +139,23 @@ class StoredGraph:
 
     def _rows(self, texts: Collection[int]) -> dict[int, TextRow]:
         unknown = [t for t in texts if t not in self._put_in and t not in self._known]
-        self._known |= clusters.texts_by_number(self._connection, unknown)
+        self._known |= clusters.texts_by_number(self._snapshot.connection, unknown)
         rows = ((text, self._put_in.get(text) or self._known.get(text)) for text in texts)
         return {text: row for text, row in rows if row is not None}
 
     def _stand_ins(self, row: TextRow) -> list[int]:
         """Return the documents by which a text is looked up: one, as long as all are alike."""
-        if not self._state.scheme.reads_metadata:
+        if not self._snapshot.scheme.reads_metadata:
             return [row.place[2]]
         held = self._held.get(row.digest)
         if held is None:
-            held = clusters.holders(self._connection, [row.digest]).get(row.digest, ())
+            held = clusters.holders(self._snapshot.connection, [row.digest]).get(row.digest, ())
         return [one.document_id for one in held]
 
     def _meet(self, document_ids: Sequence[int]) -> None:
         unknown = [number for number in document_ids if number not in self._texts]
         for number, (digest, text, canonical) in clusters.texts_of(
-            self._connection, unknown
+            self._snapshot.connection, unknown
         ).items():
             self._texts[number] = digest, self._numbers.get(digest, text), canonical
 

@@ -12,11 +12,9 @@ from simstore.services.clusters.build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
 from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.clusters.repair import repair_texts
-from simstore.services.open_store.open_store import OpenStore, now
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.storage import cluster_names, clusters, sketches
 from simstore.storage.clusters import Basis, ClusteringRow
-from simstore.storage.engine import Connection
 
 # Texts that are dealt with in a transaction.
 BATCH_TEXTS = 2_000
@@ -60,11 +58,11 @@ def keep_clusters(
             f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
         )
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        cluster_basis(state, exact_join=False)
+        snapshot = opened.snapshot(connection)
+        cluster_basis(snapshot, exact_join=False)
         kept = clusters.row(connection)
         waiting = clusters.count_changes(connection)
-        basis = basis_of(connection, state)
+        basis = basis_of(snapshot)
     if kept is not None and kept.state == "standing" and not rebuild:
         _refuse_others(kept, min_resemblance, order)
     made_anew = kept is None or rebuild or kept.state == "building" or kept.basis != basis
@@ -86,17 +84,17 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus 
         largest: Count the documents of the largest cluster, too; it looks at every text.
     """
     with opened.database.read() as connection:
-        state = opened.state(connection)
+        snapshot = opened.snapshot(connection)
         kept = clusters.row(connection)
         if kept is None:
             return None
         text_count, cluster_count = cluster_names.counts(connection)
-        is_current = kept.state == "standing" and kept.basis == basis_of(connection, state)
+        is_current = kept.state == "standing" and kept.basis == basis_of(snapshot)
         return ClustersStatus(
             min_resemblance=kept.min_resemblance,
             policy=str(CanonicalOrder(kept.policy, kept.preferred)),
             radius=kept.basis.radius,
-            basis="text" if state.settings.text_kept else "sketch",
+            basis="text" if snapshot.settings.text_kept else "sketch",
             text_count=text_count,
             cluster_count=cluster_count,
             waiting_count=clusters.count_changes(connection),
@@ -128,19 +126,23 @@ def _refuse_others(
     )
 
 
-def basis_of(connection: Connection, state: State) -> Basis:
+def basis_of(snapshot: Snapshot) -> Basis:
     """Return what edges are found by in a snapshot."""
     layout = None
-    if state.channels.minhash:
-        packed = sketches.layout(connection, state.scheme_id)
-        layout = packed.layout if packed else state.channels.layout
+    if snapshot.channels.minhash:
+        packed = sketches.layout(snapshot.connection, snapshot.scheme_id)
+        layout = packed.layout if packed else snapshot.channels.layout
     generation_id = None
-    if state.channels.simhash and state.scheme.depends_on_corpus and state.generation is not None:
-        generation_id = state.generation.generation_id
+    if (
+        snapshot.channels.simhash
+        and snapshot.scheme.depends_on_corpus
+        and snapshot.generation is not None
+    ):
+        generation_id = snapshot.generation.generation_id
     return Basis(
-        state.scheme_id,
+        snapshot.scheme_id,
         generation_id,
-        default_radius(state.scheme.bits) if state.channels.simhash else None,
+        default_radius(snapshot.scheme.bits) if snapshot.channels.simhash else None,
         layout.bands if layout else None,
         layout.rows if layout else None,
     )
@@ -156,7 +158,7 @@ def _make(
     """Make all clusters from the first; what changes meanwhile waits."""
     while True:
         with opened.write() as connection:
-            state = opened.state(connection)
+            snapshot = opened.snapshot(connection)
             before = clusters.row(connection)
             if order is None:
                 order = CanonicalOrder("first")
@@ -168,7 +170,7 @@ def _make(
                 min_resemblance=min_resemblance,
                 policy=order.name,
                 preferred=order.preferred,
-                basis=basis_of(connection, state),
+                basis=basis_of(snapshot),
                 state="building",
                 attempt=before.attempt + 1 if before else 1,
                 created_at=before.created_at if before else now(),
@@ -179,11 +181,11 @@ def _make(
             clusters.drop_all_changes(connection)
         finish = write_from_scratch(opened, begun, on_progress, known)
         with opened.write() as connection:
-            state = opened.state(connection)
+            snapshot = opened.snapshot(connection)
             if clusters.row(connection) != begun:
                 # Another process began later, and finishes or has finished.
                 return
-            if basis_of(connection, state) == begun.basis:
+            if basis_of(snapshot) == begun.basis:
                 finish(connection)
                 cluster_names.drop_old_ended(connection)
                 made = replace(begun, state="standing", updated_at=now())
@@ -202,15 +204,11 @@ def _bring_up_to_date(opened: OpenStore, waiting: int, on_progress: Progress | N
         for start in range(0, len(digests), BATCH_TEXTS):
             part = digests[start : start + BATCH_TEXTS]
             with opened.write() as connection:
-                state = opened.state(connection)
+                snapshot = opened.snapshot(connection)
                 kept = clusters.row(connection)
-                if (
-                    kept is None
-                    or kept.state == "building"
-                    or kept.basis != basis_of(connection, state)
-                ):
+                if kept is None or kept.state == "building" or kept.basis != basis_of(snapshot):
                     return
-                repair_texts(opened, connection, state, kept, part, now())
+                repair_texts(snapshot, kept, part, now())
                 clusters.drop_changes(connection, part)
                 cluster_names.drop_old_ended(connection)
                 clusters.set_updated(connection, now())

@@ -13,10 +13,8 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.search.likeness import TermVectors, plain_vectors, term_vectors
 from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, vocabularies
-from simstore.storage.engine import Connection
 
 _PAGE_DOCUMENTS = 400
 
@@ -48,9 +46,7 @@ class CountsOfPages:
 
 
 def read_vectors(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     document_ids: Sequence[int],
     on_progress: Progress | None = None,
 ) -> tuple[TermVectors, TermVectors]:
@@ -59,24 +55,23 @@ def read_vectors(
     How rare a term is, the vocabulary of the store says. 24 bytes a term of a document, twice.
 
     Args:
-        opened: The store; it keeps texts and a vocabulary.
-        connection: A snapshot.
-        state: What stands in it.
+        snapshot: The store in a read transaction.
         document_ids: The documents, in the order wanted.
         on_progress: Called with texts read and in all.
 
     Raises:
         CorruptStore: A text is missing or damaged.
     """
+    connection = snapshot.connection
     joined = CountsOfPages()
     done = 0
     for part in documents.chunks(document_ids, _PAGE_DOCUMENTS):
-        texts = feature_counts.whole_texts(opened, connection, part)
-        joined.add(feature_counts.count_stored(connection, state.scheme, texts))
+        texts = feature_counts.whole_texts(snapshot, part)
+        joined.add(feature_counts.count_stored(connection, snapshot.scheme, texts))
         done += len(part)
         if on_progress is not None:
             on_progress(done, len(document_ids))
     counts = joined.whole()
-    pending = vocabularies.pending_documents(connection, state.scheme_id)
-    held = vocabularies.document_counts(connection, state.scheme_id, counts.terms, pending)
+    pending = vocabularies.pending_documents(connection, snapshot.scheme_id)
+    held = vocabularies.document_counts(connection, snapshot.scheme_id, counts.terms, pending)
     return term_vectors(counts, held, documents.count(connection)), plain_vectors(counts)

@@ -19,10 +19,8 @@ from simstore.search.resemblance import EdgeRule, size_ratios
 from simstore.search.sorted_tables import near_pairs
 from simstore.services.clusters.distinct_texts import Contents, Progress, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import sketches
-from simstore.storage.engine import Connection
 
 # Pairs whose sketches are compared at a time.
 _BLOCK_PAIRS = 1 << 16
@@ -68,9 +66,7 @@ class EdgeFinder:
     """Finds the edges between the texts of one snapshot.
 
     Args:
-        opened: The store.
-        connection: The snapshot.
-        state: What stands in it.
+        snapshot: The store in a read transaction.
         held: Its documents.
         least: What the two texts of an edge have to reach; a likeness only where the store keeps
             texts and a vocabulary.
@@ -79,19 +75,15 @@ class EdgeFinder:
 
     def __init__(
         self,
-        opened: OpenStore,
-        connection: Connection,
-        state: State,
+        snapshot: Snapshot,
         held: Contents,
         least: LeastShares,
         on_progress: Progress | None = None,
     ) -> None:
-        self._opened = opened
-        self._connection = connection
-        self._state = state
+        self._snapshot = snapshot
         self._held = held
         self._least = least
-        self._rule = EdgeRule(least.resemblance, state.scheme.least_features)
+        self._rule = EdgeRule(least.resemblance, snapshot.scheme.least_features)
         self._on_progress = on_progress
 
     def all_texts(self) -> ReadTexts:
@@ -121,15 +113,15 @@ class EdgeFinder:
         codes = [np.empty(0, np.int64)]
         if radius is not None:
             codes.append(self._near(radius))
-        if self._state.channels.minhash:
+        if self._snapshot.channels.minhash:
             codes.append(self._agreeing())
         found = np.unique(np.concatenate(codes))
         first, second = found // max(total, 1), found % max(total, 1)
-        if self._state.channels.minhash and least.likeness is None:
+        if self._snapshot.channels.minhash and least.likeness is None:
             # The size alone tells that sets of very different sizes cannot resemble each other.
             sizes = held.shingle_counts
             found = found[self._rule.may_hold(sizes[first], sizes[second])]
-        if self._state.settings.text_kept:
+        if self._snapshot.settings.text_kept:
             return self._compared_in_blocks(found)
         first, second = found // max(total, 1), found % max(total, 1)
         return self._judged(
@@ -155,12 +147,11 @@ class EdgeFinder:
         return None if self._least.likeness is None else np.empty(0)
 
     def _read(self, texts: NDArray[np.int64], on_progress: Progress | None = None) -> ReadTexts:
-        source = (self._opened, self._connection, self._state)
         numbers = self._held.document_ids[self._held.firsts[texts]].tolist()
-        sets = read_shingles(*source, numbers, on_progress)
+        sets = read_shingles(self._snapshot, numbers, on_progress)
         if self._least.likeness is None:
             return ReadTexts(texts, sets, None, None)
-        return ReadTexts(texts, sets, *read_vectors(*source, numbers, on_progress))
+        return ReadTexts(texts, sets, *read_vectors(self._snapshot, numbers, on_progress))
 
     def _compared(self, read: ReadTexts, codes: NDArray[np.int64]) -> Edges:
         """Return those of the pairs that hold.
@@ -184,19 +175,19 @@ class EdgeFinder:
         """Return the codes of the pairs of texts with fingerprints within the radius."""
         held = self._held
         rows = np.flatnonzero(held.fingerprinted)
-        if self._state.channels.minhash:
+        if self._snapshot.channels.minhash:
             rows = rows[held.shingle_counts[held.texts[rows]] > 0]
         # Copies of a text have one fingerprint, unless it covers metadata too.
         known = np.column_stack((held.texts[rows].astype(np.uint64), held.words[rows]))
         known = np.unique(known, axis=0)
-        first, second = near_pairs(known[:, 1:], self._state.scheme.bits, radius)
+        first, second = near_pairs(known[:, 1:], self._snapshot.scheme.bits, radius)
         texts = known[:, 0].astype(np.int64)
         return pair_codes(texts[first], texts[second], len(held.firsts))
 
     def _agreeing(self) -> NDArray[np.int64]:
         """Return the codes of the pairs of texts whose sketches agree in a band."""
-        packed = sketches.layout(self._connection, self._state.scheme_id)
-        layout = packed.layout if packed else self._state.channels.layout
+        packed = sketches.layout(self._snapshot.connection, self._snapshot.scheme_id)
+        layout = packed.layout if packed else self._snapshot.channels.layout
         texts = np.flatnonzero(self._held.shingle_counts)
 
         def columns() -> Iterator[NDArray[np.uint64]]:

@@ -13,10 +13,8 @@ from simstore.search.resemblance import overlap
 from simstore.services.compare.compare import Progress, compare_texts
 from simstore.services.compare.compared import CollectionCounts, CompareOptions
 from simstore.services.features import corpus_statistics, feature_counts
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import documents, vocabularies
-from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
 
@@ -46,10 +44,10 @@ def compare_in_store(
     """
     options = options or CompareOptions()
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        given = [_document(opened, connection, state, one) for one in (first, second)]
-        collection = _collection_counts(opened, connection, state, given, options)
-        by_store = _by_store(opened, connection, state, given)
+        snapshot = opened.snapshot(connection)
+        given = [_document(snapshot, one) for one in (first, second)]
+        collection = _collection_counts(snapshot, given, options)
+        by_store = _by_store(snapshot, given)
     found = compare_texts(
         given[0].text,
         given[1].text,
@@ -61,59 +59,54 @@ def compare_in_store(
     return replace(found, measurements=found.measurements + by_store)
 
 
-def _document(
-    opened: OpenStore, connection: Connection, state: State, given: str | Document
-) -> Document:
+def _document(snapshot: Snapshot, given: str | Document) -> Document:
     if isinstance(given, Document):
         return given
     key = encode(given)
-    row = documents.by_keys(connection, [key]).get(key)
+    row = documents.by_keys(snapshot.connection, [key]).get(key)
     if row is None:
         raise DocumentNotFound(given)
-    if not state.settings.text_kept:
+    if not snapshot.settings.text_kept:
         raise NotFound(
             f"the text of {printable(given)!r} is not kept (the store was made with --no-text); "
             "compare files"
         )
-    text = feature_counts.whole_texts(opened, connection, [row.document_id])[row.document_id]
+    text = feature_counts.whole_texts(snapshot, [row.document_id])[row.document_id]
     return Document(given, text, metadata=row.metadata or {})
 
 
 def _collection_counts(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     given: list[Document],
     options: CompareOptions,
 ) -> CollectionCounts | None:
     """Return the document counts of the texts' features; None where the store counts none."""
+    connection = snapshot.connection
     size = documents.count(connection)
-    if not state.records_vocabulary or size < 2:
+    if not snapshot.records_vocabulary or size < 2:
         return None
-    counts = state.scheme.count([document.text for document in given])
+    counts = snapshot.scheme.count([document.text for document in given])
     return CollectionCounts(
-        opened.database.label,
-        state.scheme.label,
+        snapshot.store.database.label,
+        snapshot.scheme.label,
         counts,
         vocabularies.document_counts(
             connection,
-            state.scheme_id,
+            snapshot.scheme_id,
             counts.terms,
-            vocabularies.pending_documents(connection, state.scheme_id),
+            vocabularies.pending_documents(connection, snapshot.scheme_id),
         ),
         size,
-        options.counts_like(state.scheme),
+        options.counts_like(snapshot.scheme),
     )
 
 
-def _by_store(
-    opened: OpenStore, connection: Connection, state: State, given: list[Document]
-) -> tuple[Measurement, ...]:
+def _by_store(snapshot: Snapshot, given: list[Document]) -> tuple[Measurement, ...]:
     found = []
-    if state.channels.simhash and (state.generation or not state.scheme.depends_on_corpus):
-        found.append(_store_simhash(opened, connection, state, given))
+    if snapshot.channels.simhash and (snapshot.generation or not snapshot.scheme.depends_on_corpus):
+        found.append(_store_simhash(snapshot, given))
     start = time.perf_counter()
-    sketching = state.channels.sketching
+    sketching = snapshot.channels.sketching
     sets = sketching.sets([document.text for document in given])
     a_size, b_size = sets.sizes().tolist()
     shared = overlap(sets.row(0), sets.row(1))
@@ -132,17 +125,15 @@ def _by_store(
     return tuple(found)
 
 
-def _store_simhash(
-    opened: OpenStore, connection: Connection, state: State, given: list[Document]
-) -> Measurement:
+def _store_simhash(snapshot: Snapshot, given: list[Document]) -> Measurement:
     """Compare the fingerprints that the standing generation gives the texts."""
     start = time.perf_counter()
-    scheme = state.scheme
+    scheme = snapshot.scheme
     counts = scheme.count([one.text for one in given], [one.metadata for one in given])
     known = None
-    if scheme.depends_on_corpus and state.generation is not None:
-        generation_id = state.generation.generation_id
-        known = corpus_statistics.of_terms(opened, connection, state, generation_id, counts.terms)
+    if scheme.depends_on_corpus and snapshot.generation is not None:
+        generation_id = snapshot.generation.generation_id
+        known = corpus_statistics.of_terms(snapshot, generation_id, counts.terms)
     words = scheme.fingerprints(counts, known)
     one, other = to_integers(words)
     distance = int(distances(words[:1], words[1])[0])

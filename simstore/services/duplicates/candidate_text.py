@@ -8,14 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.simhash import to_words
 from simstore.services.features.prepare import PreparedBatch
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, fingerprints, sketches
-from simstore.storage.engine import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +68,28 @@ class CandidateText:
         ]
 
     @classmethod
-    def of_documents(
-        cls, opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
-    ) -> list[CandidateText]:
+    def of_documents(cls, snapshot: Snapshot, document_ids: Sequence[int]) -> list[CandidateText]:
         """Return stored documents that are there, in the order given."""
+        connection = snapshot.connection
         facts = documents.sizes_of(connection, document_ids)
         values: dict[int, int] = {}
-        if state.generation is not None:
-            number = state.generation.generation_id
-            values = fingerprints.of_documents(connection, state.scheme.bits, number, document_ids)
-        made = sketches.of_documents(connection, state.scheme_id, document_ids)
+        if snapshot.generation is not None:
+            number = snapshot.generation.generation_id
+            values = fingerprints.of_documents(
+                connection, snapshot.scheme.bits, number, document_ids
+            )
+        made = sketches.of_documents(connection, snapshot.scheme_id, document_ids)
         filled = [number for number, row in made.items() if row.packed]
-        unpacked = _unpacked(opened, [made[number].packed for number in filled])
+        unpacked = _unpacked(snapshot, [made[number].packed for number in filled])
         sketch_of = dict(zip(filled, unpacked, strict=True))
         found = []
         for number in document_ids:
             if number in facts:
                 digest, features = facts[number]
                 words = (
-                    to_words([values[number]], state.scheme.bits)[0] if number in values else None
+                    to_words([values[number]], snapshot.scheme.bits)[0]
+                    if number in values
+                    else None
                 )
                 size = made[number].size if number in made else None
                 found.append(
@@ -98,8 +98,8 @@ class CandidateText:
         return found
 
 
-def _unpacked(opened: OpenStore, packed: Sequence[bytes]) -> NDArray[np.uint16]:
+def _unpacked(snapshot: Snapshot, packed: Sequence[bytes]) -> NDArray[np.uint16]:
     try:
         return unpack_sketches(packed)
     except ValueError as error:
-        raise CorruptStore(opened.database.label, str(error)) from error
+        raise snapshot.corrupt(error) from error

@@ -23,22 +23,18 @@ from simstore.search.plan import (
 from simstore.search.scan import scan_many
 from simstore.search.sorted_tables import Pairs, near_pairs
 from simstore.services.duplicates.candidate_text import CandidateText
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.services.query.batch_lookup import near_many
 from simstore.services.query.lookup import Lookup
 from simstore.services.query.minhash_channel import Among, MinhashChannel
-from simstore.storage import documents, fingerprints, near_rows
-from simstore.storage.engine import Connection
+from simstore.storage import documents, fingerprints, tail
 
 
 class EdgeCandidates:
     """Finds what may have an edge to a text, by the channels of a store.
 
     Args:
-        opened: The store.
-        connection: A snapshot, or a writer.
-        state: What stands in it.
+        snapshot: The store in a transaction.
         radius: Radius of channel 1, bits, inclusive; None: min(3, M).
         min_resemblance: Least resemblance of an edge, above 0, at most 1: channel 2 looks at as
             many bands as find all but one in a million of such pairs; None: channel 1 alone looks.
@@ -49,23 +45,19 @@ class EdgeCandidates:
 
     def __init__(
         self,
-        opened: OpenStore,
-        connection: Connection,
-        state: State,
+        snapshot: Snapshot,
         radius: int | None,
         *,
         min_resemblance: float | None,
     ) -> None:
-        self._opened = opened
-        self._connection = connection
-        self._state = state
-        bits = state.scheme.bits
+        self._snapshot = snapshot
+        bits = snapshot.scheme.bits
         self._radius = default_radius(bits) if radius is None else radius
         check_radius(self._radius, bits)
-        self._row = state.generation if state.channels.simhash else None
+        self._row = snapshot.generation if snapshot.channels.simhash else None
         self._sketches = (
-            MinhashChannel(opened, connection, state, min_resemblance)
-            if state.channels.minhash and min_resemblance is not None
+            MinhashChannel(snapshot, min_resemblance)
+            if snapshot.channels.minhash and min_resemblance is not None
             else None
         )
 
@@ -80,7 +72,7 @@ class EdgeCandidates:
         """
         if self._row is None:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        return near_pairs(words, self._state.scheme.bits, self._radius)
+        return near_pairs(words, self._snapshot.scheme.bits, self._radius)
 
     def bands(self, sketched: NDArray[np.uint16]) -> NDArray[np.uint64] | None:
         """Return the bands of sketches, shape (n, bands); None: there is no such channel."""
@@ -94,7 +86,9 @@ class EdgeCandidates:
             among: Says which documents, int64, ascending, need be looked at; others may be found.
         """
         found: list[set[int]] = [set() for _ in texts]
-        holders = documents.by_digests(self._connection, sorted({text.digest for text in texts}))
+        holders = documents.by_digests(
+            self._snapshot.connection, sorted({text.digest for text in texts})
+        )
         for place, text in enumerate(texts):
             found[place].update(number for number, _ in holders.get(text.digest, ()))
         # What has no shingle resembles nothing.
@@ -115,7 +109,7 @@ class EdgeCandidates:
         self, places: Sequence[int], words: Sequence[NDArray[np.uint64]]
     ) -> list[tuple[int, int]]:
         """Return (place, document) of the documents within the radius of each fingerprint."""
-        row, bits = self._row, self._state.scheme.bits
+        row, bits = self._row, self._snapshot.scheme.bits
         if row is None:
             return []
         places_of: dict[int, list[int]] = {}
@@ -125,7 +119,7 @@ class EdgeCandidates:
         turns, values = self.fingerprints_near(to_words(asked, bits))
         linked: dict[int, list[int]] = {}
         for value, document_id in fingerprints.holders_of(
-            self._connection, bits, row.generation_id, list(dict.fromkeys(values))
+            self._snapshot.connection, bits, row.generation_id, list(dict.fromkeys(values))
         ):
             linked.setdefault(value, []).append(document_id)
         return [
@@ -137,33 +131,41 @@ class EdgeCandidates:
 
     def fingerprints_near(self, queries: NDArray[np.uint64]) -> tuple[list[int], list[int]]:
         """Return rows of queries and the stored fingerprints within the radius of each."""
-        row, bits, radius = self._row, self._state.scheme.bits, self._radius
+        row, bits, radius = self._row, self._snapshot.scheme.bits, self._radius
         if row is None:
             return [], []
-        resident = self._opened.resident
-        if resident is not None and not self._opened.is_beside:
-            tables = resident.current(self._connection, self._state, row)
+        resident = self._snapshot.store.resident
+        if resident is not None and not self._snapshot.store.is_beside:
+            tables = resident.current(self._snapshot.connection, self._snapshot, row)
             held_near = tables.near_many(queries, radius)
             return held_near.query_rows.tolist(), to_integers(held_near.words)
-        lookup = Lookup(self._connection, bits, row, self._opened.database.label)
+        lookup = Lookup(self._snapshot.connection, bits, row, self._snapshot.store.database.label)
         tail_count = row.fingerprint_count - row.packed_count
         rates = PAGE_RATES if row.packed_count > tail_count else TAIL_RATES
         plan = _plan(bits, radius, row.fingerprint_count.bit_length(), len(queries), rates)
         turns: list[int] = []
         values: list[int] = []
         if plan.method == "scan":
-            for part in fingerprints.scan(self._connection, bits, row.generation_id):
+            for part in fingerprints.scan(self._snapshot.connection, bits, row.generation_id):
                 rows, positions, _ = scan_many(part, queries, radius)
                 turns += rows.tolist()
                 values += to_integers(part[positions])
             return turns, values
         held = None
-        found_there = near_rows.can_find(self._connection, bits)
+        found_there = tail.can_find_near(self._snapshot.connection, bits)
         if len(queries) > 1 and not found_there:
-            held = self._opened.tail_tables(self._connection, bits, row, len(queries))
+            held = self._snapshot.store.tail_tables(
+                self._snapshot.connection, bits, row, len(queries)
+            )
         if held is not None or found_there:
             found = near_many(
-                self._connection, bits, row, queries, radius, plan.thresholds, tail_tables=held
+                self._snapshot.connection,
+                bits,
+                row,
+                queries,
+                radius,
+                plan.thresholds,
+                tail_tables=held,
             )
             return found.query_rows.tolist(), to_integers(found.words)
         for turn, value in enumerate(to_integers(queries)):

@@ -19,9 +19,8 @@ from simstore.search.resemblance import EdgeRule, overlap, size_ratio
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import State, missing_channel
-from simstore.storage.engine import Connection
 
 __all__ = [
     "BASES",
@@ -90,9 +89,7 @@ class EdgeSearch:
     """Finds edges in one snapshot, or in a writer's transaction.
 
     Args:
-        opened: The store.
-        connection: The snapshot or the writer.
-        state: What stands in it.
+        snapshot: The store in a transaction.
         min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive; None: any
             where there is a distance.
         radius: Radius of channel 1, bits, inclusive; None: min(3, M).
@@ -107,30 +104,24 @@ class EdgeSearch:
 
     def __init__(
         self,
-        opened: OpenStore,
-        connection: Connection,
-        state: State,
+        snapshot: Snapshot,
         *,
         min_resemblance: float | None,
         radius: int | None = None,
         within: int | None = None,
     ) -> None:
-        check_verifiable(state, min_resemblance, within)
-        self._opened = opened
-        self._connection = connection
-        self._state = state
+        check_verifiable(snapshot, min_resemblance, within)
+        self._snapshot = snapshot
         self._least = min_resemblance
         self._within = within
-        self._tells_resemblance = state.settings.text_kept or state.channels.minhash
-        self._rule = EdgeRule(min_resemblance, state.scheme.least_features)
+        self._tells_resemblance = snapshot.settings.text_kept or snapshot.channels.minhash
+        self._rule = EdgeRule(min_resemblance, snapshot.scheme.least_features)
         self.candidates = EdgeCandidates(
-            opened,
-            connection,
-            state,
+            snapshot,
             radius if within is None else within,
             min_resemblance=min_resemblance if within is None else None,
         )
-        self._kept = opened.shingles(state)
+        self._kept = snapshot.store.shingles(snapshot)
 
     def edges_of(
         self, texts: Sequence[CandidateText], among: Among | None = None
@@ -172,13 +163,13 @@ class EdgeSearch:
         if among is not None and asked:
             passing = among(np.array(asked, np.int64))
             asked = np.array(asked, np.int64)[passing].tolist()
-        known = CandidateText.of_documents(self._opened, self._connection, self._state, asked)
+        known = CandidateText.of_documents(self._snapshot, asked)
         return found, {one.document_id: one for one in known if one.document_id is not None}
 
     def compared(self, pairs: Iterable[tuple[CandidateText, CandidateText]]) -> VerifiedPair:
         """Return what the texts of pairs are compared by, read and made at once."""
         texts: dict[bytes, CandidateText] = {}
-        if self._state.settings.text_kept:
+        if self._snapshot.settings.text_kept:
             for one, other in pairs:
                 if one.digest != other.digest and self._may_reach(one, other):
                     texts[one.digest], texts[other.digest] = one, other
@@ -215,7 +206,7 @@ class EdgeSearch:
             holds = self._rule.holds_for(share, ratio, fewest)
         if not holds:
             return None
-        basis: Basis = "text" if self._state.settings.text_kept else "sketch"
+        basis: Basis = "text" if self._snapshot.settings.text_kept else "sketch"
         return Verified(share, distance, basis)
 
     def _may_reach(self, one: CandidateText, other: CandidateText) -> bool:
@@ -239,7 +230,7 @@ class EdgeSearch:
         self, one: CandidateText, other: CandidateText, sets: dict[bytes, NDArray[np.uint64]]
     ) -> tuple[float, float]:
         """Return resemblance and ratio of sizes: of the texts, or else of the sketches."""
-        if self._state.settings.text_kept:
+        if self._snapshot.settings.text_kept:
             if one.digest not in sets or other.digest not in sets:
                 sets.update(self._sets({one.digest: one, other.digest: other}))
             first, second = sets[one.digest], sets[other.digest]
@@ -261,9 +252,9 @@ class EdgeSearch:
                 made[digest] = one.text
             elif one.document_id is not None:
                 read[one.document_id] = digest
-        stored = feature_counts.whole_texts(self._opened, self._connection, list(read))
+        stored = feature_counts.whole_texts(self._snapshot, list(read))
         made |= {read[number]: text for number, text in stored.items()}
-        sets = self._state.channels.sketching.sets(made.values())
+        sets = self._snapshot.channels.sketching.sets(made.values())
         fresh = {digest: sets.row(place) for place, digest in enumerate(made)}
         self._kept.put(fresh)
         return found | fresh

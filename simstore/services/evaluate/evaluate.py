@@ -1,4 +1,4 @@
-"""Evaluate: what a store finds against what is labelled, and its exact join."""
+"""Evaluation of a store against labelled pairs, and its exact join."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def evaluate_store(
     """
     fields = [name for name in (options.set_by, labels.field) if name is not None]
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        thresholds = _thresholds(state, options)
-        held = read_documents(opened, connection, state, fields=fields, on_progress=on_progress)
+        snapshot = opened.snapshot(connection)
+        thresholds = _thresholds(snapshot, options)
+        held = read_documents(snapshot, fields=fields, on_progress=on_progress)
     truth = truth_of(held, labels)
     set_of, set_names = _sets(
         held, options.set_by, truth.judged & part_of(held, truth, options.part)
@@ -113,7 +113,7 @@ def evaluate_store(
         options.floor,
         older_methods=options.older_methods,
     )
-    pairs = score_pairs(held, state, scope)
+    pairs = score_pairs(held, snapshot, scope)
     if held.counts is None:
         take_resemblances(pairs, held, labels.pairs or ())
     rows = np.flatnonzero(set_of >= 0)
@@ -160,11 +160,9 @@ def exact_pairs(
         NotFound: The store keeps no texts.
     """
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        check_texts(state)
-        held = read_documents(
-            opened, connection, state, shingles_only=True, on_progress=on_progress
-        )
+        snapshot = opened.snapshot(connection)
+        check_texts(snapshot)
+        held = read_documents(snapshot, shingles_only=True, on_progress=on_progress)
     found = all_pairs(held.shingles, least)
     return [
         ExactPair(held.keys[first], held.keys[second], resemblance)

@@ -33,10 +33,9 @@ from simstore.services.clusters.distinct_texts import (
 from simstore.services.clusters.term_rows import CountsOfPages
 from simstore.services.evaluate.older_methods import MethodSignatures, filter_overlaps
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import State
 from simstore.storage import documents
-from simstore.storage.engine import Connection
 
 # Pairs whose sketches are compared at a time.
 _BLOCK_PAIRS = 1 << 16
@@ -86,9 +85,7 @@ class _Reading:
 
 
 def read_documents(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     *,
     fields: Sequence[str] = (),
     shingles_only: bool = False,
@@ -97,13 +94,12 @@ def read_documents(
     """Read all documents of a snapshot.
 
     Args:
-        opened: The store.
-        connection: The snapshot.
-        state: What stands in it.
+        snapshot: The store in a read transaction.
         fields: Metadata fields to keep; ``collection`` is the collection.
         shingles_only: Leave out terms, fingerprints and sketches.
         on_progress: Called with documents read and in all.
     """
+    connection = snapshot.connection
     reading = _Reading(fields={name: [] for name in fields})
     total = documents.count(connection)
     for rows in pages(connection):
@@ -113,22 +109,22 @@ def read_documents(
             for name, values in reading.fields.items():
                 value = row.collection if name == _COLLECTION else (row.metadata or {}).get(name)
                 values.append(None if value is None else str(value))
-        if state.settings.text_kept:
-            texts = feature_counts.whole_texts(opened, connection, ids)
-            sets = state.channels.sketching.sets(texts.values())
+        if snapshot.settings.text_kept:
+            texts = feature_counts.whole_texts(snapshot, ids)
+            sets = snapshot.channels.sketching.sets(texts.values())
             reading.shingles += [sets.row(place) for place in range(len(sets))]
             if not shingles_only:
-                reading.counts.add(feature_counts.count_stored(connection, state.scheme, texts))
+                reading.counts.add(feature_counts.count_stored(connection, snapshot.scheme, texts))
         if not shingles_only:
-            words, fingerprinted = fingerprint_words(connection, state, ids)
+            words, fingerprinted = fingerprint_words(snapshot, ids)
             reading.words.append(words)
             reading.fingerprinted.append(fingerprinted)
-            made, sizes = sketch_matrix(opened, connection, state, ids)
+            made, sizes = sketch_matrix(snapshot, ids)
             reading.sketches.append(made)
             reading.sketched.append(sizes > 0)
         if on_progress is not None:
             on_progress(len(reading.keys), total)
-    return _whole(reading, state, shingles_only=shingles_only)
+    return _whole(reading, snapshot, shingles_only=shingles_only)
 
 
 def _whole(reading: _Reading, state: State, *, shingles_only: bool) -> StoredDocuments:

@@ -25,9 +25,8 @@ from simstore.services.export.representatives import (
     StoredClusterJudge,
 )
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import clusters, documents, duplicates, history
-from simstore.storage.engine import Connection
 
 Part = Literal["all", "unique", "duplicates"]
 Form = Literal["jsonl", "parquet"]
@@ -118,8 +117,8 @@ def export_documents(
     with ExitStack() as stack:
         sinks = _Sinks.none() if options.dry_run else _open_sinks(stack, target, options)
         with opened.database.read() as connection:
-            judge = _judge(opened, connection, options, rule)
-            run = _Export(opened, connection, options, judge, sinks)
+            snapshot = opened.snapshot(connection)
+            run = _Export(snapshot, options, _judge(snapshot, options, rule), sinks)
             return run.run(on_progress)
 
 
@@ -156,17 +155,15 @@ def _bring_up_to_date(
     return ClusterRule(found.policy, LeastShares(found.min_resemblance))
 
 
-def _judge(
-    opened: OpenStore, connection: Connection, options: ExportOptions, rule: ClusterRule
-) -> Judge:
+def _judge(snapshot: Snapshot, options: ExportOptions, rule: ClusterRule) -> Judge:
     if options.part == "all":
         return KeepAll()
     if options.collection is None:
-        return StoredClusterJudge(connection, opened.state(connection), rule)
+        return StoredClusterJudge(snapshot, rule)
     wanted = ClusterOptions(
         min_resemblance=rule.least.resemblance, policy=rule.policy, collection=options.collection
     )
-    return ComputedClusterJudge(cluster_documents(opened, wanted), rule)
+    return ComputedClusterJudge(cluster_documents(snapshot.store, wanted), rule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,22 +204,20 @@ class _Export:
 
     def __init__(
         self,
-        opened: OpenStore,
-        connection: Connection,
+        snapshot: Snapshot,
         options: ExportOptions,
         judge: Judge,
         sinks: _Sinks,
     ) -> None:
-        self._opened = opened
-        self._connection = connection
+        self._snapshot = snapshot
         self._options = options
         self._judge = judge
         self._sinks = sinks
-        self._text_kept = opened.state(connection).settings.text_kept
+        self._text_kept = snapshot.settings.text_kept
 
     def run(self, on_progress: Progress | None) -> ExportSummary:
         """Write all, page by page."""
-        connection, options = self._connection, self._options
+        connection, options = self._snapshot.connection, self._options
         total = documents.count(connection)
         counts = Counter[str]()
         # Of each document, by its number, whether it stands for one that is left out.
@@ -268,12 +263,12 @@ class _Export:
         """Write the chosen of a page's documents."""
         if sink is None or not chosen:
             return
-        connection = self._connection
+        connection = self._snapshot.connection
         ids = [rows[place].document_id for place in chosen]
         texts: dict[int, str] = {}
         # A log gives back what was left out, so it is complete.
         if self._text_kept and (self._options.text or sink is self._sinks.log):
-            texts = feature_counts.whole_texts(self._opened, connection, ids)
+            texts = feature_counts.whole_texts(self._snapshot, ids)
         links = history.links_of(connection, ids)
         page = []
         for place, number in zip(chosen, ids, strict=True):
@@ -300,7 +295,7 @@ class _Export:
         """Write the keys that were skipped as duplicates; return how many there are."""
         count, after = 0, None
         while rows := duplicates.some(
-            self._connection, state="skipped", original=None, after=after, limit=_PAGE_KEYS
+            self._snapshot.connection, state="skipped", original=None, after=after, limit=_PAGE_KEYS
         ):
             if self._sinks.part is not None:
                 self._sinks.part([_skipped(row) for row in rows])

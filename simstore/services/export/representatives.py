@@ -8,10 +8,9 @@ from typing import Any, Literal, Protocol
 from simstore.model import Clustering, ClusterMember
 from simstore.model.export import ExclusionReason
 from simstore.services.clusters.reasons import ClusterRule
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import cluster_names, clusters, documents, fingerprints
 from simstore.storage.damage import corrupt
-from simstore.storage.engine import Connection
 
 
 class Judge(Protocol):
@@ -33,22 +32,20 @@ class KeepAll:
 class StoredClusterJudge:
     """Goes by the clusters that are kept, in one snapshot; a text that is in none stays."""
 
-    def __init__(self, connection: Connection, state: State, rule: ClusterRule) -> None:
+    def __init__(self, snapshot: Snapshot, rule: ClusterRule) -> None:
         """Judge by a rule, that of the clusters.
 
         Args:
-            connection: The snapshot.
-            state: What stands in it.
+            snapshot: The store in a read transaction.
             rule: By what the documents of a cluster stand together.
         """
-        self._connection = connection
-        self._state = state
+        self._snapshot = snapshot
         self._rule = rule
-        self._basis: Literal["text", "sketch"] = "text" if state.settings.text_kept else "sketch"
+        self._basis: Literal["text", "sketch"] = "text" if snapshot.settings.text_kept else "sketch"
 
     def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
         """Return of each row why it is left out; None: it is canonical, or in no cluster."""
-        connection = self._connection
+        connection = self._snapshot.connection
         texts = clusters.texts(connection, sorted({row.digest for row in rows}))
         led = clusters.spokes(connection, [one.text_id for one in texts.values()])
         held = {one.text_id: one for one in texts.values()}
@@ -90,11 +87,13 @@ class StoredClusterJudge:
         return found
 
     def _fingerprints(self, document_ids: Sequence[int]) -> dict[int, int]:
-        if self._state.generation is None or not document_ids:
+        if self._snapshot.generation is None or not document_ids:
             return {}
-        number = self._state.generation.generation_id
+        number = self._snapshot.generation.generation_id
         wanted = sorted(set(document_ids))
-        return fingerprints.of_documents(self._connection, self._state.scheme.bits, number, wanted)
+        return fingerprints.of_documents(
+            self._snapshot.connection, self._snapshot.scheme.bits, number, wanted
+        )
 
 
 class ComputedClusterJudge:

@@ -14,28 +14,26 @@ from numpy.typing import NDArray
 from simstore.fingerprint.features import assemble
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.weights import idf_weights
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import vocabularies
 from simstore.storage.engine import Connection
-from simstore.storage.frequencies import Frequencies
-from simstore.storage.vocabularies import FeatureRow
+from simstore.storage.vocabularies import FeatureRow, Frequencies
 
 # Feature numbers to what Scheme.fingerprints takes for them.
 Standing = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 
-def of_generation(
-    opened: OpenStore, connection: Connection, state: State, generation_id: int
-) -> Standing:
+def of_generation(snapshot: Snapshot, generation_id: int) -> Standing:
     """Return what a generation says of features.
 
     Raises:
         CorruptStore: Its document frequencies are damaged.
     """
-    if state.scheme.corpus == "frequencies":
-        return of_frequencies(opened.frequencies_of(connection, generation_id))
-    return lambda feature_ids: opened.ranks_of(connection, generation_id, feature_ids)
+    if snapshot.scheme.corpus == "frequencies":
+        return of_frequencies(snapshot.store.frequencies_of(snapshot.connection, generation_id))
+    return lambda feature_ids: snapshot.store.ranks_of(
+        snapshot.connection, generation_id, feature_ids
+    )
 
 
 def of_frequencies(frequencies: Frequencies) -> Standing:
@@ -63,21 +61,19 @@ def of_ranks(ranked: Sequence[tuple[int, int]]) -> Standing:
 
 
 def of_terms(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     generation_id: int | None,
     terms: Sequence[bytes],
 ) -> NDArray[np.int64]:
     """Return what a generation says of terms, of which the vocabulary may not know some."""
-    if state.scheme.corpus == "ranks":
-        rank_of = opened.rank_of_terms(connection, generation_id)
+    if snapshot.scheme.corpus == "ranks":
+        rank_of = snapshot.store.rank_of_terms(snapshot.connection, generation_id)
         return np.array([rank_of.get(term, -1) for term in terms], np.int64)
     if generation_id is None:
         return idf_weights(np.zeros(len(terms), np.int64), 0)
-    known = vocabularies.feature_ids(connection, state.scheme_id, terms)
+    known = vocabularies.feature_ids(snapshot.connection, snapshot.scheme_id, terms)
     numbers = np.array([known.get(term, -1) for term in terms], np.int64)
-    return of_generation(opened, connection, state, generation_id)(numbers)
+    return of_generation(snapshot, generation_id)(numbers)
 
 
 def row_fingerprints(

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.packed_terms import packed as packed_terms
 from simstore.fingerprint.scheme import Scheme
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import codecs, deltas, documents, vocabularies
 from simstore.storage.engine import Connection
 from simstore.storage.vocabularies import FeatureRow
@@ -20,39 +18,31 @@ from simstore.storage.vocabularies import FeatureRow
 _EMPTY = np.empty(0, np.int64)
 
 
-def stored_texts(
-    opened: OpenStore, connection: Connection, document_ids: Sequence[int]
-) -> dict[int, str]:
+def stored_texts(snapshot: Snapshot, document_ids: Sequence[int]) -> dict[int, str]:
     """Return the kept texts of documents.
 
     Raises:
         CorruptStore: A kept text is damaged.
     """
     texts = {}
-    for document_id, packed in documents.texts_of(connection, document_ids).items():
+    for document_id, packed in documents.texts_of(snapshot.connection, document_ids).items():
         try:
             texts[document_id] = codecs.decompress(packed).decode("utf-8", "surrogateescape")
         except ValueError as error:
-            raise CorruptStore(
-                opened.database.label, f"the text of document {document_id} is damaged"
-            ) from error
+            raise snapshot.corrupt(f"the text of document {document_id} is damaged") from error
     return texts
 
 
-def whole_texts(
-    opened: OpenStore, connection: Connection, document_ids: Sequence[int]
-) -> dict[int, str]:
+def whole_texts(snapshot: Snapshot, document_ids: Sequence[int]) -> dict[int, str]:
     """Return the texts of documents of a store that keeps them, in the order given.
 
     Raises:
         CorruptStore: A text is missing or damaged.
     """
-    texts = stored_texts(opened, connection, document_ids)
+    texts = stored_texts(snapshot, document_ids)
     for document_id in document_ids:
         if document_id not in texts:
-            raise CorruptStore(
-                opened.database.label, f"the text of document {document_id} is missing"
-            )
+            raise snapshot.corrupt(f"the text of document {document_id} is missing")
     return {document_id: texts[document_id] for document_id in document_ids}
 
 
@@ -70,22 +60,18 @@ def count_stored(connection: Connection, scheme: Scheme, texts: Mapping[int, str
     return scheme.count(list(texts.values()), [metadata.get(number, {}) for number in texts])
 
 
-def feature_rows(
-    opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
-) -> dict[int, FeatureRow]:
+def feature_rows(snapshot: Snapshot, document_ids: Sequence[int]) -> dict[int, FeatureRow]:
     """Return the feature counts of documents of a store that keeps them.
 
     Raises:
         CorruptStore: Some are damaged, or gone.
     """
     try:
-        rows = vocabularies.features_of(connection, state.scheme_id, document_ids)
+        rows = vocabularies.features_of(snapshot.connection, snapshot.scheme_id, document_ids)
     except ValueError as error:
-        raise CorruptStore(opened.database.label, f"feature counts: {error}") from error
+        raise snapshot.corrupt(f"feature counts: {error}") from error
     if missing := set(document_ids) - rows.keys():
-        raise CorruptStore(
-            opened.database.label, f"the feature counts of document {min(missing)} are gone"
-        )
+        raise snapshot.corrupt(f"the feature counts of document {min(missing)} are gone")
     return rows
 
 
@@ -121,9 +107,7 @@ def write_counts(
 
 
 def change_vocabulary(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     *,
     added: FeatureCounts | None = None,
     removed: Sequence[int] = (),
@@ -131,28 +115,31 @@ def change_vocabulary(
     """Append what documents that come and go change in the vocabulary.
 
     Args:
-        opened: The store.
-        connection: A writer.
-        state: What stands in its transaction.
+        snapshot: The store in the writer's transaction.
         added: Counts of the documents that come.
         removed: Stored documents that go.
 
     Returns:
         Feature number of each term that comes, where the store keeps the documents' counts.
     """
-    if not state.records_vocabulary:
+    connection = snapshot.connection
+    if not snapshot.records_vocabulary:
         return _EMPTY
-    if state.keeps_counts:
-        gone = feature_rows(opened, connection, state, removed) if removed else {}
-        ids = opened.feature_ids(connection, state.scheme_id, added.terms) if added else _EMPTY
-        _change_numbered(connection, state.scheme_id, ids, added, gone)
+    if snapshot.keeps_counts:
+        gone = feature_rows(snapshot, removed) if removed else {}
+        ids = (
+            snapshot.store.feature_ids(connection, snapshot.scheme_id, added.terms)
+            if added
+            else _EMPTY
+        )
+        _change_numbered(connection, snapshot.scheme_id, ids, added, gone)
         return ids
     if added is not None:
-        deltas.add_packed(connection, state.scheme_id, pack_change(added))
+        deltas.add_packed(connection, snapshot.scheme_id, pack_change(added))
     if removed:
-        texts = stored_texts(opened, connection, removed)
-        counts = count_stored(connection, state.scheme, texts)
-        deltas.add_packed(connection, state.scheme_id, pack_change(counts, sign=-1))
+        texts = stored_texts(snapshot, removed)
+        counts = count_stored(connection, snapshot.scheme, texts)
+        deltas.add_packed(connection, snapshot.scheme_id, pack_change(counts, sign=-1))
     return _EMPTY
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore, InvalidParameter
+from simstore.errors import InvalidParameter
 from simstore.fingerprint.schemes import ExternalScheme
 from simstore.fingerprint.simhash import to_hex, to_words, word_count
 from simstore.search.plan import check_radius
@@ -16,10 +16,9 @@ from simstore.search.sorted_tables import near_pairs
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.generations.pack_fingerprints import is_long
 from simstore.services.generations.refresh import Progress
-from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
 from simstore.storage import fingerprints
-from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow
 
 # Fingerprints a transaction: enough that rewriting the pages for them is worth it.
@@ -66,7 +65,7 @@ def add_fingerprints(
     for start in range(0, len(words), CHUNK_FINGERPRINTS):
         part = words[start : start + CHUNK_FINGERPRINTS]
         with opened.write() as connection:
-            bits, row = _generation(opened, connection)
+            bits, row = _generation(opened.snapshot(connection))
             if is_long(row, bits, len(part), at_once=len(part) >= MANY_FINGERPRINTS):
                 new += fingerprints.add_packed(connection, bits, row, part)
             else:
@@ -84,10 +83,10 @@ def _add_apart(
     for start in range(0, len(words), APART_FINGERPRINTS):
         part = words[start : start + APART_FINGERPRINTS]
         with opened.write() as connection:
-            state = opened.state(connection)
-            bits, row = _generation(opened, connection)
+            snapshot = opened.snapshot(connection)
+            bits, row = _generation(snapshot)
             check_radius(radius, bits)
-            search = EdgeCandidates(opened, connection, state, radius, min_resemblance=None)
+            search = EdgeCandidates(snapshot, radius, min_resemblance=None)
             taken = np.zeros(len(part), np.bool_)
             taken[search.fingerprints_near(part)[0]] = True
             left = np.flatnonzero(~taken)
@@ -121,7 +120,7 @@ def remove_fingerprints(
     for start in range(0, len(words), CHUNK_FINGERPRINTS):
         part = words[start : start + CHUNK_FINGERPRINTS]
         with opened.write() as connection:
-            bits, row = _generation(opened, connection)
+            bits, row = _generation(opened.snapshot(connection))
             gone += fingerprints.remove(connection, bits, row.generation_id, part)
         if on_progress is not None:
             on_progress(start + len(part), len(words))
@@ -179,8 +178,7 @@ def _words(opened: OpenStore, values: Values) -> NDArray[np.uint64]:
     return words_of(values, state.scheme.bits)
 
 
-def _generation(opened: OpenStore, connection: Connection) -> tuple[int, GenerationRow]:
-    state = opened.state(connection)
-    if state.generation is None:
-        raise CorruptStore(opened.database.label, "it has no generation")
-    return state.scheme.bits, state.generation
+def _generation(snapshot: Snapshot) -> tuple[int, GenerationRow]:
+    if snapshot.generation is None:
+        raise snapshot.corrupt("it has no generation")
+    return snapshot.scheme.bits, snapshot.generation

@@ -13,12 +13,10 @@ from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.search.plan import Plan, check_radius, default_radius
 from simstore.search.segments import probe_count, segment_widths
 from simstore.services.fingerprints.fingerprint_store import Values, words_of
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.services.query.batch_lookup import near_many
 from simstore.services.query.lookup import Lookup
 from simstore.storage import fingerprints
-from simstore.storage.engine import Connection
 
 if TYPE_CHECKING:
     from simstore.search.sorted_tables import SortedTables
@@ -49,16 +47,14 @@ class Reader:
 
     def __init__(
         self,
-        opened: OpenStore,
-        connection: Connection,
-        state: State,
+        snapshot: Snapshot,
         resident: ResidentIndex | None,
     ) -> None:
         """Use :meth:`simstore.store.Store.reader`."""
-        row = state.generation
-        self.bits = state.scheme.bits
+        row = snapshot.generation
+        self.bits = snapshot.scheme.bits
         self.count = row.fingerprint_count if row else 0
-        self._connection = connection
+        self._snapshot = snapshot
         self._generation_id = row.generation_id if row else None
         self._row = row
         self._lookup: Lookup | None = None
@@ -66,10 +62,12 @@ class Reader:
         self._is_open = True
         self._near: Callable[[int, int], list[tuple[int, int]]] = _nothing
         if row is not None and resident is not None:
-            self._tables = resident.tables(connection, state, row)
+            self._tables = resident.tables(snapshot.connection, snapshot, row)
             self._near = self._tables.near
         elif row is not None:
-            self._lookup = Lookup(connection, self.bits, row, opened.database.label)
+            self._lookup = Lookup(
+                snapshot.connection, self.bits, row, snapshot.store.database.label
+            )
             self._near = self._lookup.near
 
     def near(self, value: int, radius: int | None = None) -> list[tuple[int, int]]:
@@ -120,7 +118,9 @@ class Reader:
         if tables is not None:
             return tables.near_many(words, radius)
         if plan is not None and self._row is not None and self._is_batch(len(words)):
-            return near_many(self._connection, self.bits, self._row, words, radius, plan.thresholds)
+            return near_many(
+                self._snapshot.connection, self.bits, self._row, words, radius, plan.thresholds
+            )
         rows: list[int] = []
         found: list[int] = []
         distances: list[int] = []
@@ -159,7 +159,7 @@ class Reader:
         """Yield all distinct fingerprints, in no order, as arrays of shape (n, words)."""
         self._check_open()
         if self._generation_id is not None:
-            yield from fingerprints.scan(self._connection, self.bits, self._generation_id)
+            yield from fingerprints.scan(self._snapshot.connection, self.bits, self._generation_id)
 
     def documents_with(self, values: Values) -> list[tuple[int, str]]:
         """Return (fingerprint, key) of the documents that have one of these fingerprints.
@@ -175,7 +175,7 @@ class Reader:
             return []
         chosen = to_integers(words_of(values, self.bits))
         rows = fingerprints.documents_with(
-            self._connection, self.bits, self._generation_id, sorted(set(chosen))
+            self._snapshot.connection, self.bits, self._generation_id, sorted(set(chosen))
         )
         return [
             (value, key.decode("utf-8", "surrogateescape"))
@@ -217,7 +217,7 @@ class Reader:
     def _all_sorted(self) -> SortedTables:
         from simstore.services.open_store.resident_index import sorted_tables
 
-        return sorted_tables(self._connection, self.bits, self._generation_id or 0)
+        return sorted_tables(self._snapshot.connection, self.bits, self._generation_id or 0)
 
 
 def _nothing(value: int, radius: int) -> list[tuple[int, int]]:  # noqa: ARG001 - as a look-up

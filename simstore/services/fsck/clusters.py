@@ -8,9 +8,8 @@ from simstore.model import Finding
 from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.repair import StoredGraph, first_place
 from simstore.services.clusters.stored_clusters import basis_of
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
-from simstore.storage import cluster_checks, clusters
+from simstore.services.open_store.open_store import Snapshot
+from simstore.storage import clusters
 from simstore.storage.clusters import ClusteringRow, TextRow
 from simstore.storage.engine import Connection
 
@@ -19,7 +18,7 @@ _PAGE_TEXTS = 1_000
 _REMEDY = "`simstore clusters --rebuild`"
 
 
-def cluster_findings(opened: OpenStore, connection: Connection, state: State) -> Iterator[Finding]:
+def cluster_findings(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield what is wrong with kept clusters.
 
     Texts that wait to be dealt with are left out, and with them what touches them. Where clusters
@@ -27,29 +26,28 @@ def cluster_findings(opened: OpenStore, connection: Connection, state: State) ->
     not looked at: it takes as long as making the clusters.
 
     Args:
-        opened: The store.
-        connection: A snapshot.
-        state: What stands in it.
+        snapshot: The store in a read transaction.
     """
+    connection = snapshot.connection
     kept = clusters.row(connection)
-    for detail in cluster_checks.broken_names(connection):
+    for detail in clusters.broken_names(connection):
         yield Finding("clusters", detail, _REMEDY)
     if kept is None:
-        for name in cluster_checks.leftovers(connection):
+        for name in clusters.leftovers(connection):
             yield Finding("clusters", f"{name} has rows, and no clusters are kept", _REMEDY)
         return
     if (kept.basis.bands is None) != (kept.basis.band_rows is None):
         yield Finding("clusters", "their bands have no size, or no number", _REMEDY)
-    if kept.state != "standing" or kept.basis != basis_of(connection, state):
+    if kept.state != "standing" or kept.basis != basis_of(snapshot):
         return
-    missing = cluster_checks.count_missing(connection)
+    missing = clusters.count_missing(connection)
     if missing:
         yield Finding("clusters", f"{missing} texts are in no cluster and do not wait", _REMEDY)
-    for page in cluster_checks.text_pages(connection, _PAGE_TEXTS):
+    for page in clusters.text_pages(connection, _PAGE_TEXTS):
         waiting = clusters.waiting(connection, [row.digest for row in page])
         rows = [row for row in page if row.digest not in waiting]
         yield from _texts(connection, kept, rows)
-        yield from _spokes(opened, connection, state, kept, rows)
+        yield from _spokes(snapshot, kept, rows)
 
 
 def _texts(
@@ -67,18 +65,17 @@ def _texts(
 
 
 def _spokes(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     kept: ClusteringRow,
     rows: Sequence[TextRow],
 ) -> Iterator[Finding]:
     """Yield members whose edges to earlier canonical texts are not those that are written down."""
+    connection = snapshot.connection
     known = clusters.spokes(connection, [row.text_id for row in rows])
     rows = [row for row in rows if row.text_id in known]
     numbers = [row.text_id for row in rows]
     held = clusters.holders(connection, [row.digest for row in rows])
-    graph = StoredGraph(opened, connection, state, kept, rows, held)
+    graph = StoredGraph(snapshot, kept, rows, held)
     met = {centre for spokes in known.values() for centre in spokes}
     edges = graph.edges(numbers, canonical_only=True)
     met |= {other for of_text in edges.values() for other in of_text}

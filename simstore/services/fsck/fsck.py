@@ -23,20 +23,17 @@ from simstore.services.fsck.passages import check_passages
 from simstore.services.fsck.sketches import check_bands, check_sketches
 from simstore.services.fsck.vocabulary import named_problems, numbered_problems
 from simstore.services.generations.refresh import Progress, present_ranks
-from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
 from simstore.storage import (
     checks,
     codecs,
-    column_checks,
     deltas,
     documents,
     fingerprints,
-    frequencies,
     generations,
     vocabularies,
 )
-from simstore.storage.engine import Connection
 from simstore.storage.vocabularies import FeatureRow
 from simstore.text.decoding import text_digest
 
@@ -73,8 +70,8 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         ]
         if findings:
             return findings
-        findings = _columns(column_checks.broken_columns(connection)) or _columns(
-            column_checks.broken_names_of_sources(connection)
+        findings = _columns(checks.broken_columns(connection)) or _columns(
+            checks.broken_names_of_sources(connection)
         )
         if findings:
             return findings
@@ -83,18 +80,18 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         except CorruptStore as error:
             return [Finding("store", error.reason, _RESTORE)]
         try:
-            state = opened.state(connection)
+            snapshot = opened.snapshot(connection)
         except SchemeMismatch as error:
             return [Finding("scheme", error.detail, _REINDEX)]
         except CorruptStore as error:
             return [Finding("scheme", error.reason, _REINDEX_SCHEME)]
         try:
-            deltas.unmerged(connection, state.scheme_id)
+            deltas.unmerged(connection, snapshot.scheme_id)
         except CorruptStore as error:
             return [Finding("vocabulary", error.reason, _REINDEX)]
-        if state.scheme.corpus == "frequencies" and state.generation is not None:
+        if snapshot.scheme.corpus == "frequencies" and snapshot.generation is not None:
             try:
-                opened.frequencies_of(connection, state.generation.generation_id)
+                opened.frequencies_of(connection, snapshot.generation.generation_id)
             except CorruptStore as error:
                 return [Finding("frequencies", error.reason, _REFRESH)]
         for check in (
@@ -109,9 +106,9 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
             _check_duplicates,
             _check_access,
         ):
-            findings += _some(check(_Check(opened, connection, state, on_progress)))
+            findings += _some(check(_Check(snapshot, on_progress)))
         # What another check has found is not told twice.
-        return findings or _columns(column_checks.broken_digests(connection))
+        return findings or _columns(checks.broken_digests(connection))
 
 
 def _columns(problems: Iterator[str]) -> list[Finding]:
@@ -137,21 +134,17 @@ class _Check:
 
     def __init__(
         self,
-        opened: OpenStore,
-        connection: Connection,
-        state: State,
+        snapshot: Snapshot,
         on_progress: Progress | None,
     ) -> None:
-        self.opened = opened
-        self.connection = connection
-        self.state = state
+        self.snapshot = snapshot
         self._on_progress = on_progress
 
     def batches(self) -> Iterator[list[int]]:
         """Yield all document numbers in batches."""
-        total = documents.count(self.connection)
+        total = documents.count(self.snapshot.connection)
         after = done = 0
-        while batch := documents.ids_after(self.connection, after, BATCH_DOCUMENTS):
+        while batch := documents.ids_after(self.snapshot.connection, after, BATCH_DOCUMENTS):
             yield batch
             after = batch[-1]
             done += len(batch)
@@ -161,7 +154,7 @@ class _Check:
     def texts(self, batch: list[int]) -> dict[int, bytes]:
         """Return the texts of documents that can be read."""
         texts = {}
-        for document_id, packed in documents.texts_of(self.connection, batch).items():
+        for document_id, packed in documents.texts_of(self.snapshot.connection, batch).items():
             with suppress(ValueError):
                 texts[document_id] = codecs.decompress(packed)
         return texts
@@ -170,7 +163,7 @@ class _Check:
         """Return the kept feature counts of documents that can be read."""
         rows = {}
         for document_id, packed in vocabularies.packed_features_of(
-            self.connection, self.state.scheme_id, batch
+            self.snapshot.connection, self.snapshot.scheme_id, batch
         ).items():
             with suppress(ValueError):
                 rows[document_id] = codecs.unpack_features(packed)
@@ -179,11 +172,11 @@ class _Check:
 
 def _check_documents(check: _Check) -> Iterator[Finding]:
     """Texts agree with digests and sizes; kept counts agree with texts."""
-    state = check.state
+    snapshot = check.snapshot
     for batch in check.batches():
-        facts = checks.document_facts(check.connection, batch)
+        facts = checks.document_facts(check.snapshot.connection, batch)
         texts = check.texts(batch)
-        if state.settings.text_kept:
+        if snapshot.settings.text_kept:
             for document_id, (key, digest, size, _) in facts.items():
                 text = texts.get(document_id)
                 if text is None:
@@ -195,7 +188,7 @@ def _check_documents(check: _Check) -> Iterator[Finding]:
                         "size", f"{_shown(key)}: {len(text)} bytes, not {size}", _REINGEST
                     )
         yield from _check_sizes(check, facts, texts)
-        if not state.keeps_counts:
+        if not snapshot.keeps_counts:
             continue
         kept = check.kept_rows(batch)
         for document_id in batch:
@@ -216,10 +209,10 @@ def _check_sizes(
     check: _Check, facts: Mapping[int, checks.DocumentFacts], texts: Mapping[int, bytes]
 ) -> Iterator[Finding]:
     """Each document has as many features as are counted in it."""
-    scheme = check.state.scheme
+    scheme = check.snapshot.scheme
     if texts:
         numbers, counts = list(texts), _counts(check, dict(texts))
-    elif check.state.keeps_counts and not scheme.reads_metadata:
+    elif check.snapshot.keeps_counts and not scheme.reads_metadata:
         kept = check.kept_rows(list(facts))
         numbers, counts = list(kept), assemble(list(kept.values()))
     else:
@@ -232,13 +225,15 @@ def _check_sizes(
 
 def _counts(check: _Check, texts: dict[int, bytes]) -> FeatureCounts:
     decoded = {number: text.decode("utf-8", "surrogateescape") for number, text in texts.items()}
-    return feature_counts.count_stored(check.connection, check.state.scheme, decoded)
+    return feature_counts.count_stored(check.snapshot.connection, check.snapshot.scheme, decoded)
 
 
 def _counted(check: _Check, texts: dict[int, bytes]) -> dict[int, FeatureRow]:
     """Return the feature counts of texts; terms unknown to the vocabulary have the number -1."""
     counts = _counts(check, texts)
-    known = vocabularies.feature_ids(check.connection, check.state.scheme_id, counts.terms)
+    known = vocabularies.feature_ids(
+        check.snapshot.connection, check.snapshot.scheme_id, counts.terms
+    )
     ids = np.array([known.get(term, -1) for term in counts.terms], np.int64)
     rows = {}
     for row, document_id in enumerate(texts):
@@ -250,65 +245,68 @@ def _counted(check: _Check, texts: dict[int, bytes]) -> dict[int, FeatureRow]:
 
 def _check_fingerprints(check: _Check) -> Iterator[Finding]:
     """Each document has the fingerprint of its features, each fingerprint its segments."""
-    state, connection = check.state, check.connection
-    bits = state.scheme.bits
-    if state.generation is None:
-        if state.generation_is_lost:
-            makes_anew = state.scheme.depends_on_corpus or state.settings.text_kept
-            remedy = f"{_remedy(state)}, or {_RESTORE}" if makes_anew else _RESTORE
+    snapshot, connection = check.snapshot, check.snapshot.connection
+    bits = snapshot.scheme.bits
+    if snapshot.generation is None:
+        if snapshot.generation_is_lost:
+            makes_anew = snapshot.scheme.depends_on_corpus or snapshot.settings.text_kept
+            remedy = f"{_remedy(snapshot)}, or {_RESTORE}" if makes_anew else _RESTORE
             yield Finding("generation", "the standing one is lost", remedy)
-        if documents.count(connection) and state.settings.changes == 0:
+        if documents.count(connection) and snapshot.settings.changes == 0:
             yield Finding("generation", "documents, but no change was counted", _RESTORE)
         return
-    generation_id = state.generation.generation_id
-    may_wait = not state.is_fresh
+    generation_id = snapshot.generation.generation_id
+    may_wait = not snapshot.is_fresh
     for batch in check.batches():
         stored = fingerprints.of_documents(connection, bits, generation_id, batch)
         if len(stored) < len(batch) and not may_wait:
             missing = len(batch) - len(stored)
-            yield Finding("fingerprint", f"{missing} documents have none", _remedy(state))
+            yield Finding("fingerprint", f"{missing} documents have none", _remedy(snapshot))
         chosen = sorted(stored)
         for document_id, value in _made(check, generation_id, chosen).items():
             if stored[document_id] != value:
                 shown = f"{to_hex(stored[document_id], bits)}, not {to_hex(value, bits)}"
-                yield Finding("fingerprint", f"document {document_id}: {shown}", _remedy(state))
+                yield Finding("fingerprint", f"document {document_id}: {shown}", _remedy(snapshot))
     segments = len(segment_values(0, bits))
     for value, columns in checks.tail_rows(connection, bits, generation_id):
         expected = segment_values(value, bits)
         if columns[:segments] != expected or any(c is not None for c in columns[segments:]):
-            yield Finding("segments", f"{to_hex(value, bits)}: {columns}", _remedy(state))
-    broken = list(check_pages(connection, bits, state.generation, _remedy(state)))
+            yield Finding("segments", f"{to_hex(value, bits)}: {columns}", _remedy(snapshot))
+    broken = list(check_pages(connection, bits, snapshot.generation, _remedy(snapshot)))
     yield from broken
     if any(finding.invariant == "pages" for finding in broken):
         return
-    if is_fingerprints_only(state):
+    if is_fingerprints_only(snapshot):
         return
-    unheld, unnamed = checks.unheld_values(connection, bits, state.generation)
+    unheld, unnamed = checks.unheld_values(connection, bits, snapshot.generation)
     if unheld:
-        yield Finding("fingerprint", f"{unheld} without a document", _remedy(state))
+        yield Finding("fingerprint", f"{unheld} without a document", _remedy(snapshot))
     if unnamed:
-        yield Finding("fingerprint", f"{unnamed} documents name none that is there", _remedy(state))
+        yield Finding(
+            "fingerprint", f"{unnamed} documents name none that is there", _remedy(snapshot)
+        )
     strays = checks.stray_links(connection, bits)
     if strays:
-        yield Finding("fingerprint", f"{strays} of documents that are gone", _remedy(state))
+        yield Finding("fingerprint", f"{strays} of documents that are gone", _remedy(snapshot))
 
 
 def _made(check: _Check, generation_id: int, batch: list[int]) -> dict[int, int]:
     """Return the fingerprints of documents, made anew where their features are known."""
-    state = check.state
-    texts = {} if state.keeps_counts else check.texts(batch)
+    snapshot = check.snapshot
+    texts = {} if snapshot.keeps_counts else check.texts(batch)
     if texts:
-        words = state.scheme.fingerprints(_counts(check, texts))
+        words = snapshot.scheme.fingerprints(_counts(check, texts))
         return dict(zip(texts, to_integers(words), strict=True))
     rows = check.kept_rows(batch)
     chosen = sorted(rows)
     known = None
-    if state.scheme.depends_on_corpus:
-        known = corpus_statistics.of_generation(
-            check.opened, check.connection, state, generation_id
-        )
+    if snapshot.scheme.depends_on_corpus:
+        known = corpus_statistics.of_generation(check.snapshot, generation_id)
     words = corpus_statistics.row_fingerprints(
-        check.connection, state.scheme, [rows[document_id] for document_id in chosen], known
+        check.snapshot.connection,
+        snapshot.scheme,
+        [rows[document_id] for document_id in chosen],
+        known,
     )
     return dict(zip(chosen, to_integers(words), strict=True))
 
@@ -316,40 +314,42 @@ def _made(check: _Check, generation_id: int, batch: list[int]) -> dict[int, int]
 def _check_sketches(check: _Check) -> Iterator[Finding]:
     """Each document has the sketch of its text, and is found by its bands."""
     batches = ((batch, check.texts(batch)) for batch in check.batches())
-    yield from check_sketches(check.connection, check.state, batches)
-    yield from check_bands(check.connection, check.state)
+    yield from check_sketches(check.snapshot, batches)
+    yield from check_bands(check.snapshot)
 
 
 def _check_passages(check: _Check) -> Iterator[Finding]:
     """Each document's entry in the passage index is that of its text."""
     batches = ((batch, check.texts(batch)) for batch in check.batches())
-    yield from check_passages(check.connection, check.state, batches)
+    yield from check_passages(check.snapshot, batches)
 
 
 def _check_vocabulary(check: _Check) -> Iterator[Finding]:
     """The vocabulary is the sum of the documents."""
-    state = check.state
-    if not state.records_vocabulary or not (state.keeps_counts or state.settings.text_kept):
+    snapshot = check.snapshot
+    if not snapshot.records_vocabulary or not (
+        snapshot.keeps_counts or snapshot.settings.text_kept
+    ):
         return
-    if state.keeps_counts:
+    if snapshot.keeps_counts:
         rows = (row for batch in check.batches() for row in check.kept_rows(batch).values())
-        problems = numbered_problems(check.connection, state.scheme_id, rows)
+        problems = numbered_problems(check.snapshot.connection, snapshot.scheme_id, rows)
     else:
         counts = (_counts(check, check.texts(batch)) for batch in check.batches())
-        problems = named_problems(check.connection, state.scheme_id, counts)
+        problems = named_problems(check.snapshot.connection, snapshot.scheme_id, counts)
     for problem in problems:
         yield Finding("vocabulary", problem, _REINDEX)
 
 
 def _check_ranks(check: _Check) -> Iterator[Finding]:
     """Ranks follow their order; what a fresh generation froze is the present vocabulary."""
-    state, connection = check.state, check.connection
-    if not state.scheme.depends_on_corpus or state.generation is None:
+    snapshot, connection = check.snapshot, check.snapshot.connection
+    if not snapshot.scheme.depends_on_corpus or snapshot.generation is None:
         return
-    number = state.generation.generation_id
-    if state.scheme.corpus == "frequencies" and state.is_fresh:
-        held = check.opened.frequencies_of(connection, number)
-        present = frequencies.present(connection, state.scheme_id)
+    number = snapshot.generation.generation_id
+    if snapshot.scheme.corpus == "frequencies" and snapshot.is_fresh:
+        held = snapshot.store.frequencies_of(connection, number)
+        present = vocabularies.present_frequencies(connection, snapshot.scheme_id)
         if not all(map(np.array_equal, held, present)):
             yield Finding("frequencies", "not those of the present vocabulary", _REFRESH)
     ranked = vocabularies.ranks(connection, number)
@@ -357,9 +357,9 @@ def _check_ranks(check: _Check) -> Iterator[Finding]:
     if totals != sorted(totals, reverse=True):
         yield Finding("ranks", "not by descending count", _REFRESH)
     if (
-        state.scheme.corpus == "ranks"
-        and state.is_fresh
-        and present_ranks(connection, state) != ranked
+        snapshot.scheme.corpus == "ranks"
+        and snapshot.is_fresh
+        and present_ranks(snapshot) != ranked
     ):
         yield Finding("ranks", "not those of the present vocabulary", _REFRESH)
     stand = generations.generations(connection, ("standing",))
@@ -378,20 +378,20 @@ def _shown(key: bytes) -> str:
 
 
 def _check_clusters(check: _Check) -> Iterator[Finding]:
-    yield from cluster_findings(check.opened, check.connection, check.state)
+    yield from cluster_findings(check.snapshot)
 
 
 def _check_history(check: _Check) -> Iterator[Finding]:
-    yield from check_history(check.connection, _MOST_FINDINGS + 1)
+    yield from check_history(check.snapshot.connection, _MOST_FINDINGS + 1)
 
 
 def _check_duplicates(check: _Check) -> Iterator[Finding]:
-    for problem in duplicate_problems(check.connection):
+    for problem in duplicate_problems(check.snapshot.connection):
         yield Finding("duplicates", problem, _RECHECK)
 
 
 def _check_access(check: _Check) -> Iterator[Finding]:
-    for problem in token_problems(check.connection):
+    for problem in token_problems(check.snapshot.connection):
         yield Finding("tokens", problem, _MAKE_ANEW)
-    for problem in reply_problems(check.connection):
+    for problem in reply_problems(check.snapshot.connection):
         yield Finding("replies", problem, _FORGET)

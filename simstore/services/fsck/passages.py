@@ -11,8 +11,8 @@ from simstore.errors import CorruptStore
 from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.model import Finding
 from simstore.search.anchor_pages import Postings
-from simstore.services.open_store.state import State
-from simstore.storage import anchor_segments, passage_indexes, passages
+from simstore.services.open_store.open_store import Snapshot
+from simstore.storage import anchor_segments, passages
 from simstore.storage.engine import Connection
 from simstore.text.mixing import GAMMA, mix
 
@@ -22,29 +22,29 @@ _REINGEST = "run `simstore passages drop`, and ingest the sources into a new sto
 
 
 def check_passages(
-    connection: Connection, state: State, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
+    snapshot: Snapshot, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
 ) -> Iterator[Finding]:
     """Yield what is wrong with the passage index.
 
     Postings of texts that are gone may be there: their numbers are never given out again.
 
     Args:
-        connection: A snapshot.
-        state: What stands in it.
+        snapshot: The store in a read transaction.
         batches: All documents in batches, with the texts that can be read.
     """
-    recipe = state.passages
+    connection = snapshot.connection
+    recipe = snapshot.passages
     if recipe is None:
-        for name in passage_indexes.leftovers(connection):
+        for name in passages.leftovers(connection):
             yield Finding("passages", f"{name} has rows, and there is no index", _RESTORE)
         return
-    remedy = _REMEDY if state.settings.text_kept else _REINGEST
+    remedy = _REMEDY if snapshot.settings.text_kept else _REINGEST
     try:
         held = _held_sums(connection)
     except CorruptStore as error:
         yield Finding("passages", error.reason, remedy)
         return
-    index_count = passage_indexes.count_of(connection, "count(*)", "passage_index")
+    index_count = passages.count_of(connection, "count(*)", "passage_index")
     if index_count != 1:
         yield Finding("passages", f"there are {index_count} indexes, not one", remedy)
     for number, found, counted in held.miscounted:
@@ -54,7 +54,7 @@ def check_passages(
     for batch, texts in batches:
         entries = passages.entries_of(connection, batch)
         entry_count += len(entries)
-        if len(entries) < len(batch) and state.settings.passages_complete:
+        if len(entries) < len(batch) and snapshot.settings.passages_complete:
             yield Finding("passages", f"{len(batch) - len(entries)} documents have none", remedy)
         try:
             held_passages = passages.passages_of(connection, list(entries))
@@ -83,7 +83,7 @@ def check_passages(
                 yield Finding("passages", f"document {number}: {problem}", remedy)
     if held.strays:
         yield Finding("passages", f"{held.strays} pages are of no segment", remedy)
-    stray_count = passage_indexes.size(connection).entry_count - entry_count
+    stray_count = passages.size(connection).entry_count - entry_count
     if stray_count:
         yield Finding("passages", f"{stray_count} of documents that are gone", remedy)
 

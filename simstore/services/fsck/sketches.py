@@ -11,7 +11,7 @@ from simstore.fingerprint.channels import sketch_texts, unpack_sketches
 from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
 from simstore.model import Finding
 from simstore.search.bands import band_start, checks, page_numbers, unpack_page
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import LayoutRow
@@ -25,29 +25,28 @@ _HELD_BYTES = 256 << 20
 
 
 def check_sketches(
-    connection: Connection, state: State, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
+    snapshot: Snapshot, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
 ) -> Iterator[Finding]:
     """Yield what is wrong with the sketches of documents.
 
     Args:
-        connection: A snapshot.
-        state: What stands in it.
+        snapshot: The store in a read transaction.
         batches: All documents, and the texts of those that keep one.
     """
-    remedy = _REINDEX if state.settings.text_kept else _REINGEST
-    held = sketches.count(connection, state.scheme_id)
-    if not state.channels.minhash:
+    remedy = _REINDEX if snapshot.settings.text_kept else _REINGEST
+    held = sketches.count(snapshot.connection, snapshot.scheme_id)
+    if not snapshot.channels.minhash:
         if held:
             yield Finding("sketch", f"{held} in a store without the channel minhash", remedy)
         return
     seen = 0
     for batch, texts in batches:
-        rows = sketches.of_documents(connection, state.scheme_id, batch)
+        rows = sketches.of_documents(snapshot.connection, snapshot.scheme_id, batch)
         seen += len(rows)
         if len(rows) < len(batch):
             yield Finding("sketch", f"{len(batch) - len(rows)} documents have none", remedy)
         decoded = [text.decode("utf-8", "surrogateescape") for text in texts.values()]
-        made = sketch_texts(state.channels.sketching, decoded)
+        made = sketch_texts(snapshot.channels.sketching, decoded)
         for document_id, expected in zip(texts, made, strict=True):
             row = rows.get(document_id)
             if row is not None and (row.size, row.packed) != expected:
@@ -59,21 +58,22 @@ def check_sketches(
         yield Finding("sketch", f"{held - seen} of documents that are gone", remedy)
 
 
-def check_bands(connection: Connection, state: State) -> Iterator[Finding]:
+def check_bands(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield what is wrong with the packed bands: each packed sketch is found by each of its bands.
 
     As many bands are held at a time as fit into 256 MB. Postings of sketches that are gone may be
     there: numbers are never given out again.
     """
-    packed = sketches.layout(connection, state.scheme_id)
-    if packed is None or not state.channels.minhash:
+    connection = snapshot.connection
+    packed = sketches.layout(connection, snapshot.scheme_id)
+    if packed is None or not snapshot.channels.minhash:
         return
     remedy = _REPACK.format(packed.layout)
     wrong = strays = 0
     together = max(_HELD_BYTES // (8 * max(packed.packed_count, 1)), 1)
     for first in range(0, packed.layout.bands, together):
         end = min(first + together, packed.layout.bands)
-        numbers, hashes = _stored_bands(connection, state, packed, first, end)
+        numbers, hashes = _stored_bands(snapshot, packed, first, end)
         for place in range(first, end):
             expected = _expected(numbers, hashes[:, place - first], packed, place)
             held, damaged = _held(connection, packed, place)
@@ -136,13 +136,15 @@ def _held(
 
 
 def _stored_bands(
-    connection: Connection, state: State, packed: LayoutRow, first: int, end: int
+    snapshot: Snapshot, packed: LayoutRow, first: int, end: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return the numbers of the packed sketches, and their hashes of some bands."""
     part = BandLayout(end - first, packed.layout.rows)
     columns = slice(first * part.rows, end * part.rows)
     numbers, hashes = [np.empty(0, np.int64)], [np.empty((0, part.bands), np.uint64)]
-    for some, blobs in sketches.read_after(connection, state.scheme_id, 0, packed.packed_to):
+    for some, blobs in sketches.read_after(
+        snapshot.connection, snapshot.scheme_id, 0, packed.packed_to
+    ):
         whole = [len(blob) == _SKETCH_BYTES for blob in blobs]  # others are told of as damaged
         values = unpack_sketches([blob for blob, good in zip(blobs, whole, strict=True) if good])
         numbers.append(some[np.array(whole, bool)])

@@ -8,9 +8,8 @@ from simstore.fingerprint.simhash import to_integers
 from simstore.model import VocabularyStatus, VocabularyTerm
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.generations.refresh import present_ranks
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
-from simstore.storage import documents, fingerprints, frequencies, vocabularies
+from simstore.services.open_store.open_store import OpenStore, Snapshot
+from simstore.storage import documents, fingerprints, vocabularies
 from simstore.storage.engine import Connection
 
 _DRIFT_SAMPLE = 1_000
@@ -19,26 +18,26 @@ _DRIFT_SAMPLE = 1_000
 def status(opened: OpenStore) -> VocabularyStatus:
     """Return the vocabulary's state and how far the standing generation has drifted from it."""
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        bits = state.scheme.bits
-        generation_id = state.generation.generation_id if state.generation else None
+        snapshot = opened.snapshot(connection)
+        bits = snapshot.scheme.bits
+        generation_id = snapshot.generation.generation_id if snapshot.generation else None
         sampled = changed = 0
-        frozen, differing, entering, present = _compared(opened, connection, state)
+        frozen, differing, entering, present = _compared(snapshot)
         if generation_id is not None and present is not None:
-            sampled, changed = _drift(opened, connection, state, generation_id, present)
+            sampled, changed = _drift(snapshot, generation_id, present)
         waiting = 0
         if generation_id is not None:
             waiting = documents.count(connection) - fingerprints.link_count(
                 connection, bits, generation_id
             )
-        elif state.scheme.depends_on_corpus:
+        elif snapshot.scheme.depends_on_corpus:
             waiting = documents.count(connection)
         return VocabularyStatus(
-            scheme=state.scheme.label,
-            policy=state.settings.policy,
+            scheme=snapshot.scheme.label,
+            policy=snapshot.settings.policy,
             generation_id=generation_id,
-            fresh=state.is_fresh and not waiting,
-            term_count=vocabularies.known_term_count(connection, state.scheme_id),
+            fresh=snapshot.is_fresh and not waiting,
+            term_count=vocabularies.known_term_count(connection, snapshot.scheme_id),
             rank_count=frozen,
             changed_ranks=differing,
             entering_terms=entering,
@@ -48,21 +47,20 @@ def status(opened: OpenStore) -> VocabularyStatus:
         )
 
 
-def _compared(
-    opened: OpenStore, connection: Connection, state: State
-) -> tuple[int, int, int, corpus_statistics.Standing | None]:
+def _compared(snapshot: Snapshot) -> tuple[int, int, int, corpus_statistics.Standing | None]:
     """Compare the present vocabulary with the standing generation's.
 
     Returns:
         Features that the generation has frozen; ranks or document frequencies that a refresh would
         change; features that would come in; and what the present says of features.
     """
-    generation_id = state.generation.generation_id if state.generation else None
-    if state.scheme.corpus == "frequencies":
-        numbers, counts = frequencies.present(connection, state.scheme_id)
+    connection = snapshot.connection
+    generation_id = snapshot.generation.generation_id if snapshot.generation else None
+    if snapshot.scheme.corpus == "frequencies":
+        numbers, counts = vocabularies.present_frequencies(connection, snapshot.scheme_id)
         held = np.empty(0, np.int64), np.empty(0, np.int64)
         if generation_id is not None:
-            held = opened.frequencies_of(connection, generation_id)
+            held = snapshot.store.frequencies_of(connection, generation_id)
         now_of = dict(zip(numbers[1:].tolist(), counts[1:].tolist(), strict=True))
         held_of = dict(zip(held[0][1:].tolist(), held[1][1:].tolist(), strict=True))
         differing = sum(now_of.get(n) != held_of.get(n) for n in now_of.keys() | held_of.keys())
@@ -73,7 +71,7 @@ def _compared(
             entering,
             corpus_statistics.of_frequencies((numbers, counts)),
         )
-    ranked = present_ranks(connection, state)
+    ranked = present_ranks(snapshot)
     old = (
         []
         if generation_id is None
@@ -81,24 +79,23 @@ def _compared(
     )
     new = [number for number, _ in ranked]
     differing = sum(a != b for a, b in zip(old, new, strict=False)) + abs(len(old) - len(new))
-    known = corpus_statistics.of_ranks(ranked) if state.scheme.depends_on_corpus else None
+    known = corpus_statistics.of_ranks(ranked) if snapshot.scheme.depends_on_corpus else None
     return len(old), differing, len(set(new) - set(old)), known
 
 
 def _drift(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     generation_id: int,
     present: corpus_statistics.Standing,
 ) -> tuple[int, int]:
     """Return how many documents were looked at, and how many would change their fingerprint."""
+    connection = snapshot.connection
     sample = sample_documents(connection, _DRIFT_SAMPLE)
-    stored = fingerprints.of_documents(connection, state.scheme.bits, generation_id, sample)
+    stored = fingerprints.of_documents(connection, snapshot.scheme.bits, generation_id, sample)
     chosen = sorted(stored)
-    rows = feature_counts.feature_rows(opened, connection, state, chosen)
+    rows = feature_counts.feature_rows(snapshot, chosen)
     words = corpus_statistics.row_fingerprints(
-        connection, state.scheme, [rows[document_id] for document_id in chosen], present
+        connection, snapshot.scheme, [rows[document_id] for document_id in chosen], present
     )
     values = to_integers(words)
     return len(chosen), sum(

@@ -13,7 +13,6 @@ from simstore.search.pages import PACKED_BITS
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.storage import fingerprints, segment_pages
-from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow
 
 # Stores of fewer fingerprints are left unpacked, plain tables that any SQLite shell can query.
@@ -95,7 +94,7 @@ def pack(opened: OpenStore, on_progress: Progress | None = None) -> int:
     done = 0
     while True:
         with opened.write() as connection:
-            bits, row = _generation(opened, connection)
+            bits, row = _generation(opened.state(connection))
             if row is None or row.fingerprint_count == row.packed_count:
                 return done
             limit = max(BATCH_FINGERPRINTS, row.packed_count // _BATCH_SHARE)
@@ -120,7 +119,7 @@ def unpack(opened: OpenStore, on_progress: Progress | None = None) -> int:
     done = 0
     while True:
         with opened.write() as connection:
-            bits, row = _generation(opened, connection)
+            bits, row = _generation(opened.state(connection))
             if row is None or not row.packed_count:
                 return done
             limit = max(UNPACK_FINGERPRINTS, row.packed_count // _BATCH_SHARE)
@@ -143,7 +142,6 @@ def check_packable(state: State) -> None:
         )
 
 
-def _generation(opened: OpenStore, connection: Connection) -> tuple[int, GenerationRow | None]:
-    state = opened.state(connection)
+def _generation(state: State) -> tuple[int, GenerationRow | None]:
     check_packable(state)
     return state.scheme.bits, state.generation

@@ -16,19 +16,16 @@ from simstore.model import RefreshSummary
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.generations import pack_fingerprints
 from simstore.services.generations.pack_sketches import drop_retired_pages
-from simstore.services.open_store.open_store import OpenStore, now
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.storage import (
     deltas,
     documents,
     fingerprints,
-    frequencies,
     generations,
     sketches,
     vocabularies,
 )
 from simstore.storage.damage import corrupt
-from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow
 
 # Documents a transaction: long enough to be fast, short enough not to keep other writers waiting.
@@ -55,81 +52,88 @@ def refresh(
     while True:
         with opened.write() as connection:
             generations.refuse_during_reindex(connection)
-            state = opened.state(connection)
-            if not state.scheme.depends_on_corpus or (state.is_fresh and not force):
+            snapshot = opened.snapshot(connection)
+            if not snapshot.scheme.depends_on_corpus or (snapshot.is_fresh and not force):
                 # A corpus-independent scheme has nothing to refresh; missing links are mended.
-                missing = _missing(connection, state)
-                if not missing or state.generation is None:
+                missing = _missing(snapshot)
+                if not missing or snapshot.generation is None:
                     break
-                building = state.generation
+                building = snapshot.generation
             else:
-                building = _begin(connection, state)
+                building = _begin(snapshot)
         if not _build(opened, building, on_progress):
             continue
         with opened.write() as connection:
-            state = opened.state(connection)
+            snapshot = opened.snapshot(connection)
             if building.status == "building":
                 found = generations.generation_with_status(connection, "building")
                 if found is None or found.generation_id != building.generation_id:
                     continue
-                if _missing_in(connection, state, building.generation_id):
+                if _missing_in(snapshot, building.generation_id):
                     continue
-                _switch(connection, state, building)
+                _switch(snapshot, building)
                 switched = True
         # Documents that others committed meanwhile are theirs to refresh.
         break
     drop_retired(opened)
     pack_fingerprints.pack_long_tail(opened)
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        standing = state.generation
+        snapshot = opened.snapshot(connection)
+        standing = snapshot.generation
         held = 0
         if standing is not None:
-            held = fingerprints.link_count(connection, state.scheme.bits, standing.generation_id)
+            held = fingerprints.link_count(connection, snapshot.scheme.bits, standing.generation_id)
     return RefreshSummary(standing.generation_id if standing else None, held, switched)
 
 
-def _missing(connection: Connection, state: State) -> bool:
-    if state.generation is None:
+def _missing(snapshot: Snapshot) -> bool:
+    if snapshot.generation is None:
         return False
-    return _missing_in(connection, state, state.generation.generation_id)
+    return _missing_in(snapshot, snapshot.generation.generation_id)
 
 
-def _missing_in(connection: Connection, state: State, generation_id: int) -> bool:
+def _missing_in(snapshot: Snapshot, generation_id: int) -> bool:
     return bool(
-        fingerprints.unlinked_documents(connection, state.scheme.bits, generation_id, limit=1)
+        fingerprints.unlinked_documents(
+            snapshot.connection, snapshot.scheme.bits, generation_id, limit=1
+        )
     )
 
 
-def _begin(connection: Connection, state: State) -> GenerationRow:
+def _begin(snapshot: Snapshot) -> GenerationRow:
     """Return the generation under construction, or freeze the vocabulary for a new one."""
-    found = generations.generation_with_status(connection, "building")
+    found = generations.generation_with_status(snapshot.connection, "building")
     if found is not None:
-        if found.basis == state.settings.changes and found.scheme_id == state.scheme_id:
+        if found.basis == snapshot.settings.changes and found.scheme_id == snapshot.scheme_id:
             return found
-        generations.set_generation_status(connection, found.generation_id, "retired")
-    return freeze(connection, state)
+        generations.set_generation_status(snapshot.connection, found.generation_id, "retired")
+    return freeze(snapshot)
 
 
-def freeze(connection: Connection, state: State) -> GenerationRow:
+def freeze(snapshot: Snapshot) -> GenerationRow:
     """Begin a generation with the vocabulary as it is now."""
-    deltas.merge(connection, state.scheme_id)
+    connection = snapshot.connection
+    deltas.merge(connection, snapshot.scheme_id)
     generation_id = generations.add_generation(
-        connection, state.scheme_id, "building", state.settings.changes, now()
+        connection, snapshot.scheme_id, "building", snapshot.settings.changes, now()
     )
-    if state.scheme.corpus == "ranks":
-        vocabularies.put_ranks(connection, generation_id, present_ranks(connection, state))
-    elif state.scheme.corpus == "frequencies":
-        frequencies.put(connection, generation_id, frequencies.present(connection, state.scheme_id))
-    return GenerationRow(generation_id, state.scheme_id, "building", state.settings.changes)
+    if snapshot.scheme.corpus == "ranks":
+        vocabularies.put_ranks(connection, generation_id, present_ranks(snapshot))
+    elif snapshot.scheme.corpus == "frequencies":
+        vocabularies.put_frequencies(
+            connection,
+            generation_id,
+            vocabularies.present_frequencies(connection, snapshot.scheme_id),
+        )
+    return GenerationRow(generation_id, snapshot.scheme_id, "building", snapshot.settings.changes)
 
 
-def present_ranks(connection: Connection, state: State) -> list[tuple[int, int]]:
+def present_ranks(snapshot: Snapshot) -> list[tuple[int, int]]:
     """Return the ranks that the present vocabulary gives: (feature number, total count)."""
-    size = state.scheme.ranked_features
+    size = snapshot.scheme.ranked_features
     if not size:
         return []
-    frequent = vocabularies.most_frequent(connection, state.scheme_id, size)
+    frequent = vocabularies.most_frequent(snapshot.connection, snapshot.scheme_id, size)
     return rank_features(((term, number, total) for term, number, _, total in frequent), size)
 
 
@@ -137,15 +141,15 @@ def _build(opened: OpenStore, building: GenerationRow, on_progress: Progress | N
     """Give every document a fingerprint in a generation; return False where it has vanished."""
     after = 0
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        bits, number = state.scheme.bits, building.generation_id
+        snapshot = opened.snapshot(connection)
+        bits, number = snapshot.scheme.bits, building.generation_id
         if building.status == "building":
             after = fingerprints.last_linked_document(connection, bits, number)
         done = fingerprints.link_count(connection, bits, number)
         total = documents.count(connection)
     while True:
         with opened.write() as connection:
-            state = opened.state(connection)
+            snapshot = opened.snapshot(connection)
             found = generations.generation_with_status(connection, building.status)
             if found is None or found.generation_id != number:
                 return False
@@ -158,7 +162,7 @@ def _build(opened: OpenStore, building: GenerationRow, on_progress: Progress | N
                 continue
             if not batch:
                 return True
-            link_batch(opened, connection, state, number, batch)
+            link_batch(snapshot, number, batch)
             after = batch[-1]
         done += len(batch)
         if on_progress is not None:
@@ -166,38 +170,41 @@ def _build(opened: OpenStore, building: GenerationRow, on_progress: Progress | N
 
 
 def link_batch(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     generation_id: int,
     document_ids: list[int],
 ) -> None:
     """Compute the fingerprints of stored documents in a generation, and store them."""
-    if state.scheme.depends_on_corpus:
-        rows = feature_counts.feature_rows(opened, connection, state, document_ids)
+    connection = snapshot.connection
+    if snapshot.scheme.depends_on_corpus:
+        rows = feature_counts.feature_rows(snapshot, document_ids)
         words = corpus_statistics.row_fingerprints(
             connection,
-            state.scheme,
+            snapshot.scheme,
             [rows[document_id] for document_id in document_ids],
-            corpus_statistics.of_generation(opened, connection, state, generation_id),
+            corpus_statistics.of_generation(snapshot, generation_id),
         )
     else:
-        texts = feature_counts.whole_texts(opened, connection, document_ids)
-        words = state.scheme.fingerprints(
-            feature_counts.count_stored(connection, state.scheme, texts)
+        texts = feature_counts.whole_texts(snapshot, document_ids)
+        words = snapshot.scheme.fingerprints(
+            feature_counts.count_stored(connection, snapshot.scheme, texts)
         )
     fingerprints.link_many(
         connection,
-        state.scheme.bits,
+        snapshot.scheme.bits,
         generation_id,
         dict(zip(document_ids, to_integers(words), strict=True)),
     )
 
 
-def _switch(connection: Connection, state: State, building: GenerationRow) -> None:
-    if state.generation is not None:
-        generations.set_generation_status(connection, state.generation.generation_id, "retired")
-    generations.set_generation_status(connection, building.generation_id, "standing", now())
+def _switch(snapshot: Snapshot, building: GenerationRow) -> None:
+    if snapshot.generation is not None:
+        generations.set_generation_status(
+            snapshot.connection, snapshot.generation.generation_id, "retired"
+        )
+    generations.set_generation_status(
+        snapshot.connection, building.generation_id, "standing", now()
+    )
 
 
 def drop_retired(opened: OpenStore) -> None:

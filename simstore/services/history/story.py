@@ -16,8 +16,7 @@ from simstore.services.clusters import read
 from simstore.services.features import feature_counts
 from simstore.services.history.originals import Choice, OriginalCandidate, parse_rule
 from simstore.services.history.visits import own_interval, site_interval, site_of
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.query.verify import Verifier
 from simstore.storage import documents, duplicates, fingerprints, history, sketches
 from simstore.storage.damage import corrupt
@@ -80,12 +79,12 @@ def tell_story(
         pass
     near = [] if cluster is None else [encode(one.key) for one in cluster.members[:MOST_RELATIVES]]
     with opened.database.read() as connection:
-        state = opened.state(connection)
+        snapshot = opened.snapshot(connection)
         family = _gather(connection, encode(key), near)
         if family is None:
             raise DocumentNotFound(key)
         family.cluster_id = None if cluster is None else cluster.cluster_id
-        return _Teller(opened, connection, state, family).story(choose)
+        return _Teller(snapshot, family).story(choose)
 
 
 def _gather(connection: Connection, key: bytes, near: Sequence[bytes]) -> _Family | None:
@@ -123,21 +122,17 @@ def _gather(connection: Connection, key: bytes, near: Sequence[bytes]) -> _Famil
 class _Teller:
     """Tells the story of a key in one snapshot."""
 
-    def __init__(
-        self, opened: OpenStore, connection: Connection, state: State, family: _Family
-    ) -> None:
-        self._opened = opened
-        self._connection = connection
-        self._state = state
+    def __init__(self, snapshot: Snapshot, family: _Family) -> None:
+        self._snapshot = snapshot
         self._family = family
         self._sites: dict[str, float | None] = {}
         ids = {row.document_id: key for key, row in family.rows.items()}
         known = {family.key, *family.relations}
         self._links = {
             ids[number]: tuple(_text(one) for one in targets if one in known - {ids[number]})
-            for number, targets in history.links_of(connection, list(ids)).items()
+            for number, targets in history.links_of(snapshot.connection, list(ids)).items()
         }
-        self._snapshots = history.snapshots_of(connection, list(ids))
+        self._snapshots = history.snapshots_of(snapshot.connection, list(ids))
 
     def story(self, choose: Callable[[Sequence[OriginalCandidate]], Choice]) -> Story:
         """Return the story; the original is the one that is chosen."""
@@ -231,18 +226,18 @@ class _Teller:
         if site is None:
             return self._own_interval(key)
         if site not in self._sites:
-            self._sites[site] = site_interval(self._connection, site)
+            self._sites[site] = site_interval(self._snapshot.connection, site)
         return self._sites[site]
 
     def _distances(self) -> dict[bytes, int]:
         """Return the distance of the relatives that have a fingerprint, where the key has one."""
-        rows, generation = self._family.rows, self._state.generation
+        rows, generation = self._family.rows, self._snapshot.generation
         if generation is None or self._family.key not in rows:
             return self._noted_distances()
         ids = {key: row.document_id for key, row in rows.items()}
-        bits = self._state.scheme.bits
+        bits = self._snapshot.scheme.bits
         values = fingerprints.of_documents(
-            self._connection, bits, generation.generation_id, list(ids.values())
+            self._snapshot.connection, bits, generation.generation_id, list(ids.values())
         )
         own = values.get(ids[self._family.key])
         if own is None:
@@ -265,7 +260,7 @@ class _Teller:
 
     def _resemblances(self) -> dict[bytes, float]:
         """Return the resemblance of the relatives, where there is something to tell it by."""
-        family, state = self._family, self._state
+        family, snapshot = self._family, self._snapshot
         noted = ((key, one.known_resemblance) for key, one in self._noted_edges())
         found = {key: share for key, share in noted if share is not None}
         own = family.rows.get(family.key)
@@ -278,13 +273,17 @@ class _Teller:
         if own is None or not asked:
             return found
         shingles, sketch = np.empty(0, np.uint64), np.zeros(VALUES, np.uint16)
-        if state.settings.text_kept:
-            texts = feature_counts.stored_texts(self._opened, self._connection, [own.document_id])
+        if snapshot.settings.text_kept:
+            texts = feature_counts.stored_texts(self._snapshot, [own.document_id])
             if not texts:
-                raise corrupt(self._connection, f"the text of document {own.document_id} is gone")
-            shingles = state.channels.sketching.sets(texts.values()).row(0)
-        elif state.channels.minhash:
-            held = sketches.of_documents(self._connection, state.scheme_id, [own.document_id])
+                raise corrupt(
+                    self._snapshot.connection, f"the text of document {own.document_id} is gone"
+                )
+            shingles = snapshot.channels.sketching.sets(texts.values()).row(0)
+        elif snapshot.channels.minhash:
+            held = sketches.of_documents(
+                self._snapshot.connection, snapshot.scheme_id, [own.document_id]
+            )
             row = held.get(own.document_id)
             if row is None or not row.packed:
                 return found
@@ -292,7 +291,7 @@ class _Teller:
             shingles, sketch = np.zeros(row.size, np.uint64), unpack_sketches([row.packed])[0]
         else:
             return found
-        verifier = Verifier(self._opened, self._connection, state)
+        verifier = Verifier(snapshot)
         overlaps = verifier.overlaps(shingles, sketch, asked, {})
         keys = {row.document_id: key for key, row in family.rows.items()}
         return found | {keys[number]: one.resemblance for number, one in overlaps.items()}

@@ -21,7 +21,7 @@ from simstore.services.ingest.decisions import Decisions, FinalDocument, decide
 from simstore.services.ingest.duplicate_checker import DuplicateChecker, DuplicateRule
 from simstore.services.ingest.duplicate_records import comes_again, let_go, write_found
 from simstore.services.ingest.later_originals import ReassignedOriginals, settle
-from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import State, check_generation
 from simstore.services.removal.remove import remove_rows
 from simstore.storage import (
@@ -74,9 +74,7 @@ class BatchOutcome:
 
 
 def store_batch(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     batch: PreparedBatch,
     *,
     run_id: int,
@@ -90,9 +88,7 @@ def store_batch(
     how many were dealt with.
 
     Args:
-        opened: The store.
-        connection: A writer; the caller commits.
-        state: What stands in the writer's transaction.
+        snapshot: The store in the writer's transaction.
         batch: The documents, prepared with the scheme of ``state``.
         run_id: The ingest run.
         seen_at: The time, when documents were seen that have no date of their own.
@@ -103,21 +99,20 @@ def store_batch(
     Raises:
         MustBeAlone: A document makes duplicates of others, and the writer is not alone.
     """
+    connection = snapshot.connection
     make_screen = None
     if check is not None:
-        make_screen = partial(
-            DuplicateChecker, opened, connection, state, batch, options=check, now=seen_at
-        )
+        make_screen = partial(DuplicateChecker, snapshot, batch, options=check, now=seen_at)
     decisions = decide(connection, batch, source_ids or {}, make_screen, now=seen_at)
     screen = decisions.screen
     unsettled = None if screen is None else screen.unsettled
-    if unsettled is not None and opened.is_beside:
+    if unsettled is not None and snapshot.store.is_beside:
         raise NeedsExclusiveWriter("a stored document becomes a duplicate")
     batch = batch.part(0, len(decisions.outcomes))
     known = batch_history.known_duplicates(connection, decisions)
     first_seen = batch_history.first_sights(known)
     changing = let_go(connection, batch, decisions)
-    leaving = remove_rows(opened, connection, state, decisions.left)
+    leaving = remove_rows(snapshot, decisions.left)
     orphans = {*changing.orphans, *leaving.orphans}
     unflagged = {*changing.unflagged.values(), *leaving.unflagged.values()}
     histories = batch_history.tell(batch, decisions, seen_at, first_seen)
@@ -128,7 +123,7 @@ def store_batch(
         {ids[key]: one.times for key, one in histories.items() if key not in changed},
     )
     if changed:
-        ids |= _write(opened, connection, state, batch, changed, ids, histories, run_id=run_id)
+        ids |= _write(snapshot, batch, changed, ids, histories, run_id=run_id)
     batch_history.write(connection, histories, ids)
     note_changes(connection, _moved_digests(changed, histories))
     forget_digests(connection, {one.stored.digest for one in changed.values() if one.stored})
@@ -146,8 +141,8 @@ def store_batch(
     settled = ReassignedOriginals()
     if check is not None and unsettled is not None:
         document_id = ids[batch.keys[unsettled]]
-        state = opened.state(connection)
-        settled = settle(opened, connection, state, document_id, check, run_id=run_id)
+        snapshot = snapshot.store.snapshot(connection)
+        settled = settle(snapshot, document_id, check, run_id=run_id)
         unflagged |= settled.unflagged
         displaced = {encode(one.key) for one in settled.displaced}
         decisions.renewed.update(displaced)
@@ -170,9 +165,7 @@ def store_batch(
 
 
 def _write(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     batch: PreparedBatch,
     changed: Mapping[bytes, FinalDocument],
     stored_ids: Mapping[bytes, int],
@@ -181,6 +174,7 @@ def _write(
     run_id: int,
 ) -> dict[bytes, int]:
     """Write the documents that are new or changed; return the numbers of the new ones."""
+    connection = snapshot.connection
     rows = {
         key: _columns(batch, key, final, run_id) | histories[key].times.columns()
         for key, final in changed.items()
@@ -190,11 +184,11 @@ def _write(
     added = dict(zip(new, new_ids, strict=True))
     ids = {**stored_ids, **added}
     recounted = sorted(
-        (key for key, final in changed.items() if _features_changed(state, final)),
+        (key for key, final in changed.items() if _features_changed(snapshot, final)),
         key=ids.__getitem__,
     )
     replaced = [ids[key] for key in recounted if changed[key].stored is not None]
-    _replace_features(opened, connection, state, batch, replaced, {
+    _replace_features(snapshot, batch, replaced, {
         ids[key]: changed[key].place or 0 for key in recounted
     })  # fmt: skip
     documents.update_many(
@@ -264,9 +258,7 @@ def _columns(batch: PreparedBatch, key: bytes, final: FinalDocument, run_id: int
 
 
 def _replace_features(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     batch: PreparedBatch,
     replaced: Sequence[int],
     places: Mapping[int, int],
@@ -274,53 +266,55 @@ def _replace_features(
     """Put what was made of the batch's texts in the place of what was made of older content.
 
     Args:
-        opened: The store.
-        connection: A writer; the older texts are still there.
-        state: What stands in the writer's transaction.
+        snapshot: The store in the writer's transaction.
         batch: The batch.
         replaced: Documents that had other content before.
         places: Document number to its place in the batch.
     """
+    connection = snapshot.connection
     rows = list(places.values())
     feature_ids = np.empty(0, np.int64)
     if batch.change is not None and len(rows) == len(batch.documents) and not replaced:
-        deltas.add_packed(connection, state.scheme_id, batch.change)
-    elif state.records_vocabulary:
-        counts = _counts(state, batch, rows)
-        feature_ids = feature_counts.change_vocabulary(
-            opened, connection, state, added=counts, removed=replaced
-        )
-        if state.keeps_counts:
+        deltas.add_packed(connection, snapshot.scheme_id, batch.change)
+    elif snapshot.records_vocabulary:
+        counts = _counts(snapshot, batch, rows)
+        feature_ids = feature_counts.change_vocabulary(snapshot, added=counts, removed=replaced)
+        if snapshot.keeps_counts:
             feature_counts.write_counts(
-                connection, state.scheme_id, feature_ids, counts, list(places), replacing=replaced
+                connection,
+                snapshot.scheme_id,
+                feature_ids,
+                counts,
+                list(places),
+                replacing=replaced,
             )
     if replaced:
         fingerprints.unlink_many(connection, replaced)
         sketches.drop_many(connection, replaced)
     if batch.sketches:
         made = [(number, *batch.sketches[place]) for number, place in places.items()]
-        sketches.put_many(connection, state.scheme_id, made)
+        sketches.put_many(connection, snapshot.scheme_id, made)
     if batch.passages:
         passages.drop_many(connection, replaced)
         indexed = [(number, batch.passages[place]) for number, place in places.items()]
         passages.put_many(connection, indexed)
-    if state.generation is None:
-        check_generation(state, opened.database.label)
+    if snapshot.generation is None:
+        check_generation(snapshot, snapshot.store.database.label)
         return
     if batch.words is not None:
         words = batch.words[rows]
     else:
-        generation_id = state.generation.generation_id
-        known = corpus_statistics.of_generation(opened, connection, state, generation_id)
-        words = state.scheme.fingerprints(_counts(state, batch, rows), known(feature_ids))
+        generation_id = snapshot.generation.generation_id
+        known = corpus_statistics.of_generation(snapshot, generation_id)
+        words = snapshot.scheme.fingerprints(_counts(snapshot, batch, rows), known(feature_ids))
     fingerprints.link_rows(
         connection,
-        state.scheme.bits,
-        state.generation.generation_id,
+        snapshot.scheme.bits,
+        snapshot.generation.generation_id,
         list(places),
         words,
     )
-    opened.note_added(connection, state, words)
+    snapshot.store.note_added(snapshot, words)
 
 
 def _counts(state: State, batch: PreparedBatch, places: Sequence[int]) -> FeatureCounts:

@@ -8,19 +8,15 @@ from simstore.model import Duplicate, Outcome
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.batches import BatchOutcome, store_batch
 from simstore.services.ingest.duplicate_checker import DuplicateRule
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents
-from simstore.storage.engine import Connection
 
 # Documents that are looked for together after one that made duplicates of others.
 _FEW = 16
 
 
 def check_and_store(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     batch: PreparedBatch,
     check: DuplicateRule | None,
     *,
@@ -35,9 +31,7 @@ def check_and_store(
     others.
 
     Args:
-        opened: The store.
-        connection: A writer; the caller commits.
-        state: What stood when the transaction began.
+        snapshot: The store in the writer's transaction.
         batch: The documents, prepared with the scheme of ``state``.
         check: What is a duplicate, and what is done with it; None: nothing is looked for.
         run_id: The ingest run.
@@ -46,9 +40,7 @@ def check_and_store(
     """
     if check is None:
         return store_batch(
-            opened,
-            connection,
-            state,
+            snapshot,
             batch,
             run_id=run_id,
             seen_at=seen_at,
@@ -62,16 +54,14 @@ def check_and_store(
     unflagged: set[bytes] = set()
     displaced: dict[int, tuple[Duplicate, ...]] = {}
     lets_go = False
-    state = opened.state(connection)
-    cuts = _cuts(connection, state, batch)
+    snapshot = snapshot.store.snapshot(snapshot.connection)
+    cuts = _cuts(snapshot, batch)
     ends = [*cuts, len(batch.documents)]
     start, most = 0, len(batch.documents)
     while start < len(batch.documents):
         end = min(next(cut for cut in ends if cut > start), start + most)
         part = store_batch(
-            opened,
-            connection,
-            state,
+            snapshot,
             batch.part(start, end),
             run_id=run_id,
             seen_at=seen_at,
@@ -100,7 +90,7 @@ def check_and_store(
         start += part.count
         if start < len(batch.documents):
             # It counts the fingerprints that are to be looked at.
-            state = opened.state(connection)
+            snapshot = snapshot.store.snapshot(snapshot.connection)
     return BatchOutcome(
         outcomes=tuple(outcomes),
         duplicates=exact,
@@ -113,13 +103,13 @@ def check_and_store(
     )
 
 
-def _cuts(connection: Connection, state: State, batch: PreparedBatch) -> list[int]:
+def _cuts(snapshot: Snapshot, batch: PreparedBatch) -> list[int]:
     """Return the places at which a batch is cut, so that no key occurs twice in a part."""
     cuts: list[int] = []
     # Where fingerprints cover metadata, a stored document may get another with the same text.
     alone = (
-        set(documents.by_keys(connection, sorted(set(batch.keys))))
-        if state.scheme.reads_metadata
+        set(documents.by_keys(snapshot.connection, sorted(set(batch.keys))))
+        if snapshot.scheme.reads_metadata
         else set()
     )
     held: set[bytes] = set()

@@ -22,10 +22,9 @@ from simstore.search.plan import default_radius
 from simstore.search.segments import segment_columns
 from simstore.services.features.prepare import PreparedBatch, is_prepared_for
 from simstore.services.ingest.duplicate_checker import LEAST_RESEMBLANCE, DuplicateRule
-from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
 from simstore.storage import documents, sketches
-from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
 # Odd, so that numbers stay apart when they are multiplied by it.
@@ -55,7 +54,7 @@ def claims(
         seen: Keys of documents that are seen again, besides theirs.
         check: What is looked for before the insert; None: nothing is.
     """
-    if not opened.database.lets_write_beside:
+    if not opened.database.allows_concurrent_writers:
         return None
     if not all(_adds_alone(prepared, state) for prepared, state in works):
         return None
@@ -78,33 +77,29 @@ def claims(
 
 
 def verify(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     works: Prepared,
     check: DuplicateRule | None,
 ) -> None:
     """Raise MustBeAlone where what was claimed is not enough; nothing was changed yet.
 
     Args:
-        opened: The store.
-        connection: The writer that has claimed it.
-        state: What stands in its transaction.
+        snapshot: The store in the writer's transaction.
         works: As for :func:`claims`.
         check: As for :func:`claims`.
     """
     digests: dict[bytes, bytes] = {}
     for prepared, prepared_with in works:
-        if not is_prepared_for(prepared_with, state):
+        if not is_prepared_for(prepared_with, snapshot):
             raise NeedsExclusiveWriter("the store has another scheme by now")
         for key, digest in zip(prepared.keys, prepared.digests, strict=True):
             if digests.setdefault(key, digest) != digest:
                 raise NeedsExclusiveWriter("a key has two texts")
-    if check is not None and _standing_layout(connection, state, check) != _layout(
-        opened, works[0][1], check
+    if check is not None and _standing_layout(snapshot, check) != _layout(
+        snapshot.store, works[0][1], check
     ):
         raise NeedsExclusiveWriter("the sketches are cut otherwise by now")
-    for key, row in documents.by_keys(connection, sorted(digests)).items():
+    for key, row in documents.by_keys(snapshot.connection, sorted(digests)).items():
         if row.digest != digests[key]:
             raise NeedsExclusiveWriter("a stored text changes")
 
@@ -163,16 +158,14 @@ def _layout(opened: OpenStore, state: State, check: DuplicateRule) -> BandLayout
     if not _looks_by_bands(state, check):
         return None
     with opened.database.read() as connection:
-        return _standing_layout(connection, state, check)
+        return _standing_layout(opened.snapshot(connection, state), check)
 
 
-def _standing_layout(
-    connection: Connection, state: State, check: DuplicateRule
-) -> BandLayout | None:
-    if not _looks_by_bands(state, check):
+def _standing_layout(snapshot: Snapshot, check: DuplicateRule) -> BandLayout | None:
+    if not _looks_by_bands(snapshot, check):
         return None
-    packed = sketches.layout(connection, state.scheme_id)
-    whole = packed.layout if packed else state.channels.layout
+    packed = sketches.layout(snapshot.connection, snapshot.scheme_id)
+    whole = packed.layout if packed else snapshot.channels.layout
     return whole.enough_for(check.least or LEAST_RESEMBLANCE)
 
 

@@ -28,13 +28,11 @@ from simstore.services.features import corpus_statistics
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.original_choice import NEW, Contender, Contenders
 from simstore.services.ingest.sequential_edges import SequentialEdges
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.sources.seen_since import first_sight
 from simstore.storage import duplicates
 from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
-from simstore.storage.engine import Connection
 from simstore.storage.generations import StoreSettings
 from simstore.text.decoding import encode
 
@@ -126,9 +124,7 @@ class DuplicateChecker:
     """Decides of the documents of a batch, to be asked once for each that is new, in their order.
 
     Args:
-        opened: The store.
-        connection: A writer.
-        state: What stands in its transaction.
+        snapshot: The store in the writer's transaction.
         batch: The documents; no key occurs twice.
         stored: The documents that are stored under their keys.
         options: What is a duplicate.
@@ -147,17 +143,16 @@ class DuplicateChecker:
 
     def __init__(
         self,
-        opened: OpenStore,
-        connection: Connection,
-        state: State,
+        snapshot: Snapshot,
         batch: PreparedBatch,
         stored: Mapping[bytes, DocumentRow],
         options: DuplicateRule,
         now: int,
     ) -> None:
+        connection = snapshot.connection
         self.stored = stored
         self._batch = batch
-        self._connection = connection
+        self._snapshot = snapshot
         self._skips = options.on_duplicate == "skip"
         self.stored_ids = {
             place: stored[key].document_id for place, key in enumerate(batch.keys) if key in stored
@@ -210,10 +205,8 @@ class DuplicateChecker:
         self._first_after = _first_after([self._arriving[place].position for place in turns])
         self._turn = {place: turn for turn, place in enumerate(turns)}
         if asked:
-            search = EdgeSearch(
-                opened, connection, state, min_resemblance=options.least, within=options.radius
-            )
-            words = _words(opened, connection, state, batch)
+            search = EdgeSearch(snapshot, min_resemblance=options.least, within=options.radius)
+            words = _words(snapshot, batch)
             made = zip(places, CandidateText.of_batch(batch, words, places), strict=True)
             texts = {
                 place: replace(one, document_id=self.stored_ids[place])
@@ -221,7 +214,7 @@ class DuplicateChecker:
                 else one
                 for place, one in made
             }
-            held = CandidateText.of_documents(opened, connection, state, sorted(moving.values()))
+            held = CandidateText.of_documents(snapshot, sorted(moving.values()))
             of_number = {one.document_id: one for one in held}
             # A document that is asked of as it is stored; its record may have another text.
             texts |= {~place: of_number[number] for place, number in moving.items()}
@@ -296,7 +289,7 @@ class DuplicateChecker:
         Those are among them that come after some document of the batch: they may be its duplicates.
         """
         numbers = document_ids.tolist()
-        flagged = duplicates.flagged_among(self._connection, numbers)
+        flagged = duplicates.flagged_among(self._snapshot.connection, numbers)
         self._stored_flagged |= flagged
         known = self._rule.stored(flagged)
         return np.array(
@@ -477,12 +470,10 @@ def _basis(name: str) -> Basis:
     return BASES.get(name, "sketch")
 
 
-def _words(
-    opened: OpenStore, connection: Connection, state: State, batch: PreparedBatch
-) -> NDArray[np.uint64] | None:
+def _words(snapshot: Snapshot, batch: PreparedBatch) -> NDArray[np.uint64] | None:
     """Return the fingerprints of a batch in the standing generation; None: there is none."""
-    if batch.words is not None or state.generation is None or batch.counts is None:
+    if batch.words is not None or snapshot.generation is None or batch.counts is None:
         return batch.words
-    number = state.generation.generation_id
-    known = corpus_statistics.of_terms(opened, connection, state, number, batch.counts.terms)
-    return state.scheme.fingerprints(batch.counts, known)
+    number = snapshot.generation.generation_id
+    known = corpus_statistics.of_terms(snapshot, number, batch.counts.terms)
+    return snapshot.scheme.fingerprints(batch.counts, known)

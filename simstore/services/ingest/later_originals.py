@@ -24,13 +24,11 @@ from simstore.services.duplicates.duplicates import as_duplicate
 from simstore.services.duplicates.edges import Edge, EdgeSearch
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.original_choice import Contender, Contenders
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.services.removal.remove import remove_rows
 from simstore.storage import documents as document_rows
 from simstore.storage import duplicates, history
 from simstore.storage.duplicates import DuplicateRow
-from simstore.storage.engine import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +48,7 @@ class ReassignedOriginals:
 
 
 def settle(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     document_id: int,
     options: DuplicateRule,
     *,
@@ -61,30 +57,22 @@ def settle(
     """Make duplicates of the documents that a stored one comes before.
 
     Args:
-        opened: The store.
-        connection: A writer that is alone; the caller commits.
-        state: What stands in its transaction, with the document.
+        snapshot: The store in the writer's transaction.
         document_id: The document: new, with a new text, or first seen earlier than was known.
         options: What is a duplicate, and what is done with it.
         run_id: The ingest run.
     """
-    settling = _Settling(opened, connection, state, options)
+    settling = _Settling(snapshot, options)
     settling.look_at(document_id)
     return settling.write(run_id)
 
 
 class _Settling:
-    def __init__(
-        self, opened: OpenStore, connection: Connection, state: State, options: DuplicateRule
-    ) -> None:
-        self._opened = opened
-        self._connection = connection
-        self._state = state
+    def __init__(self, snapshot: Snapshot, options: DuplicateRule) -> None:
+        self._snapshot = snapshot
         self._skips = options.on_duplicate == "skip"
-        self._search = EdgeSearch(
-            opened, connection, state, min_resemblance=options.least, within=options.radius
-        )
-        self._rule = Contenders(connection)
+        self._search = EdgeSearch(snapshot, min_resemblance=options.least, within=options.radius)
+        self._rule = Contenders(snapshot.connection)
         # What was flagged before, as far as it was asked; None: it was not.
         self._before: dict[int, DuplicateRow | None] = {}
         # What each duplicates by now, where that is another than before; None: nothing.
@@ -105,9 +93,7 @@ class _Settling:
 
     def _decide(self, number: int) -> None:
         """Look for the original of a document; where it is one, make duplicates of later ones."""
-        (probed,) = CandidateText.of_documents(
-            self._opened, self._connection, self._state, [number]
-        )
+        (probed,) = CandidateText.of_documents(self._snapshot, [number])
         (edges,) = self._search.edges_of([probed])
         of = {one.document_id: one for one in edges}
         known = self._rule.stored([number, *of])
@@ -137,7 +123,7 @@ class _Settling:
     def _put(self, number: int, original: int, edge: Edge) -> None:
         """Note what a document duplicates; what was flagged because of it waits."""
         if self._original(number) is None:
-            rows = duplicates.flagged_because_of(self._connection, [number])
+            rows = duplicates.flagged_because_of(self._snapshot.connection, [number])
             followers = {follower for _, follower in rows}
             followers.update(n for n, now in self._now.items() if now and now[0] == number)
             self._push(sorted(followers))
@@ -154,7 +140,7 @@ class _Settling:
 
     def _read(self, numbers: list[int]) -> None:
         missing = [number for number in numbers if number not in self._before]
-        found = duplicates.of_documents(self._connection, missing)
+        found = duplicates.of_documents(self._snapshot.connection, missing)
         self._before.update((number, found.get(number)) for number in missing)
 
     def _original(self, number: int) -> int | None:
@@ -180,10 +166,10 @@ class _Settling:
         rows: dict[int, DuplicateRow] = {}
         numbers = sorted(self._now)
         asked = sorted({*numbers, *(now[0] for now in self._now.values() if now is not None)})
-        sizes = document_rows.sizes_of(self._connection, asked)
+        sizes = document_rows.sizes_of(self._snapshot.connection, asked)
         digests = {number: digest for number, (digest, _) in sizes.items()}
         staying = {number for number in fresh if not self._skips or self._holds(number, digests)}
-        times = history.times_of(self._connection, numbers)
+        times = history.times_of(self._snapshot.connection, numbers)
         dropped = []
         for number, now in self._now.items():
             before = self._before[number]
@@ -214,35 +200,35 @@ class _Settling:
                 displaced.append(as_duplicate(row))
             else:
                 retold[key] = as_duplicate(row)
-        duplicates.drop_many(self._connection, sorted(dropped))
+        duplicates.drop_many(self._snapshot.connection, sorted(dropped))
         leaving = [number for number, row in rows.items() if row.document_id is None]
         for number in leaving:
             self._pass_on(number, rows[number], digests[rows[number].original_id or 0])
         duplicates.put_many(
-            self._connection, [row for row in rows.values() if row.document_id is not None]
+            self._snapshot.connection, [row for row in rows.values() if row.document_id is not None]
         )
-        let_go = remove_rows(self._opened, self._connection, self._state, leaving)
+        let_go = remove_rows(self._snapshot, leaving)
         unflagged.update(let_go.unflagged.values())
         duplicates.put_many(
-            self._connection, [row for row in rows.values() if row.document_id is None]
+            self._snapshot.connection, [row for row in rows.values() if row.document_id is None]
         )
         return ReassignedOriginals(tuple(displaced), frozenset(unflagged), retold)
 
     def _holds(self, number: int, digests: Mapping[int, bytes]) -> bool:
         """Return whether other texts than its own and its original's were skipped because of it."""
-        skipped = duplicates.texts_skipped(self._connection, number)
+        skipped = duplicates.texts_skipped(self._snapshot.connection, number)
         now = self._now[number]
         # Where fingerprints cover metadata, equal texts may have different edges.
-        if now is None or self._state.scheme.reads_metadata:
+        if now is None or self._snapshot.scheme.reads_metadata:
             return bool(skipped)
         return not skipped <= {digests[number], digests[now[0]]}
 
     def _pass_on(self, number: int, row: DuplicateRow, of_original: bytes) -> None:
         """Let what was skipped because of a document that leaves duplicate its original."""
-        duplicates.pass_on_skipped(self._connection, number, row)
+        duplicates.pass_on_skipped(self._snapshot.connection, number, row)
         if of_original != row.digest:
             distance = None if row.distance is None else 0
             same = replace(
                 row, digest=of_original, distance=distance, resemblance=1.0, basis="same"
             )
-            duplicates.pass_on_skipped(self._connection, number, same)
+            duplicates.pass_on_skipped(self._snapshot.connection, number, same)

@@ -123,17 +123,17 @@ def _commit(
     with opened.write(claimed) as connection:
         # Not before: what waited for others comes after what they stored.
         seen_at = now()
-        state = opened.state(connection)
+        snapshot = opened.snapshot(connection)
         generations.refuse_during_reindex(connection)
         if claimed is not None:
             prepared_works = [(batch, with_state) for _, batch, with_state in works]
-            concurrent_writers.verify(opened, connection, state, prepared_works, check)
+            concurrent_writers.verify(snapshot, prepared_works, check)
         run_id = run.run_id
         if run_id is None:
             run_id = runs.begin_run(connection, run.names, seen_at, __version__)
         for batch, prepared, prepared_with in works:
-            if not is_prepared_for(prepared_with, state):
-                prepared = prepare(prepared.documents, state)
+            if not is_prepared_for(prepared_with, snapshot):
+                prepared = prepare(prepared.documents, snapshot)
             _put_marks(connection, run, batch, run_id, source_ids)
             of_documents = {
                 place: source_id
@@ -141,9 +141,7 @@ def _commit(
                 if owner is not None and (source_id := source_ids.get(owner)) is not None
             }
             outcome = check_and_store(
-                opened,
-                connection,
-                state,
+                snapshot,
                 prepared,
                 check,
                 run_id=run_id,
@@ -179,14 +177,14 @@ def _commit(
             detected.update(one.encoding for one in decodings if one.is_detected)
             counts["byte_count"] += sum(prepared.sizes)
         if claimed is None:
-            deltas.merge_many(connection, state.scheme_id, len(works))
+            deltas.merge_many(connection, snapshot.scheme_id, len(works))
         runs.count_in_run(
             connection,
             run_id,
             {name: counts[name] for name in RUN_COUNTS},
             finished_at=now() if ends_run else None,
         )
-    run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, state
+    run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, snapshot
     run.detected = detected
     run.orphans, run.unflagged = orphans, unflagged
     run.unmerged += 0 if claimed is None else len(works)

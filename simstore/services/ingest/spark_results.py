@@ -42,25 +42,25 @@ def import_deduped(
         InvalidParameter: The store has another scheme.
     """
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        basis = basis_of(connection, state)
-    if not _is_same(state.scheme, output.scheme):
+        snapshot = opened.snapshot(connection)
+        basis = basis_of(snapshot)
+    if not _is_same(snapshot.scheme, output.scheme):
         raise InvalidParameter(
             f"the output's scheme ({output.scheme.label}, M = {output.scheme.bits}) has other "
-            f"options than the store's ({state.scheme.label}, M = {state.scheme.bits}); import "
-            "into a new store"
+            f"options than the store's ({snapshot.scheme.label}, M = {snapshot.scheme.bits}); "
+            "import into a new store"
         )
     summary = ingest_documents(opened, output.documents(), IngestOptions(), observer)
     if not clusters or summary.interrupted:
         return summary, None
     layout = output.channels.layout if output.channels.minhash else None
     by_same_rule = (
-        (state.channels.simhash, state.channels.minhash)
+        (snapshot.channels.simhash, snapshot.channels.minhash)
         == (output.channels.simhash, output.channels.minhash)
         and (basis.bands, basis.band_rows)
         == ((layout.bands, layout.rows) if layout else (None, None))
-        and output.radius == default_radius(state.scheme.bits)
-        and state.settings.text_kept
+        and output.radius == default_radius(snapshot.scheme.bits)
+        and snapshot.settings.text_kept
     )
     kept = keep_clusters(
         opened,

@@ -222,7 +222,7 @@ class Writer:
         keys = list(dict.fromkeys(map(encode, part.request.keys)))
         try:
             removed, let_go = remove_keys(
-                self._opened, connection, keys, missing_ok=part.request.missing_ok
+                self._opened.snapshot(connection), keys, missing_ok=part.request.missing_ok
             )
         except StorageError:
             raise
@@ -246,18 +246,18 @@ class Writer:
     ) -> dict[int, Reply]:
         """Store the documents of a part, but those of requests that are done."""
         opened, batch = self._opened, part.batch
-        state = opened.state(connection)
-        if not is_prepared_for(part.state, state):
-            batch = prepare(batch.documents, state)
+        snapshot = opened.snapshot(connection)
+        if not is_prepared_for(part.state, snapshot):
+            batch = prepare(batch.documents, snapshot)
         replies: dict[int, Reply] = {}
         appended = 0
         for spans in part.undone(done):
             if appended:
-                state = opened.state(connection)
+                snapshot = opened.snapshot(connection)
             first = min(start for start, _ in spans.values())
             some = batch.part(first, max(end for _, end in spans.values()))
             outcome = check_and_store(
-                opened, connection, state, some, part.check,
+                snapshot, some, part.check,
                 run_id=run_id, seen_at=seen_at, source_ids={},
             )  # fmt: skip
             appended += 1
@@ -270,5 +270,5 @@ class Writer:
                 raise _Apart
             for place, (start, end) in spans.items():
                 replies[place] = WriteReply(told[start - first : end - first], 0, False, *freed)
-        deltas.merge_many(connection, state.scheme_id, appended)
+        deltas.merge_many(connection, snapshot.scheme_id, appended)
         return replies

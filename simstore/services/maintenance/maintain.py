@@ -26,7 +26,7 @@ from simstore.services.generations.pack_sketches import pack_tail
 from simstore.services.generations.refresh import Progress, drop_retired, freeze
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.open_store.open_store import OpenStore, now
-from simstore.services.open_store.state import State, missing_channel
+from simstore.services.open_store.state import missing_channel
 from simstore.storage import (
     cluster_names,
     copies,
@@ -41,9 +41,8 @@ from simstore.storage import (
     transfer,
     vocabularies,
 )
-from simstore.storage.engine import Database
+from simstore.storage.engine import Database, translated_files
 from simstore.storage.generations import StoreSettings
-from simstore.storage.translate import translated_files
 from simstore.version import __version__
 
 # Records of a document, other than the one it was taken from, that a compaction leaves: enough that
@@ -141,11 +140,9 @@ def _fill(database: Database, scheme: Scheme, channels: Channels, settings: Stor
     with database.write() as connection:
         migrate.create_tables(connection)
         generations.create_settings(connection, settings, now(), __version__)
-        scheme_id = generations.add_scheme(
-            connection, scheme.record(), channels.record(), "standing", now()
-        )
+        generations.add_scheme(connection, scheme.record(), channels.record(), "standing", now())
         if channels.simhash and not scheme.depends_on_corpus:
-            row = freeze(connection, State(settings, scheme_id, scheme, None, channels))
+            row = freeze(OpenStore(database).snapshot(connection))
             generations.set_generation_status(connection, row.generation_id, "standing", now())
 
 

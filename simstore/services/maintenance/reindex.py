@@ -20,7 +20,7 @@ from simstore.services.features import feature_counts
 from simstore.services.generations.pack_sketches import pack_long_tail
 from simstore.services.generations.refresh import Progress, drop_retired, freeze, link_batch
 from simstore.services.maintenance.maintain import check_channels
-from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.services.open_store.state import State
 from simstore.storage import (
     deltas,
@@ -63,13 +63,15 @@ def reindex(
     if state.channels.simhash and state.generation is None:
         _count(opened, state, on_progress)
         with opened.write() as connection:
-            _check_building(connection, state)
+            _check_building(opened.snapshot(connection, state))
             building = generations.generation_with_status(connection, "building")
             state = replace(state, settings=generations.settings(connection))
-            state = replace(state, generation=building or freeze(connection, state))
+            state = replace(
+                state, generation=building or freeze(opened.snapshot(connection, state))
+            )
     _make_anew(opened, state, on_progress)
     with opened.write() as connection:
-        _switch(connection, state)
+        _switch(opened.snapshot(connection, state))
     drop_retired(opened)
     pack_long_tail(opened)
     return state.scheme.label
@@ -111,24 +113,35 @@ def _begin(
                 generations.channels_of(connection, scheme_id), scheme.normalization, record.label
             )
             building = generations.generation_with_status(connection, "building")
-            return _frozen(connection, State(settings, scheme_id, scheme, building, channels))
-        if resume:
-            raise Conflict("no reindex is under way; begin one with `simstore reindex`")
-        if not settings.text_kept:
-            raise InvalidParameter(
-                "this store keeps no text (--no-text), so nothing can be counted anew; "
-                "ingest the sources into a new store"
+        else:
+            if resume:
+                raise Conflict("no reindex is under way; begin one with `simstore reindex`")
+            if not settings.text_kept:
+                raise InvalidParameter(
+                    "this store keeps no text (--no-text), so nothing can be counted anew; "
+                    "ingest the sources into a new store"
+                )
+            scheme, channels = _wanted(connection, scheme, wanted)
+            standing = generations.scheme_with_status(connection, "standing")
+            # A refresh under way is of no use any more.
+            if standing is not None:
+                _retire_building(connection, standing[0])
+            check_channels(scheme, channels)
+            scheme_id = generations.add_scheme(
+                connection, scheme.record(), channels.record(), "building", now()
             )
-        scheme, channels = _wanted(connection, scheme, wanted)
-        standing = generations.scheme_with_status(connection, "standing")
-        # A refresh under way is of no use any more.
-        if standing is not None:
-            _retire_building(connection, standing[0])
-        check_channels(scheme, channels)
-        scheme_id = generations.add_scheme(
-            connection, scheme.record(), channels.record(), "building", now()
+            building = None
+        state = State(
+            settings=settings,
+            scheme_id=scheme_id,
+            scheme=scheme,
+            generation=building,
+            channels=channels,
         )
-        return _frozen(connection, State(settings, scheme_id, scheme, None, channels))
+        if building is None and channels.simhash and not scheme.depends_on_corpus:
+            # It needs no count of the corpus.
+            state = replace(state, generation=freeze(opened.snapshot(connection, state)))
+        return state
 
 
 def _wanted(
@@ -168,13 +181,6 @@ def _is_wanted(
     )
 
 
-def _frozen(connection: Connection, state: State) -> State:
-    """Return the state with its generation, begun now where it needs no count of the corpus."""
-    if state.generation is not None or state.scheme.depends_on_corpus or not state.channels.simhash:
-        return state
-    return replace(state, generation=freeze(connection, state))
-
-
 def _retire_building(connection: Connection, scheme_id: int) -> None:
     for row in generations.generations(connection, ("building",)):
         if row.scheme_id == scheme_id:
@@ -189,111 +195,111 @@ def _count(opened: OpenStore, state: State, on_progress: Progress | None) -> Non
         total = documents.count(connection)
     while True:
         with opened.write() as connection:
-            _check_building(connection, state)
+            building = opened.snapshot(connection, state)
+            _check_building(building)
             batch = documents.ids_after(connection, after, BATCH_DOCUMENTS)
             if not batch:
                 return
             # Another process may go on with the same reindex.
             if not vocabularies.packed_features_of(connection, state.scheme_id, batch[:1]):
-                _count_batch(opened, connection, state, batch)
+                _count_batch(building, batch)
             after = batch[-1]
         done += len(batch)
         if on_progress is not None:
             on_progress(done, total)
 
 
-def _count_batch(opened: OpenStore, connection: Connection, state: State, batch: list[int]) -> None:
-    texts = feature_counts.whole_texts(opened, connection, batch)
-    counts = feature_counts.count_stored(connection, state.scheme, texts)
-    _note_sizes(connection, state, batch, counts)
-    ids = feature_counts.change_vocabulary(opened, connection, state, added=counts)
-    deltas.merge_many(connection, state.scheme_id, 1)
-    if state.keeps_counts:
-        feature_counts.write_counts(connection, state.scheme_id, ids, counts, batch)
-    if state.generation is not None:
-        values = to_integers(state.scheme.fingerprints(counts))
+def _count_batch(snapshot: Snapshot, batch: list[int]) -> None:
+    connection = snapshot.connection
+    texts = feature_counts.whole_texts(snapshot, batch)
+    counts = feature_counts.count_stored(connection, snapshot.scheme, texts)
+    _note_sizes(snapshot, batch, counts)
+    ids = feature_counts.change_vocabulary(snapshot, added=counts)
+    deltas.merge_many(connection, snapshot.scheme_id, 1)
+    if snapshot.keeps_counts:
+        feature_counts.write_counts(connection, snapshot.scheme_id, ids, counts, batch)
+    if snapshot.generation is not None:
+        values = to_integers(snapshot.scheme.fingerprints(counts))
         fingerprints.link_many(
             connection,
-            state.scheme.bits,
-            state.generation.generation_id,
+            snapshot.scheme.bits,
+            snapshot.generation.generation_id,
             dict(zip(batch, values, strict=True)),
         )
 
 
-def _note_sizes(
-    connection: Connection, state: State, batch: list[int], counts: FeatureCounts
-) -> None:
+def _note_sizes(snapshot: Snapshot, batch: list[int], counts: FeatureCounts) -> None:
     """Note how many features the documents have by the new scheme, for the switch."""
-    sizes = state.scheme.token_counts(counts).tolist()
-    documents.put_reindexed_counts(connection, dict(zip(batch, sizes, strict=True)))
+    sizes = snapshot.scheme.token_counts(counts).tolist()
+    documents.put_reindexed_counts(snapshot.connection, dict(zip(batch, sizes, strict=True)))
 
 
 def _make_anew(opened: OpenStore, state: State, on_progress: Progress | None) -> None:
     """Give every document its fingerprint and its sketch by the new scheme."""
     generation_id = state.generation.generation_id if state.generation else 0
     with opened.database.read() as connection:
-        after = _last_made(connection, state)
+        after = _last_made(opened.snapshot(connection, state))
         done = documents.count_up_to(connection, after)
         total = documents.count(connection)
     while True:
         with opened.write() as connection:
-            _check_building(connection, state)
-            batch = documents.ids_after(connection, _last_made(connection, state), BATCH_DOCUMENTS)
+            building = opened.snapshot(connection, state)
+            _check_building(building)
+            batch = documents.ids_after(connection, _last_made(building), BATCH_DOCUMENTS)
             if not batch:
                 return
             if state.records_vocabulary and not state.scheme.depends_on_corpus:
-                _count_batch(opened, connection, state, batch)
+                _count_batch(building, batch)
             elif state.channels.simhash:
-                link_batch(opened, connection, state, generation_id, batch)
+                link_batch(building, generation_id, batch)
             if not state.records_vocabulary:
-                texts = feature_counts.whole_texts(opened, connection, batch)
+                texts = feature_counts.whole_texts(building, batch)
                 counts = feature_counts.count_stored(connection, state.scheme, texts)
-                _note_sizes(connection, state, batch, counts)
+                _note_sizes(building, batch, counts)
             if state.channels.minhash:
-                sketch_batch(opened, connection, state, batch)
+                sketch_batch(building, batch)
         done += len(batch)
         if on_progress is not None:
             on_progress(min(done, total), total)
 
 
-def _last_made(connection: Connection, state: State) -> int:
+def _last_made(snapshot: Snapshot) -> int:
     """Return the last document that the new scheme has done."""
-    if state.generation is None:
-        return sketches.last_document(connection, state.scheme_id)
+    if snapshot.generation is None:
+        return sketches.last_document(snapshot.connection, snapshot.scheme_id)
     return fingerprints.last_linked_document(
-        connection, state.scheme.bits, state.generation.generation_id
+        snapshot.connection, snapshot.scheme.bits, snapshot.generation.generation_id
     )
 
 
-def sketch_batch(
-    opened: OpenStore, connection: Connection, state: State, document_ids: list[int]
-) -> None:
+def sketch_batch(snapshot: Snapshot, document_ids: list[int]) -> None:
     """Make the sketches of stored documents from their texts, and store them."""
-    texts = feature_counts.whole_texts(opened, connection, document_ids)
-    made = sketch_texts(state.channels.sketching, list(texts.values()))
+    texts = feature_counts.whole_texts(snapshot, document_ids)
+    made = sketch_texts(snapshot.channels.sketching, list(texts.values()))
     sketches.put_many(
-        connection,
-        state.scheme_id,
+        snapshot.connection,
+        snapshot.scheme_id,
         [(number, *sketch) for number, sketch in zip(texts, made, strict=True)],
     )
 
 
-def _check_building(connection: Connection, state: State) -> None:
-    found = generations.scheme_with_status(connection, "building")
-    if found is None or found[0] != state.scheme_id:
+def _check_building(snapshot: Snapshot) -> None:
+    found = generations.scheme_with_status(snapshot.connection, "building")
+    if found is None or found[0] != snapshot.scheme_id:
         raise Conflict("the reindex was given up or finished by another process")
 
 
-def _switch(connection: Connection, state: State) -> None:
+def _switch(snapshot: Snapshot) -> None:
     """Make the new scheme and its generation the standing ones."""
-    _check_building(connection, state)
+    connection = snapshot.connection
+    _check_building(snapshot)
     for row in generations.generations(connection, ("standing",)):
         generations.set_generation_status(connection, row.generation_id, "retired")
     for scheme_id in generations.scheme_ids(connection, "standing"):
         generations.set_scheme_status(connection, scheme_id, "retired")
-    generations.set_scheme_status(connection, state.scheme_id, "standing")
+    generations.set_scheme_status(connection, snapshot.scheme_id, "standing")
     documents.take_reindexed_counts(connection)
-    if state.generation is not None:
+    if snapshot.generation is not None:
         generations.set_generation_status(
-            connection, state.generation.generation_id, "standing", now()
+            connection, snapshot.generation.generation_id, "standing", now()
         )

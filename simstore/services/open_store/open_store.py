@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,11 +21,11 @@ from simstore.services.open_store.fair_lock import FairLock, LongTurns
 from simstore.services.open_store.shingle_cache import ShingleCache, most_kept
 from simstore.services.open_store.state import State
 from simstore.services.open_store.tail_cache import TailCache
-from simstore.storage import counter_deltas, frequencies, generations, passage_indexes, vocabularies
+from simstore.storage import counter_deltas, generations, passages, vocabularies
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection, Database
-from simstore.storage.frequencies import Frequencies
 from simstore.storage.generations import GenerationRow
+from simstore.storage.vocabularies import Frequencies
 
 if TYPE_CHECKING:
     from simstore.services.open_store.band_cache import (
@@ -102,7 +103,7 @@ class OpenStore:
                 is the only writer.
         """
         with self._turns:
-            self.is_beside = claims is not None and self.database.lets_write_beside
+            self.is_beside = claims is not None and self.database.allows_concurrent_writers
             try:
                 with self.database.write(claims) as connection:
                     if not self.is_beside:
@@ -161,13 +162,38 @@ class OpenStore:
             and channels.simhash
             and (not scheme.depends_on_corpus or generations.stood_once(connection, scheme.bits))
         )
-        self.last_state = State(settings, scheme_id, scheme, generation, channels, recipe, is_lost)
+        self.last_state = State(
+            settings=settings,
+            scheme_id=scheme_id,
+            scheme=scheme,
+            generation=generation,
+            channels=channels,
+            passages=recipe,
+            generation_is_lost=is_lost,
+        )
         return self.last_state
+
+    def snapshot(self, connection: Connection, state: State | None = None) -> Snapshot:
+        """Return the store as a transaction sees it.
+
+        Args:
+            connection: The transaction.
+            state: A state to go by, of a scheme under construction; None: the one that stands.
+
+        Raises:
+            SimstoreError: What :meth:`state` raises.
+        """
+        known = self.state(connection) if state is None else state
+        return Snapshot(
+            store=self,
+            connection=connection,
+            **{field.name: getattr(known, field.name) for field in fields(State)},
+        )
 
     def _passage_recipe(self, connection: Connection, index_id: int) -> PassageRecipe:
         known = self._passages.get(index_id)
         if known is None:
-            row = passage_indexes.index(connection)
+            row = passages.index(connection)
             try:
                 known = PassageRecipe.from_record(row.recipe if row else {})
             except (SchemeMismatch, MissingExtra):
@@ -217,15 +243,14 @@ class OpenStore:
             return kept
         return self.tail_cache.read(connection, bits, row, asked)
 
-    def note_added(self, connection: Connection, state: State, words: NDArray[np.uint64]) -> None:
+    def note_added(self, before: Snapshot, words: NDArray[np.uint64]) -> None:
         """Keep fingerprints with what of the store was in memory when a transaction added them.
 
         Args:
-            connection: The writer that has added them, and no others.
-            state: What stood before.
+            before: The transaction that has added them and no others, as it was before.
             words: The fingerprints, shape (n, ceil(M / 64)).
         """
-        row = state.generation
+        connection, row = before.connection, before.generation
         if (
             row is None
             or (self.tail_cache.kept is None and self.resident is None)
@@ -268,7 +293,7 @@ class OpenStore:
         known = self._frequencies  # one read: another thread may put another in its place
         if known is None or known[0] != generation_id:
             try:
-                found = frequencies.of_generation(connection, generation_id)
+                found = vocabularies.frequencies_of(connection, generation_id)
             except ValueError as error:
                 raise CorruptStore(self.database.label, f"document frequencies: {error}") from error
             known = self._frequencies = (generation_id, found)
@@ -290,6 +315,23 @@ class OpenStore:
             return np.full(len(feature_ids), -1, np.int64)
         places = np.minimum(np.searchsorted(ids, feature_ids), len(ids) - 1)
         return np.where(ids[places] == feature_ids, ranks[places], -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot(State):
+    """A store as one transaction sees it: its state, its rows, and what is cached of it.
+
+    Attributes:
+        store: The open store. Its caches know by themselves for which snapshots they are valid.
+        connection: The transaction, of a reader or a writer.
+    """
+
+    store: OpenStore
+    connection: Connection
+
+    def corrupt(self, reason: object) -> CorruptStore:
+        """Return the error that the store is damaged."""
+        return CorruptStore(self.store.database.label, str(reason))
 
 
 def now() -> int:

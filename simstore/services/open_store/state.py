@@ -1,4 +1,4 @@
-"""The state of a store in one snapshot: its settings, scheme, generation and channels."""
+"""The state of a store: its settings, scheme, generation and channels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from simstore.fingerprint.scheme import Scheme
 from simstore.storage.generations import GenerationRow, StoreSettings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """The state of a store in one snapshot.
+    """The settings, scheme and generation of a store at one moment; outlives its transaction.
 
     Attributes:
         generation: The standing generation; None before the first, and without fingerprints.

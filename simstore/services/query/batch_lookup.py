@@ -11,7 +11,7 @@ from simstore.search.pages import leading_values, restored, rotated
 from simstore.search.segments import SEGMENT_BITS, probe_values
 from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.search.table_lookup import expanded
-from simstore.storage import near_rows, segment_pages, tail
+from simstore.storage import segment_pages, tail
 from simstore.storage.engine import Connection
 from simstore.storage.generations import GenerationRow
 
@@ -64,8 +64,8 @@ def near_many(
         held_rows, held_words = tail_tables.near_many(queries, radius)
         rows.append(held_rows)
         words.append(held_words)
-    elif near_rows.can_find(connection, bits):
-        held_rows, held_words = near_rows.near(
+    elif tail.can_find_near(connection, bits):
+        held_rows, held_words = tail.near(
             connection, bits, row.generation_id, queries, radius, thresholds
         )
         rows.append(held_rows)

@@ -12,8 +12,7 @@ import numpy as np
 from simstore.fingerprint.minhash import VALUES
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.search.resemblance import Overlap
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.services.query.matched_documents import KnownDocuments
 from simstore.services.query.minhash_channel import MinhashChannel
 from simstore.services.query.samples import ReadSample, read_samples
@@ -22,7 +21,6 @@ from simstore.services.query.simhash_channel import SimhashChannel
 from simstore.services.query.validation import SENTENCES, check_tellable, chosen_channels
 from simstore.services.query.verify import Verifier
 from simstore.storage import documents
-from simstore.storage.engine import Connection
 
 
 class Matcher:
@@ -32,35 +30,28 @@ class Matcher:
         InvalidParameter: The store has not a channel that is asked for.
     """
 
-    def __init__(
-        self, opened: OpenStore, connection: Connection, state: State, options: QueryOptions
-    ) -> None:
-        self._connection = connection
-        self._state = state
+    def __init__(self, snapshot: Snapshot, options: QueryOptions) -> None:
+        self._snapshot = snapshot
         least = options.min_features
         if least is None:
-            least = state.scheme.least_features
+            least = snapshot.scheme.least_features
         self._least = least
         self._options = options
-        check_tellable(state, options)
-        chosen = chosen_channels(state, options)
+        check_tellable(snapshot, options)
+        chosen = chosen_channels(snapshot, options)
         self.channels = chosen
-        fingerprinted = state.channels.simhash
-        self._neighbours = (
-            SimhashChannel(opened, connection, state, options) if fingerprinted else None
-        )
-        self._sketches = MinhashChannel(opened, connection, state) if "minhash" in chosen else None
-        self._sentences = (
-            SentenceChannel(opened, connection, state) if SENTENCES in chosen else None
-        )
-        self._verifier = Verifier(opened, connection, state)
+        fingerprinted = snapshot.channels.simhash
+        self._neighbours = SimhashChannel(snapshot, options) if fingerprinted else None
+        self._sketches = MinhashChannel(snapshot) if "minhash" in chosen else None
+        self._sentences = SentenceChannel(snapshot) if SENTENCES in chosen else None
+        self._verifier = Verifier(snapshot)
 
     def answer(self, samples: Sequence[Document]) -> list[SampleResult]:
         """Return the matches of each sample, by distance, then order of ingest."""
         if not samples:
             return []
         made, words = read_samples(
-            self._state, samples, self._neighbours, sketched=self._sketches is not None
+            self._snapshot, samples, self._neighbours, sketched=self._sketches is not None
         )
         if self._neighbours is not None and words is not None:
             first = self._options.first
@@ -98,7 +89,7 @@ class Matcher:
     def _known_of(self, made: Sequence[ReadSample]) -> KnownDocuments:
         """Read what is to be known of the documents that any of the samples found."""
         return KnownDocuments(
-            self._connection,
+            self._snapshot.connection,
             self._neighbours.linked if self._neighbours else None,
             [one.near for one in made if one.near] if "simhash" in self.channels else [],
             {number for one in made for number in (*one.agreeing, *one.sentences)},
@@ -122,9 +113,9 @@ class Matcher:
             if some:
                 compared.append(sample)
             wanted.update((known.sizes[one.document_id][0], one.document_id) for one in some)
-        if len(compared) > 1 and self._state.settings.text_kept:
+        if len(compared) > 1 and self._snapshot.settings.text_kept:
             self._verifier.read_ahead(wanted)
-            sets = self._state.channels.sketching.sets([one.document.text for one in compared])
+            sets = self._snapshot.channels.sketching.sets([one.document.text for one in compared])
             for place, sample in enumerate(compared):
                 sample.known_shingles = sets.row(place)
 
@@ -200,7 +191,7 @@ class Matcher:
             matches = [match for match in matches if match.key != own_key]
         if options.collection is not None or options.since is not None or options.where:
             passing = documents.filtered(
-                self._connection,
+                self._snapshot.connection,
                 [match.document_id for match in matches],
                 collection=options.collection,
                 since=options.since,

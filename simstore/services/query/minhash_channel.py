@@ -33,10 +33,8 @@ from simstore.services.open_store.band_cache import (
     CachedTail,
     kept_pages,
 )
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import sketches
-from simstore.storage.engine import Connection
 from simstore.storage.sketches import LayoutRow, StoredSketch
 
 # Sketches of a tail that are kept in memory from query to query: 12 bytes a band of each.
@@ -58,9 +56,7 @@ class MinhashChannel:
     """A search by sketches in one snapshot of a store.
 
     Args:
-        opened: The store.
-        connection: The snapshot, or a writer.
-        state: What stands in it.
+        snapshot: The store in a transaction.
         least_resemblance: Resemblance from which on pairs are looked for, at most 1; the fewer of
             the bands are looked at. 0: all bands.
 
@@ -70,16 +66,12 @@ class MinhashChannel:
 
     def __init__(
         self,
-        opened: OpenStore,
-        connection: Connection,
-        state: State,
+        snapshot: Snapshot,
         least_resemblance: float = 0.0,
     ) -> None:
-        self._opened = opened
-        self._connection = connection
-        self._state = state
-        self._packed = sketches.layout(connection, state.scheme_id)
-        self._whole = self._packed.layout if self._packed else state.channels.layout
+        self._snapshot = snapshot
+        self._packed = sketches.layout(snapshot.connection, snapshot.scheme_id)
+        self._whole = self._packed.layout if self._packed else snapshot.channels.layout
         self.layout: BandLayout = (
             self._whole.enough_for(least_resemblance) if least_resemblance else self._whole
         )
@@ -119,16 +111,16 @@ class MinhashChannel:
         packed = self._packed
         if packed is not None:
             self._warm(packed)
-            if self._opened.resident is not None:
+            if self._snapshot.store.resident is not None:
                 self._keep_pages(packed)
         for _ in self._tail():
             pass
 
     def _warm(self, packed: LayoutRow) -> None:
         opened, scheme_id, changes = (
-            self._opened,
-            self._state.scheme_id,
-            self._state.settings.changes,
+            self._snapshot.store,
+            self._snapshot.scheme_id,
+            self._snapshot.settings.changes,
         )
         kept = opened.kept_hashes  # one read: another thread may put another in its place
         if kept is not None and kept.serves(scheme_id, packed, changes):
@@ -146,20 +138,20 @@ class MinhashChannel:
             kept = CachedBandHashes(scheme_id, packed.layout, 0, changes, hashes)
         # Who looks something up meanwhile finds what was there, and perhaps more.
         for _, some in sketches.read_after(
-            self._connection, scheme_id, kept.last_number, packed.packed_to
+            self._snapshot.connection, scheme_id, kept.last_number, packed.packed_to
         ):
             kept.hashes.add(band_values(self._unpacked(some), packed.layout))
         opened.kept_hashes = replace(kept, last_number=packed.packed_to)
 
     def _keep_pages(self, packed: LayoutRow) -> None:
-        kept = self._opened.kept_pages
+        kept = self._snapshot.store.kept_pages
         if kept is not None and kept.layout_id == packed.layout_id:
             return
         end = band_start(packed.layout.bands)
-        every = sketches.pages_between(self._connection, packed.layout_id, 0, end)
+        every = sketches.pages_between(self._snapshot.connection, packed.layout_id, 0, end)
         # Those of the layout before are not needed beside these.
-        self._opened.kept_pages = None
-        self._opened.kept_pages = kept_pages(packed.layout_id, every)
+        self._snapshot.store.kept_pages = None
+        self._snapshot.store.kept_pages = kept_pages(packed.layout_id, every)
 
     def _agreeing(
         self, wanted: NDArray[np.uint16], among: Among | None
@@ -173,7 +165,9 @@ class MinhashChannel:
             part = slice(start, start + _BLOCK_SKETCHES)
             rows, numbers = self._candidates(queries[part], [table[part] for table in tails])
             held = distinct(numbers)
-            known = sketches.by_numbers(self._connection, self._state.scheme_id, held.tolist())
+            known = sketches.by_numbers(
+                self._snapshot.connection, self._snapshot.scheme_id, held.tolist()
+            )
             stored = sorted(
                 (row for row in known.values() if row.packed), key=lambda row: row.document_id
             )
@@ -220,24 +214,26 @@ class MinhashChannel:
             return
         wanted = page_numbers(queries, self._packed.key_bits)
         asks = np.ones(wanted.shape, np.bool_)
-        before = self._opened.kept_bands  # one read: another thread may put another in its place
+        before = (
+            self._snapshot.store.kept_bands
+        )  # one read: another thread may put another in its place
         kept = self._kept_bands(self._packed, before)
         hashes = self._hashes(self._packed)
         if hashes is not None:
             asks = hashes.may_hold(queries)
         elif kept.filter is not None:
             asks = kept.filter.may_hold(wanted, checks(queries))
-        held = self._opened.kept_pages
+        held = self._snapshot.store.kept_pages
         if held is not None and held.layout_id == self._packed.layout_id:
             found = held.of(distinct(wanted[asks]))
         else:
             started = time.perf_counter()
             found = sketches.pages(
-                self._connection, self._packed.layout_id, distinct(wanted[asks]).tolist()
+                self._snapshot.connection, self._packed.layout_id, distinct(wanted[asks]).tolist()
             )
             seconds = kept.seconds + time.perf_counter() - started
-            if self._opened.kept_bands is before:
-                self._opened.kept_bands = replace(kept, seconds=seconds)
+            if self._snapshot.store.kept_bands is before:
+                self._snapshot.store.kept_bands = replace(kept, seconds=seconds)
         if not found:
             return
         known = np.array(sorted(found), np.int64)
@@ -252,13 +248,13 @@ class MinhashChannel:
             for turns, numbers in postings:
                 yield asked[turns] // queries.shape[1], numbers
         except ValueError as error:
-            raise CorruptStore(self._opened.database.label, str(error)) from error
+            raise self._snapshot.corrupt(str(error)) from error
 
     def _hashes(self, packed: LayoutRow) -> BandHashes | None:
         """Return the bands of what is packed, where they were read."""
-        kept = self._opened.kept_hashes
-        changes = self._state.settings.changes
-        serves = kept is not None and kept.serves(self._state.scheme_id, packed, changes)
+        kept = self._snapshot.store.kept_hashes
+        changes = self._snapshot.settings.changes
+        serves = kept is not None and kept.serves(self._snapshot.scheme_id, packed, changes)
         return kept.hashes if kept is not None and serves else None
 
     def _kept_bands(self, packed: LayoutRow, kept: CachedBandFilter | None) -> CachedBandFilter:
@@ -267,7 +263,7 @@ class MinhashChannel:
         Before that it would take longer than it has saved. Where pages are read from a disk it is
         worth while sooner than where they are in memory. Pages of a layout never change.
         """
-        opened, bands = self._opened, packed.layout.bands
+        opened, bands = self._snapshot.store, packed.layout.bands
         if kept is None or kept.layout_id != packed.layout_id:
             kept = CachedBandFilter(packed.layout_id, 0.0, None)
         if self._hashes(packed) is not None:
@@ -282,7 +278,10 @@ class MinhashChannel:
             try:
                 for band in range(held, self.layout.bands):
                     every = sketches.pages_between(
-                        self._connection, packed.layout_id, band_start(band), band_start(band + 1)
+                        self._snapshot.connection,
+                        packed.layout_id,
+                        band_start(band),
+                        band_start(band + 1),
                     )
                     made.add(band, every)
             except ValueError as error:
@@ -292,13 +291,13 @@ class MinhashChannel:
 
     def _tail(self) -> Iterator[BandIndex | BandTable]:
         """Yield the bands of the sketches that are not packed."""
-        opened, state = self._opened, self._state
+        opened, state = self._snapshot.store, self._snapshot
         layout_id = self._packed.layout_id if self._packed else 0
         after = self._packed.packed_to if self._packed else 0
         kept = opened.kept_tail  # one read: another thread may put another in its place
         index = BandIndex(self._whole.bands)
         # Where writers work beside each other, later numbers may be read before smaller ones come.
-        settled = opened.settled_sketches.up_to(self._connection)
+        settled = opened.settled_sketches.up_to(self._snapshot.connection)
         if kept and (kept.scheme_id, kept.layout_id) == (state.scheme_id, layout_id):
             if kept.changes == state.settings.changes and settled is None:
                 yield kept.index
@@ -306,7 +305,7 @@ class MinhashChannel:
             if kept.changes < state.settings.changes or settled is not None:
                 index = kept.index
                 after = max(after, index.last_number)
-        read = sketches.read_after(self._connection, state.scheme_id, after)
+        read = sketches.read_after(self._snapshot.connection, state.scheme_id, after)
         for numbers, packed in read:
             bands = band_values(self._unpacked(packed), self._whole)
             if settled is not None and numbers[-1] > settled:
@@ -329,7 +328,7 @@ class MinhashChannel:
         try:
             return unpack_sketches(packed)
         except ValueError as error:
-            raise CorruptStore(self._opened.database.label, str(error)) from error
+            raise self._snapshot.corrupt(str(error)) from error
 
 
 def _distinct_pairs(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

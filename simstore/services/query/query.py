@@ -25,7 +25,7 @@ from simstore.model import (
 from simstore.search.methods import METHODS, check_method
 from simstore.search.plan import check_radius, default_radius
 from simstore.services.generations.refresh import refresh
-from simstore.services.open_store.open_store import SHORT_CHARACTERS, OpenStore, now
+from simstore.services.open_store.open_store import SHORT_CHARACTERS, OpenStore, Snapshot, now
 from simstore.services.open_store.state import State
 from simstore.services.query.matching import Matcher
 from simstore.services.workers.worker_pool import (
@@ -36,7 +36,7 @@ from simstore.services.workers.worker_pool import (
     worker_count,
 )
 from simstore.storage import documents, fingerprints, queries
-from simstore.storage.engine import Connection, Database
+from simstore.storage.engine import Database
 
 BATCH_SAMPLES = 256
 BATCH_CHARACTERS = 4 << 20
@@ -111,11 +111,11 @@ def query_samples(
     with (
         opened.computing() if is_whole else nullcontext(),
         early.workers() as workers,
-        snapshot_for(opened.database, threads) as snapshot,
+        snapshot_for(opened.database, threads) as shared,
     ):
-        connection = snapshot.connection
         with computing():
-            state, radius, matcher = _matcher(opened, connection, options)
+            snapshot = opened.snapshot(shared.connection)
+            radius, matcher = _matcher(snapshot, options)
 
         def answer(batch: list[Document]) -> list[SampleResult]:
             with computing(_characters(batch)):
@@ -126,10 +126,10 @@ def query_samples(
             task=_answering,
             arguments=lambda: (
                 opened.database.place,
-                snapshot.name(),
+                shared.name(),
                 replace(options, radius=radius),
             ),
-            is_valid=snapshot.is_latest,
+            is_valid=shared.is_latest,
             least_items=ALONE_BATCHES,
             least_weight=ALONE_CHARACTERS,
             weight=_characters,
@@ -140,12 +140,12 @@ def query_samples(
             if on_progress is not None:
                 on_progress()
         with computing():
-            stale = stale_reason(connection, state)
+            stale = stale_reason(snapshot)
     run = QueryRun(
         run_id=None,
         radius=radius,
-        bits=state.scheme.bits,
-        scheme=state.scheme.label,
+        bits=snapshot.scheme.bits,
+        scheme=snapshot.scheme.label,
         samples=tuple(results),
         stale=stale,
         not_recorded=None,
@@ -154,26 +154,23 @@ def query_samples(
     if not record:
         return run
     seconds = time.perf_counter() - started
-    return _record(opened, run, options, state, sources, started_at, seconds)
+    return _record(opened, run, options, snapshot, sources, started_at, seconds)
 
 
-def _matcher(
-    opened: OpenStore, connection: Connection, options: QueryOptions
-) -> tuple[State, int, Matcher]:
-    """Return what stands in a snapshot, the radius, and what answers there."""
-    state = opened.state(connection)
-    bits = state.scheme.bits
+def _matcher(snapshot: Snapshot, options: QueryOptions) -> tuple[int, Matcher]:
+    """Return the radius, and what answers in a snapshot."""
+    bits = snapshot.scheme.bits
     radius = default_radius(bits) if options.radius is None else options.radius
     check_radius(radius, bits)
     check_method(options.plan, bits, radius)
-    return state, radius, Matcher(opened, connection, state, replace(options, radius=radius))
+    return radius, Matcher(snapshot, replace(options, radius=radius))
 
 
 def _warm_up(opened: OpenStore, options: QueryOptions) -> None:
     """Import and compile in this process what answers to many samples need."""
     # What is wrong is told where the samples are asked for.
     with suppress(SimstoreError), opened.database.read() as connection:
-        _matcher(opened, connection, options)[2].answer(_short_samples())
+        _matcher(opened.snapshot(connection), options)[1].answer(_short_samples())
 
 
 def _short_samples() -> list[Document]:
@@ -223,27 +220,32 @@ def _answering(
     place: str, snapshot: str | None, options: QueryOptions
 ) -> Iterator[Callable[[list[Document]], list[SampleResult]]]:
     """Yield what answers batches of samples in a worker process."""
-    with closing(Database(place, read_only=True)) as database:
-        opened = OpenStore(database)
-        with database.read(snapshot) as connection:
-            _, _, matcher = _matcher(opened, connection, options)
-            # Before it is asked: the others would wait for its first answer.
-            matcher.answer(_short_samples())
-            yield matcher.answer
+    with (
+        closing(Database(place, read_only=True)) as database,
+        database.read(snapshot) as connection,
+    ):
+        _, matcher = _matcher(OpenStore(database).snapshot(connection), options)
+        # Before it is asked: the others would wait for its first answer.
+        matcher.answer(_short_samples())
+        yield matcher.answer
 
 
-def stale_reason(connection: Connection, state: State) -> str | None:
+def stale_reason(snapshot: Snapshot) -> str | None:
     """Return why the standing generation does not give a batch run's answer; None where it does."""
-    if not state.channels.simhash:
+    if not snapshot.channels.simhash:
         return None
-    if state.generation is None:
-        if not state.settings.changes:
+    if snapshot.generation is None:
+        if not snapshot.settings.changes:
             return None
         return "no generation was made yet, so no document is found by its fingerprint"
-    if not state.scheme.depends_on_corpus or state.settings.policy == "frozen" or state.is_fresh:
+    if (
+        not snapshot.scheme.depends_on_corpus
+        or snapshot.settings.policy == "frozen"
+        or snapshot.is_fresh
+    ):
         return None
-    waiting = documents.count(connection) - fingerprints.link_count(
-        connection, state.scheme.bits, state.generation.generation_id
+    waiting = documents.count(snapshot.connection) - fingerprints.link_count(
+        snapshot.connection, snapshot.scheme.bits, snapshot.generation.generation_id
     )
     return (
         "the vocabulary has changed since the standing generation was made"
@@ -254,8 +256,8 @@ def stale_reason(connection: Connection, state: State) -> str | None:
 
 def _refresh_first(opened: OpenStore) -> None:
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        reason = stale_reason(connection, state)
+        snapshot = opened.snapshot(connection)
+        reason = stale_reason(snapshot)
     if reason is None:
         return
     try:

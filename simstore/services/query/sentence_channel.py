@@ -16,9 +16,7 @@ from simstore.services.check.sentence_lookup import (
     like_sentences,
     unit_weights,
 )
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
-from simstore.storage.engine import Connection
+from simstore.services.open_store.open_store import Snapshot
 from simstore.text.located import located_units
 
 # Samples of more units are documents, which share sentences with many others.
@@ -45,8 +43,8 @@ class FoundSentence:
 class SentenceChannel:
     """Finds the documents that have a sentence of a short sample, or one much like it."""
 
-    def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:
-        self._index = StoredPassages(opened, connection, state)
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._index = StoredPassages(snapshot)
 
     def find(self, text: str) -> dict[int, FoundSentence]:
         """Return the documents and the sentence of each; none where the sample is too long."""

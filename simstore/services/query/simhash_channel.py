@@ -16,8 +16,8 @@ from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS
 from simstore.search.scan import scan_many
 from simstore.services.features import corpus_statistics
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State, check_generation
+from simstore.services.open_store.open_store import Snapshot
+from simstore.services.open_store.state import check_generation
 from simstore.services.query.lookup import Lookup, LookupResult
 from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
@@ -73,24 +73,24 @@ class Linked:
 class SimhashChannel:
     """A search in one snapshot of a store."""
 
-    def __init__(
-        self, opened: OpenStore, connection: Connection, state: State, options: QueryOptions
-    ) -> None:
-        self._opened = opened
-        self._connection = connection
-        self._state = state
+    def __init__(self, snapshot: Snapshot, options: QueryOptions) -> None:
+        self._snapshot = snapshot
         self._options = options
-        self._bits = state.scheme.bits
+        self._bits = snapshot.scheme.bits
         self._radius = options.radius or 0
-        check_generation(state, opened.database.label)
-        row = state.generation
+        check_generation(snapshot, snapshot.store.database.label)
+        row = snapshot.generation
         self._generation_id = row.generation_id if row else None
-        self._lookup = Lookup(connection, self._bits, row, opened.database.label) if row else None
-        self.linked = Linked(connection, self._bits, row.generation_id) if row else None
+        self._lookup = (
+            Lookup(snapshot.connection, self._bits, row, snapshot.store.database.label)
+            if row
+            else None
+        )
+        self.linked = Linked(snapshot.connection, self._bits, row.generation_id) if row else None
         self._everything: NDArray[np.uint64] | None = None
         self._tables: ResidentTables | None = None
-        if row and opened.resident is not None and options.plan == "auto":
-            self._tables = opened.resident.current(connection, state, row)
+        if row and snapshot.store.resident is not None and options.plan == "auto":
+            self._tables = snapshot.store.resident.current(snapshot.connection, snapshot, row)
 
     def find(self, words: NDArray[np.uint64], *, first: bool = False) -> list[SimhashNeighbours]:
         """Return the fingerprints within the radius of each of some.
@@ -152,12 +152,10 @@ class SimhashChannel:
 
     def fingerprints(self, counts: FeatureCounts) -> NDArray[np.uint64]:
         """Make the fingerprints of texts as they are made in the standing generation."""
-        scheme = self._state.scheme
+        scheme = self._snapshot.scheme
         if not scheme.depends_on_corpus:
             return scheme.fingerprints(counts)
-        known = corpus_statistics.of_terms(
-            self._opened, self._connection, self._state, self._generation_id, counts.terms
-        )
+        known = corpus_statistics.of_terms(self._snapshot, self._generation_id, counts.terms)
         return scheme.fingerprints(counts, known)
 
     def _by_tables(
@@ -242,4 +240,4 @@ class SimhashChannel:
 
     def _all_fingerprints(self) -> Iterator[NDArray[np.uint64]]:
         if self._generation_id is not None:
-            yield from fingerprints.scan(self._connection, self._bits, self._generation_id)
+            yield from fingerprints.scan(self._snapshot.connection, self._bits, self._generation_id)

@@ -11,18 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import estimates
 from simstore.model import Document
 from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 from simstore.search.resemblance import Overlap, estimated_overlap, overlap
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, sketches, vocabularies
 from simstore.storage.documents import chunks
-from simstore.storage.engine import Connection
 from simstore.storage.sketches import StoredSketch
 
 _BATCH_DOCUMENTS = 256
@@ -31,11 +28,9 @@ _BATCH_DOCUMENTS = 256
 class Verifier:
     """Compares samples with stored documents, in one snapshot of a store."""
 
-    def __init__(self, opened: OpenStore, connection: Connection, state: State) -> None:
-        self._opened = opened
-        self._connection = connection
-        self._state = state
-        self._kept = opened.shingles(state)
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._kept = snapshot.store.shingles(snapshot)
         self._corpus: tuple[int, dict[int | bytes, int]] | None = None
 
     def overlaps(
@@ -53,11 +48,11 @@ class Verifier:
             digests: The documents, and the digest of each; equal texts are looked at once.
             known: Sketches of documents that were read already.
         """
-        if self._state.settings.text_kept:
+        if self._snapshot.settings.text_kept:
             return self._exact(shingles, digests)
         rows = dict(known)
         missing = [number for number in digests if number not in rows]
-        rows |= sketches.of_documents(self._connection, self._state.scheme_id, missing)
+        rows |= sketches.of_documents(self._snapshot.connection, self._snapshot.scheme_id, missing)
         return self._estimated(shingles, sketch, [rows[n] for n in digests if n in rows])
 
     def _exact(
@@ -87,25 +82,27 @@ class Verifier:
 
         Empty where the store keeps no texts or no vocabulary.
         """
-        state, connection = self._state, self._connection
-        if not (state.settings.text_kept and state.records_vocabulary):
+        snapshot, connection = self._snapshot, self._snapshot.connection
+        if not (snapshot.settings.text_kept and snapshot.records_vocabulary):
             return {}
         if self._corpus is None:
             # The same for every sample of this snapshot.
-            pending = vocabularies.pending_documents(connection, state.scheme_id)
+            pending = vocabularies.pending_documents(connection, snapshot.scheme_id)
             self._corpus = documents.count(connection), pending
         total, pending = self._corpus
         found: dict[int, tuple[float, float]] = {}
         for part in chunks(document_ids, _BATCH_DOCUMENTS):
-            texts = feature_counts.stored_texts(self._opened, connection, part)
+            texts = feature_counts.stored_texts(self._snapshot, part)
             metadata: list[Mapping[str, Any]] = [sample.metadata]
-            if state.scheme.reads_metadata:
+            if snapshot.scheme.reads_metadata:
                 kept = documents.metadata_of(connection, list(texts))
                 metadata += [kept.get(number, {}) for number in texts]
             else:
                 metadata += [{}] * len(texts)
-            counts = state.scheme.count([sample.text, *texts.values()], metadata)
-            held = vocabularies.document_counts(connection, state.scheme_id, counts.terms, pending)
+            counts = snapshot.scheme.count([sample.text, *texts.values()], metadata)
+            held = vocabularies.document_counts(
+                connection, snapshot.scheme_id, counts.terms, pending
+            )
             own = np.zeros(len(texts), np.int64)
             others = np.arange(1, len(texts) + 1)
             alike = likenesses(term_vectors(counts, held, total), own, others)
@@ -118,8 +115,8 @@ class Verifier:
         found = self._kept.of(document_of)
         missing = {n: digest for digest, n in document_of.items() if digest not in found}
         if missing:
-            texts = feature_counts.stored_texts(self._opened, self._connection, list(missing))
-            sets = self._state.channels.sketching.sets(texts.values())
+            texts = feature_counts.stored_texts(self._snapshot, list(missing))
+            sets = self._snapshot.channels.sketching.sets(texts.values())
             made = {missing[number]: sets.row(place) for place, number in enumerate(texts)}
             self._kept.put(made)
             found |= made
@@ -136,7 +133,7 @@ class Verifier:
         try:
             many = unpack_sketches([row.packed for row in judged])
         except ValueError as error:
-            raise CorruptStore(self._opened.database.label, str(error)) from error
+            raise self._snapshot.corrupt(str(error)) from error
         for row, estimate in zip(judged, estimates(many, sketch).tolist(), strict=True):
             found[row.document_id] = estimated_overlap(estimate, len(shingles), row.size)
         return found

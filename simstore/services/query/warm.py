@@ -9,8 +9,8 @@ from simstore.services.query.minhash_channel import MinhashChannel
 def warm(opened: OpenStore) -> None:
     """Read the resident index, where the store has one, and the bands of its sketches."""
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        if opened.resident is not None and state.generation is not None:
-            opened.resident.current(connection, state, state.generation)
-        if state.channels.minhash:
-            MinhashChannel(opened, connection, state).warm()
+        snapshot = opened.snapshot(connection)
+        if opened.resident is not None and snapshot.generation is not None:
+            opened.resident.current(snapshot.connection, snapshot, snapshot.generation)
+        if snapshot.channels.minhash:
+            MinhashChannel(snapshot).warm()

@@ -97,7 +97,7 @@ def expire_documents(
             for part in documents.chunks(numbers, batch_documents):
                 with opened.write() as connection:
                     ids = history.unseen_among(connection, part, since)
-                    let_go = remove_batch(opened, connection, ids)
+                    let_go = remove_batch(opened.snapshot(connection), ids)
                     run.count(connection, len(ids), ends_run=False)
                 orphans += let_go.orphans
                 # Some may expire after what they duplicate.

@@ -9,13 +9,11 @@ from simstore.services.clusters.changes import forget_digests, note_changes
 from simstore.services.duplicates import duplicates
 from simstore.services.features import feature_counts
 from simstore.services.generations.refresh import Progress, refresh
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.removal.run import RemovalRun, recorded
 from simstore.storage import deltas, documents, fingerprints, generations
 from simstore.storage import duplicates as duplicate_rows
 from simstore.storage.duplicates import ReleasedDuplicates
-from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
 # Documents a transaction: a page of fingerprints that loses several is written once for all.
@@ -72,7 +70,7 @@ def remove_documents(
             done += len(part)
             with opened.write() as connection:
                 # Others may have removed some meanwhile, and added them again.
-                gone, let_go = remove_keys(opened, connection, part)
+                gone, let_go = remove_keys(opened.snapshot(connection), part)
                 run.count(connection, gone, ends_run=done == len(wanted))
             if on_orphan is not None:
                 for orphan in sorted(let_go.orphans):
@@ -97,13 +95,12 @@ def refresh_live(
 
 
 def remove_keys(
-    opened: OpenStore, connection: Connection, keys: Sequence[bytes], *, missing_ok: bool = True
+    snapshot: Snapshot, keys: Sequence[bytes], *, missing_ok: bool = True
 ) -> tuple[int, ReleasedDuplicates]:
     """Remove the documents with these keys within a transaction, and forget those skipped.
 
     Args:
-        opened: The store.
-        connection: A writer; the caller commits.
+        snapshot: The store in the writer's transaction; the caller commits.
         keys: Keys, each once.
         missing_ok: Pass over keys that are not there.
 
@@ -114,6 +111,7 @@ def remove_keys(
         DocumentNotFound: A key is not there; then nothing is removed.
         ReindexInProgress: The store is between two schemes.
     """
+    connection = snapshot.connection
     numbers = documents.numbers_of(connection, keys)
     # Before the documents: what is forgotten is no orphan.
     unstored = [key for key in keys if key not in numbers]
@@ -123,28 +121,23 @@ def remove_keys(
             if key not in forgotten:
                 raise DocumentNotFound(key.decode("utf-8", "surrogateescape"))
     duplicate_rows.drop_many(connection, list(forgotten))
-    let_go = remove_batch(opened, connection, list(numbers.values()))
+    let_go = remove_batch(snapshot, list(numbers.values()))
     return len(numbers) + len(forgotten), let_go
 
 
-def remove_batch(
-    opened: OpenStore, connection: Connection, document_ids: Sequence[int]
-) -> ReleasedDuplicates:
+def remove_batch(snapshot: Snapshot, document_ids: Sequence[int]) -> ReleasedDuplicates:
     """Remove the documents of one transaction; return what duplicated them.
 
     Raises:
         ReindexInProgress: The store is between two schemes.
     """
-    generations.refuse_during_reindex(connection)
-    state = opened.state(connection)
-    let_go = remove_rows(opened, connection, state, document_ids)
-    deltas.merge_many(connection, state.scheme_id, 1)
+    generations.refuse_during_reindex(snapshot.connection)
+    let_go = remove_rows(snapshot, document_ids)
+    deltas.merge_many(snapshot.connection, snapshot.scheme_id, 1)
     return let_go
 
 
-def remove_rows(
-    opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
-) -> ReleasedDuplicates:
+def remove_rows(snapshot: Snapshot, document_ids: Sequence[int]) -> ReleasedDuplicates:
     """Remove documents with all that stands for them, within a transaction of the caller.
 
     Their part in the vocabulary, fingerprints, sketches, earlier versions and links go; the texts
@@ -152,21 +145,20 @@ def remove_rows(
     that lost their last.
 
     Args:
-        opened: The store.
-        connection: A writer; the caller commits.
-        state: What stands in the writer's transaction.
+        snapshot: The store in the writer's transaction.
         document_ids: Stored documents, in any order, each once.
 
     Returns:
         What duplicated these documents: nothing stands for what was skipped any more.
     """
+    connection = snapshot.connection
     ids = sorted(document_ids)
     if not ids:
         return ReleasedDuplicates([], {})
     let_go = duplicates.orphan(connection, ids)
     digests = documents.digests_of(connection, ids)
     note_changes(connection, digests)
-    feature_counts.change_vocabulary(opened, connection, state, removed=ids)
+    feature_counts.change_vocabulary(snapshot, removed=ids)
     fingerprints.unlink_many(connection, ids)
     documents.delete_many(connection, ids)
     forget_digests(connection, digests)

@@ -12,8 +12,7 @@ from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.clusters.read import kept_clusters
 from simstore.services.features import feature_counts
 from simstore.services.generations import drift
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import clusters, documents, growth
 from simstore.storage.engine import Connection
 
@@ -34,9 +33,9 @@ def store_figures(opened: OpenStore, on_progress: Progress | None = None) -> Sto
         on_progress: Called with documents of a sample counted, and its size.
     """
     with opened.database.read() as connection:
-        state = opened.state(connection)
+        snapshot = opened.snapshot(connection)
         seconds, slots = _slots(connection)
-        vocabulary = tuple(_vocabulary(opened, connection, state, on_progress))
+        vocabulary = tuple(_vocabulary(snapshot, on_progress))
         kept = clusters.row(connection) is not None
         waiting = clusters.count_changes(connection)
     sizes: Counter[int] = Counter()
@@ -51,7 +50,7 @@ def store_figures(opened: OpenStore, on_progress: Progress | None = None) -> Sto
         # They were dropped meanwhile.
         kept = False
     ranks = fingerprints = None
-    if state.scheme.depends_on_corpus:
+    if snapshot.scheme.depends_on_corpus:
         found = drift.status(opened)
         ranks = found.changed_ranks, found.rank_count
         fingerprints = found.changed_fingerprints, found.sampled
@@ -86,19 +85,17 @@ def _slots(connection: Connection) -> tuple[int, tuple[TimeSlot, ...]]:
     )
 
 
-def _vocabulary(
-    opened: OpenStore, connection: Connection, state: State, on_progress: Progress | None
-) -> Iterator[VocabularySlice]:
+def _vocabulary(snapshot: Snapshot, on_progress: Progress | None) -> Iterator[VocabularySlice]:
     """Yield how the terms of a sample grow with the documents."""
-    if not (state.keeps_counts or state.settings.text_kept):
+    if not (snapshot.keeps_counts or snapshot.settings.text_kept):
         return
-    sample = drift.sample_documents(connection, _SAMPLE)
-    total = documents.count(connection)
+    sample = drift.sample_documents(snapshot.connection, _SAMPLE)
+    total = documents.count(snapshot.connection)
     size = max(-(-len(sample) // _MOST_SLICES), _LEAST_SLICE)
     parts = [sample[start : start + size] for start in range(0, len(sample), size)]
     known: set[Hashable] = set()
     for part, done in zip(parts, accumulate(map(len, parts)), strict=True):
-        counted = _terms(opened, connection, state, part)
+        counted = _terms(snapshot, part)
         occurrences = sum(counted.values())
         fresh = sum(count for term, count in counted.items() if term not in known)
         known.update(counted)
@@ -112,18 +109,16 @@ def _vocabulary(
             on_progress(done, len(sample))
 
 
-def _terms(
-    opened: OpenStore, connection: Connection, state: State, document_ids: Sequence[int]
-) -> Counter[Hashable]:
+def _terms(snapshot: Snapshot, document_ids: Sequence[int]) -> Counter[Hashable]:
     """Return the terms of documents with their counts, by number or by name."""
     found: Counter[Hashable] = Counter()
-    if state.keeps_counts:
-        rows = feature_counts.feature_rows(opened, connection, state, document_ids)
+    if snapshot.keeps_counts:
+        rows = feature_counts.feature_rows(snapshot, document_ids)
         for numbers, amounts in rows.values():
             found.update(dict(zip(numbers.tolist(), amounts.tolist(), strict=True)))
         return found
-    texts = feature_counts.whole_texts(opened, connection, document_ids)
-    counts = feature_counts.count_stored(connection, state.scheme, texts)
+    texts = feature_counts.whole_texts(snapshot, document_ids)
+    counts = feature_counts.count_stored(snapshot.connection, snapshot.scheme, texts)
     _, totals = feature_counts.feature_sums(counts)
     found.update(dict(zip(counts.terms, totals.tolist(), strict=True)))
     return found

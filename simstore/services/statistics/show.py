@@ -10,21 +10,19 @@ from simstore.fingerprint.simhash import to_hex
 from simstore.model import StoredDocument, StoreStatistics
 from simstore.services.check.passage_index import anchor_count
 from simstore.services.features import feature_counts
-from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import (
     documents,
     fingerprints,
     generations,
     migrate,
-    passage_indexes,
+    passages,
     queries,
     runs,
     sketches,
     vocabularies,
 )
 from simstore.storage.damage import corrupt
-from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
 _PAGE = 400
@@ -40,8 +38,8 @@ def show_document(opened: OpenStore, key: str, *, with_text: bool = False) -> St
         rows = list(documents.full_rows(connection, keys=[encode(key)]))
         if not rows:
             raise DocumentNotFound(key)
-        state = opened.state(connection)
-        return _stored(opened, connection, state, rows, with_text=with_text)[0]
+        snapshot = opened.snapshot(connection)
+        return _stored(snapshot, rows, with_text=with_text)[0]
 
 
 def iterate_documents(
@@ -66,8 +64,8 @@ def iterate_documents(
             )
             if not rows:
                 return
-            state = opened.state(connection)
-            page = _stored(opened, connection, state, rows, with_text=with_text)
+            snapshot = opened.snapshot(connection)
+            page = _stored(snapshot, rows, with_text=with_text)
         yield from page
         after = page[-1].document_id
         if left is not None:
@@ -75,21 +73,20 @@ def iterate_documents(
 
 
 def _stored(
-    opened: OpenStore,
-    connection: Connection,
-    state: State,
+    snapshot: Snapshot,
     rows: list[Any],
     *,
     with_text: bool,
 ) -> list[StoredDocument]:
+    connection = snapshot.connection
     ids = [row.document_id for row in rows]
     values = {}
-    if state.generation is not None:
+    if snapshot.generation is not None:
         values = fingerprints.of_documents(
-            connection, state.scheme.bits, state.generation.generation_id, ids
+            connection, snapshot.scheme.bits, snapshot.generation.generation_id, ids
         )
     holders = documents.by_digests(connection, [row.digest for row in rows])
-    texts = feature_counts.stored_texts(opened, connection, ids) if with_text else {}
+    texts = feature_counts.stored_texts(snapshot, ids) if with_text else {}
     found = []
     for row in rows:
         value = values.get(row.document_id)
@@ -117,7 +114,7 @@ def _stored(
                 last_seen=row.last_seen,
                 revision=row.revision,
                 run_id=row.run_id,
-                fingerprint=None if value is None else to_hex(value, state.scheme.bits),
+                fingerprint=None if value is None else to_hex(value, snapshot.scheme.bits),
                 duplicate_of=None if earliest[0] == row.document_id else _text(earliest[1]),
                 text=texts.get(row.document_id),
             )
@@ -147,7 +144,7 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
         sketched_count = sketches.count(connection, state.scheme_id)
         sketched = state.channels.minhash
         ingested, removed = runs.run_counts(connection)
-        held = None if state.passages is None else passage_indexes.size(connection, sizes=sizes)
+        held = None if state.passages is None else passages.size(connection, sizes=sizes)
         return StoreStatistics(
             path=database.label,
             revision=migrate.revision(connection) or "",

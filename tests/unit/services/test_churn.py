@@ -15,7 +15,7 @@ from simstore.services.clusters import stored_clusters
 from simstore.sources.reader import HistoryFields
 from simstore.sources.registry import ReadOptions
 from simstore.storage import cluster_names
-from simstore.storage.schema import metadata
+from simstore.storage.tables import metadata
 from simstore.store import Store
 
 from .stores import create, rows

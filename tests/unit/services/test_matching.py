@@ -277,9 +277,9 @@ def test_copies_of_one_text_are_verified_by_one_of_them(
     read: list[int] = []
     plain = feature_counts.stored_texts
 
-    def counted(opened: Any, connection: Any, document_ids: Any) -> dict[int, str]:
+    def counted(snapshot: Any, document_ids: Any) -> dict[int, str]:
         read.extend(document_ids)
-        return plain(opened, connection, document_ids)
+        return plain(snapshot, document_ids)
 
     pair = texts.other_digits("zh")
     with create(tmp_path) as store:

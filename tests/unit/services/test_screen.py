@@ -197,11 +197,11 @@ def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: St
 
     def interrupted() -> None:
         with opened.write() as connection:
-            state = opened.state(connection)
-            batch = prepare([Document("lost", UNLIKE)], state)
+            snapshot = opened.snapshot(connection)
+            batch = prepare([Document("lost", UNLIKE)], snapshot)
             run_id = runs.begin_run(connection, [], 0, "test")
             check_and_store(
-                opened, connection, state, batch, DuplicateRule("skip"),
+                snapshot, batch, DuplicateRule("skip"),
                 run_id=run_id, seen_at=0, source_ids={},
             )  # fmt: skip
             raise ValueError("stop")

@@ -24,12 +24,13 @@ from simstore.errors import (
     StorageError,
     StoreNotFound,
 )
-from simstore.storage.backends import (
+from simstore.storage.dialects.protocol import (
     APPLICATION_ID,
     BUSY_SECONDS,
     SharedSnapshot,
     Synchronous,
 )
+from simstore.storage.tables import metadata
 
 _DRIVER_NAME = "postgresql+psycopg"
 # Spellings that other programs take, of the same thing.
@@ -39,7 +40,7 @@ MINIMUM_SERVER = 14
 # Writers beside each other hold this lock together, the only writer holds it alone.
 _ALONE = f"SELECT pg_advisory_xact_lock({APPLICATION_ID})"
 # The transaction gets its number before it takes any from a sequence: whoever reads can tell
-# which numbers may still come (storage.settled).
+# which numbers may still come (``storage.commit_horizon``).
 _BESIDE = f"SELECT pg_advisory_xact_lock_shared({APPLICATION_ID}), pg_current_xact_id()"
 # A function scan gives its rows in the order of the array.
 _CLAIM = "SELECT pg_advisory_xact_lock(claimed) FROM unnest(%s::bigint[]) AS claimed"
@@ -64,7 +65,7 @@ class PostgresServer:
         busy_seconds: How long to wait for other writers.
     """
 
-    lets_write_beside = True
+    allows_concurrent_writers = True
 
     def __init__(
         self,
@@ -175,8 +176,6 @@ class PostgresServer:
 
         Nobody can read a table while it is rewritten.
         """
-        from simstore.storage.schema import metadata
-
         with self.outside() as connection:
             for table in metadata.tables:
                 connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table}")
