@@ -107,9 +107,9 @@ class RemovalRequests(DocumentRequests):
         for start in range(0, len(wanted), _MOST_KEYS):
             part = wanted[start : start + _MOST_KEYS]
             parameters = {**to_wire_fields([("keys", part)]), "missing_ok": missing_ok}
-            told = self._as(_Removed, self._write("/v1/remove", parameters))
-            removed += told.removed
-            for told_to, names in ((on_orphan, told.orphans), (on_unflagged, told.unflagged)):
+            reply = self._as(_Removed, self._write("/v1/remove", parameters))
+            removed += reply.removed
+            for told_to, names in ((on_orphan, reply.orphans), (on_unflagged, reply.unflagged)):
                 if told_to is not None:
                     for name in names:
                         told_to(name)

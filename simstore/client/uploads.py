@@ -116,7 +116,7 @@ class UploadOutcome:
             "min_resemblance": min_resemblance,
             "radius": radius,
         }
-        self._asked = {name: value for name, value in parameters.items() if value is not None}
+        self._parameters = {name: value for name, value in parameters.items() if value is not None}
         self._observer = observer
         self.counts: Counter[str] = Counter()
         self._detected: Counter[str] = Counter()
@@ -146,7 +146,7 @@ class UploadOutcome:
         connection = self._connection
         body = {"documents": [wire_document(one) for one in documents]}
         try:
-            value = connection._write("/v1/documents", body, self._asked)
+            value = connection._write("/v1/documents", body, self._parameters)
         except TooLarge as error:
             for half in halves(documents, error):
                 self._send(half)

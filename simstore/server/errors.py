@@ -37,7 +37,7 @@ def problem(error: SimstoreError, request_id: str) -> dict[str, Any]:
         request_id: The number of the request.
     """
     name = type(error).__name__
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         "type": f"urn:simstore:{name}",
         "title": name,
         "status": error.http_status,
@@ -45,12 +45,12 @@ def problem(error: SimstoreError, request_id: str) -> dict[str, Any]:
         "exit_code": error.exit_code,
         "request_id": request_id,
     }
-    told |= to_wire_fields(
+    details |= to_wire_fields(
         (fact, value)
         for fact, value in vars(error).items()
         if fact not in _MEMBERS and isinstance(value, str | int | float | None)
     )
-    return told
+    return details
 
 
 def problem_response(error: SimstoreError, request_id: str) -> Response:

@@ -225,10 +225,10 @@ def _is_tar(head: bytes) -> bool:
     if len(block) < _TAR_BLOCK or not block[0]:
         return False
     try:
-        told = int(block[148:156].strip(b" \x00"), 8)
+        checksum = int(block[148:156].strip(b" \x00"), 8)
     except ValueError:
         return False
-    return told == sum(block) - sum(block[148:156]) + 8 * ord(" ")
+    return checksum == sum(block) - sum(block[148:156]) + 8 * ord(" ")
 
 
 def _is_empty_tar(name: str, head: bytes) -> bool:

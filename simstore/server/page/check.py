@@ -129,7 +129,7 @@ async def show_report(request: Request, name: str) -> Response:
 
 
 def _shown(request: Request, name: str, report: CachedReport) -> Response:
-    told = report_contents(
+    context = report_contents(
         report.papers,
         lang=language_of(request),
         generated_at=report.made_at,
@@ -140,7 +140,7 @@ def _shown(request: Request, name: str, report: CachedReport) -> Response:
         "forget_address": f"/report/{name}/forget",
         "left_out": report.left_out,
     }
-    return answer(request, "report_page.html", told | mine)
+    return answer(request, "report_page.html", context | mine)
 
 
 @router.get("/report/{name}/file", dependencies=[requires("read")])

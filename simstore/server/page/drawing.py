@@ -137,7 +137,7 @@ def bars(
     note: str,
     named: Sequence[tuple[str, str, Sequence[int]]],
     labels: Sequence[str],
-    told: Sequence[str],
+    row_labels: Sequence[str],
     head: str,
     columns: tuple[Tick, ...] | None = None,
 ) -> Plot:
@@ -172,7 +172,8 @@ def bars(
         )
     heads = (head, *(said for said, _, _ in named))
     table = tuple(
-        (when, *(f"{held[place]:,}" for _, _, held in named)) for place, when in enumerate(told)
+        (when, *(f"{held[place]:,}" for _, _, held in named))
+        for place, when in enumerate(row_labels)
     )
     return Plot(
         name=name,

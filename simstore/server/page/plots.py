@@ -99,7 +99,7 @@ def _duplicates(figures: StoreFigures, words: Words) -> Plot:
         note,
         named,
         labels=times,
-        told=times,
+        row_labels=times,
         head=words["first_seen"],
         columns=_time_ticks(figures),
     )

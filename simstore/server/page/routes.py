@@ -32,9 +32,9 @@ _WEEK_SECONDS = 604_800
 async def overview(request: Request) -> Response:
     """Show the store in numbers and pictures."""
     now = await page_state_of(request).store.value()
-    told: dict[str, Any] = {"plots": None, "failed": "", "drawn_at": None}
+    context: dict[str, Any] = {"plots": None, "failed": "", "drawn_at": None}
     if now.passages != "fingerprints":
-        told |= await _plots(request)
+        context |= await _plots(request)
     return answer(
         request,
         "overview.html",
@@ -44,7 +44,7 @@ async def overview(request: Request) -> Response:
             "place": printable(now.figures.path).rpartition("/")[2],
             "only_fingerprints": now.passages == "fingerprints",
             "passages": now.passages in ("ready", "unfinished"),
-            **told,
+            **context,
         },
     )
 
@@ -79,14 +79,14 @@ async def rejects(request: Request) -> Response:
     begin = asked_values(request).get("from", "")
     first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
     first = first if first < len(found) else 0
-    told = {
+    context = {
         "rejects": found[first : first + _REJECTS],
         "first": first,
         "total": len(found),
         "step": _REJECTS,
         "head": lambda data: printable(data.decode("utf-8", "surrogateescape")),
     }
-    return answer(request, "rejects.html", told)
+    return answer(request, "rejects.html", context)
 
 
 @router.get("/login", dependencies=[requires(None)])
@@ -132,8 +132,8 @@ async def sign_out(request: Request) -> Response:
 
 
 def _login(request: Request, place: str, said: str, *, wrong: bool = False) -> Response:
-    told = {"next": place, "said": said, "wrong": wrong, "needed": True}
-    return answer(request, "login.html", told, status=401 if wrong else 200)
+    context = {"next": place, "said": said, "wrong": wrong, "needed": True}
+    return answer(request, "login.html", context, status=401 if wrong else 200)
 
 
 @router.get("/static/{name}", dependencies=[requires(None)])

@@ -160,7 +160,7 @@ async def _searched(request: Request, query: str) -> Response:
     store = await page_state_of(request).store.value()
     if store.passages == "fingerprints":
         raise FormError("fingerprints")
-    told: dict[str, Any] = {
+    context: dict[str, Any] = {
         "q": query,
         "found": None,
         "can_check": store.passages == "ready",
@@ -168,10 +168,10 @@ async def _searched(request: Request, query: str) -> Response:
     }
     if query.strip():
         words = page_words(language_of(request))
-        keep_form(request, "search.html", told)
+        keep_form(request, "search.html", context)
         found = await service.heavy.run(_find, service, store, query.strip(), words)
-        told = told | {"found": found}
-    return answer(request, "search.html", told)
+        context = context | {"found": found}
+    return answer(request, "search.html", context)
 
 
 def _find(
@@ -201,7 +201,7 @@ def _find(
     keys = sorted(known, key=lambda key: known[key].rank)
     hits = []
     for key in keys[:_MOST_HITS]:
-        title, begun = _told(service, key)
+        title, begun = _title_and_beginning(service, key)
         hits.append(Hit(key, title, _cut(shared.get(key) or begun), known[key]))
     nothing = [words["found_nothing_key"]] if len(query) <= _LONGEST_KEY else []
     nothing.append(words["too_short" if sample.too_short else "found_nothing_alike"])
@@ -226,7 +226,7 @@ def shared_words(text: str, copies: Sequence[Copy]) -> dict[str, float]:
     }
 
 
-def _told(service: Service, key: str) -> tuple[str | None, str]:
+def _title_and_beginning(service: Service, key: str) -> tuple[str | None, str]:
     """Return the title of a document, and how its text begins after it."""
     try:
         stored = service.store.show(key, with_text=True)
@@ -251,11 +251,11 @@ async def show_document(request: Request) -> Response:
     """Tell a document's story."""
     service = service_of(request)
     values = asked_values(request)
-    told = await service.readers.run(
+    context = await service.readers.run(
         _document, service, values.get("key", ""), whole=values.get("text") == "whole"
     )
     store = await page_state_of(request).store.value()
-    return answer(request, "document.html", told | {"can_check": store.passages == "ready"})
+    return answer(request, "document.html", context | {"can_check": store.passages == "ready"})
 
 
 def _document(service: Service, key: str, *, whole: bool) -> dict[str, Any]:

@@ -112,12 +112,12 @@ class DocumentStream(Response):
         finally:
             reading.cancel()
         counts = {name: self._counts[name] for name in (*OUTCOMES, "rejected")}
-        told = {
+        record = {
             "counts": counts,
             "orphans": to_wire(sorted(self._orphans)),
             "unflagged": to_wire(sorted(self._unflagged)),
         }
-        last = encoded(told) + b"\n"
+        last = encoded(record) + b"\n"
         await send({"type": "http.response.body", "body": last, "more_body": False})
 
     async def _read(self, receive: Receive) -> None:
@@ -241,12 +241,12 @@ class DocumentStream(Response):
         again = {outcome.key for outcome in done.outcomes}
         self._orphans = (self._orphans - again).union(done.orphans)
         self._unflagged = (self._unflagged - again).union(done.unflagged)
-        return b"".join(encoded(told) + b"\n" for told in to_wire(done.outcomes))
+        return b"".join(encoded(record) + b"\n" for record in to_wire(done.outcomes))
 
     def _error(self, error: SimstoreError, line: int) -> bytes:
         self._counts["rejected"] += 1
-        told: dict[str, Any] = {"error": problem(error, self._exchange.request_id), "line": line}
-        return encoded(told) + b"\n"
+        record: dict[str, Any] = {"error": problem(error, self._exchange.request_id), "line": line}
+        return encoded(record) + b"\n"
 
 
 def _document(line: bytes, number: int, limit: int) -> Document | SimstoreError:

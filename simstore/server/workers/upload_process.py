@@ -34,23 +34,23 @@ def main() -> None:
     # Who started it ends it in time, unless it was killed itself.
     signal.alarm(job["seconds"])
     try:
-        told = _told(job)
+        answer = _told(job)
     except MemoryError:
-        told = {"kind": "reason", "what": "reading it takes more memory than it may have"}
+        answer = {"kind": "reason", "what": "reading it takes more memory than it may have"}
     except MissingExtra as error:
-        told = {"kind": "extra", "what": error.feature, "extra": error.extra}
+        answer = {"kind": "extra", "what": error.feature, "extra": error.extra}
     except InvalidParameter as error:
-        told = {"kind": "option", "what": str(error)}
+        answer = {"kind": "option", "what": str(error)}
     except SimstoreError as error:
-        told = {"kind": "reason", "what": getattr(error, "reason", str(error))}
+        answer = {"kind": "reason", "what": getattr(error, "reason", str(error))}
     except Exception as error:
         # Of a damaged file libraries raise whatever their code comes upon.
         line = " ".join(str(error).split())[:200] or type(error).__name__
-        told = {"kind": "reason", "what": f"the file is damaged: {line}"}
+        answer = {"kind": "reason", "what": f"the file is damaged: {line}"}
     # Room to say it, whatever was taken before.
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
-    target.write(encoded(told) + b"\n")
+    target.write(encoded(answer) + b"\n")
     target.flush()
 
 

@@ -138,7 +138,9 @@ def _storing(alike: dict[int, WriteRequest], state: State) -> list[StoringPart]:
     for place, request in alike.items():
         spans[place] = end, end + len(request.documents)
         end += len(request.documents)
-    batch = prepare([one for request in alike.values() for one in request.documents], state)
+    # A program may come here past `checked`; of what was accepted it changes and copies nothing.
+    documents = [accept(one) for request in alike.values() for one in request.documents]
+    batch = prepare(documents, state)
     return [StoringPart(spans, batch, state, _check_of(next(iter(alike.values())), state))]
 
 
