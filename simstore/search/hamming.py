@@ -90,6 +90,23 @@ class BatchResults(NamedTuple):
     distances: NDArray[np.int64]
 
 
+def distinct_results(
+    rows: NDArray[np.int64], words: NDArray[np.uint64], distances: NDArray[np.int64]
+) -> BatchResults:
+    """Return matches in order, each once.
+
+    Args:
+        rows: Which query; shape (n,).
+        words: The fingerprints; shape (n, ceil(M / 64)).
+        distances: In bits; shape (n,).
+    """
+    order = np.lexsort((*words.T[::-1], distances, rows))
+    rows, words, distances = rows[order], words[order], distances[order]
+    is_first = np.ones(len(rows), np.bool_)
+    is_first[1:] = (rows[1:] != rows[:-1]) | (words[1:] != words[:-1]).any(axis=1)
+    return BatchResults(rows[is_first], words[is_first], distances[is_first])
+
+
 class FoundPairs(NamedTuple):
     """Pairs of fingerprints, the smaller one left.
 

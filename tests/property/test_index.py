@@ -17,7 +17,7 @@ from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS, check_method
 from simstore.search.plan import cheapest_thresholds, default_radius, uniform_costs
 from simstore.search.segments import probe_count, segment_widths
-from simstore.services.query import lookup
+from simstore.services.query import fingerprint_index
 from simstore.store import Store
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
@@ -168,7 +168,7 @@ def test_index_equals_the_oracle_where_a_segment_is_crowded(
     stored = [sample & ~low | source.getrandbits(width - 16) for _ in range(60)]
     stored += [flip(source, sample, width, distance) for distance in range(radius + 2)]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "_SKEWED", 10)
+        patch.setattr(fingerprint_index, "_SKEWED", 10)
         with create_hexadecimal(Path(folder) / "s.db", width, stored) as store:
             options = QueryOptions(radius=radius, plan="segments")
             (result,) = store.query_many([("", f"{sample:x}")], options)

@@ -18,9 +18,9 @@ from simstore import Store
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.services.fingerprints import fingerprint_store as given_service
-from simstore.services.fingerprints import reader as reader_service
 from simstore.services.fingerprints.reader import Reader
 from simstore.services.generations import pack_fingerprints
+from simstore.services.query import fingerprint_index
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
 from .strategies import bits_and_radius
@@ -156,14 +156,17 @@ def test_many_queries_at_once_are_answered_as_one_by_one(
             store.pack()
         store.add_fingerprints(stored)
         ways = set()
-        for batch, sorting in ((1, 1e9), (1, 0.0), (100, 1e9), (100, 0.0)):
-            monkeypatch.setattr(reader_service, "_BATCH", batch)
-            monkeypatch.setattr(reader_service, "_SORT_COST", sorting)
-            with store.reader() as reader:
-                lookup = reader._lookup
-                assert lookup is not None
-                plan = lookup.plan(radius, method="segments")
-                ways.add((reader._is_batch(3), reader._is_worth_sorting(3, plan)))
+        for method, batch, sorting in (
+            ("segments", 1, 1e9), ("segments", 1, 0.0), ("segments", 1_000, 1e9), ("scan", 1, 1e9)
+        ):  # fmt: skip
+            monkeypatch.setattr(fingerprint_index, "_BATCH", batch)
+            monkeypatch.setattr(fingerprint_index, "_SORT_COST", sorting)
+            with store.reader() as reader, monkeypatch.context() as patch:
+                index = reader._index
+                assert index is not None
+                plan = index.plan(radius, method=method)
+                patch.setattr(fingerprint_index, "_plan", lambda *_, plan=plan: plan)
+                ways.add(index.engine(len(samples), plan))
                 rows, words, distances = reader.near_many(samples, radius)
             found: list[list[tuple[int, int]]] = [[] for _ in samples]
             for row, value, distance in zip(
@@ -171,7 +174,7 @@ def test_many_queries_at_once_are_answered_as_one_by_one(
             ):
                 found[row].append((value, distance))
             assert found == right
-        assert len(ways) == 4
+        assert ways == {"batch", "sorted", "single", "scan"}
 
 
 def test_resident_index_is_read_anew_only_when_something_changed(tmp_path: Path) -> None:
@@ -181,10 +184,11 @@ def test_resident_index_is_read_anew_only_when_something_changed(tmp_path: Path)
         other.add_fingerprints([1, 2, 3])
         with store.reader() as reader:
             assert len(reader.near(0, 64)) == 3
-            first = reader._tables
+            first = reader._index and reader._index.tables
         other.pack()
         with store.reader() as reader:
-            assert reader._tables is first
+            assert reader._index is not None
+            assert reader._index.tables is first
             other.add_fingerprints([4])
             # Its snapshot is of before.
             assert len(reader.near(0, 64)) == 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,23 +10,15 @@ from numpy.typing import NDArray
 from simstore.fingerprint.minhash import band_values
 from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.search.plan import (
-    PAGE_RATES,
-    TAIL_RATES,
-    Plan,
-    Rates,
     check_radius,
-    choose_plan,
     default_radius,
-    uniform_costs,
 )
-from simstore.search.scan import scan_many
 from simstore.search.sorted_tables import Pairs, near_pairs
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.query.batch_lookup import near_many
-from simstore.services.query.lookup import Lookup
+from simstore.services.query.fingerprint_index import FingerprintIndex
 from simstore.services.query.minhash_channel import Among, MinhashChannel
-from simstore.storage import documents, fingerprints, tail
+from simstore.storage import documents, fingerprints
 
 
 class EdgeCandidates:
@@ -131,53 +122,14 @@ class EdgeCandidates:
 
     def fingerprints_near(self, queries: NDArray[np.uint64]) -> tuple[list[int], list[int]]:
         """Return rows of queries and the stored fingerprints within the radius of each."""
-        row, bits, radius = self._row, self._snapshot.scheme.bits, self._radius
-        if row is None:
+        if self._row is None:
             return [], []
-        resident = self._snapshot.store.resident
-        if resident is not None and not self._snapshot.store.is_beside:
-            tables = resident.current(self._snapshot.connection, self._snapshot, row)
-            held_near = tables.near_many(queries, radius)
-            return held_near.query_rows.tolist(), to_integers(held_near.words)
-        lookup = Lookup(self._snapshot.connection, bits, row, self._snapshot.store.database.label)
-        tail_count = row.fingerprint_count - row.packed_count
-        rates = PAGE_RATES if row.packed_count > tail_count else TAIL_RATES
-        plan = _plan(bits, radius, row.fingerprint_count.bit_length(), len(queries), rates)
-        turns: list[int] = []
-        values: list[int] = []
-        if plan.method == "scan":
-            for part in fingerprints.scan(self._snapshot.connection, bits, row.generation_id):
-                rows, positions, _ = scan_many(part, queries, radius)
-                turns += rows.tolist()
-                values += to_integers(part[positions])
-            return turns, values
-        held = None
-        found_there = tail.can_find_near(self._snapshot.connection, bits)
-        if len(queries) > 1 and not found_there:
-            held = self._snapshot.store.tail_tables(
-                self._snapshot.connection, bits, row, len(queries)
-            )
-        if held is not None or found_there:
-            found = near_many(
-                self._snapshot.connection,
-                bits,
-                row,
-                queries,
-                radius,
-                plan.thresholds,
-                tail_tables=held,
-            )
-            return found.query_rows.tolist(), to_integers(found.words)
-        for turn, value in enumerate(to_integers(queries)):
-            for near, _ in lookup.search(value, radius, plan).found:
-                turns.append(turn)
-                values.append(near)
-        return turns, values
-
-
-@lru_cache(256)
-def _plan(bits: int, radius: int, count_bits: int, query_count: int, rates: Rates) -> Plan:
-    """Return how to look among about ``2**count_bits`` fingerprints; any plan finds all."""
-    count = 1 << count_bits
-    costs = uniform_costs(bits, radius, count, rates)
-    return choose_plan(costs, radius, count, query_count=query_count, rates=rates)
+        store = self._snapshot.store
+        index = FingerprintIndex(
+            self._snapshot,
+            self._row,
+            resident=None if store.is_beside else store.resident,
+            exact=False,
+        )
+        found = index.near_many(queries, self._radius)
+        return found.query_rows.tolist(), to_integers(found.words)

@@ -9,29 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.simhash import to_integers, to_words
-from simstore.search.plan import Plan, check_radius, default_radius
-from simstore.search.segments import probe_count, segment_widths
+from simstore.fingerprint.simhash import to_integers
+from simstore.search.hamming import BatchResults
+from simstore.search.plan import check_radius, default_radius
+from simstore.search.sorted_tables import SortedTables
 from simstore.services.fingerprints.fingerprint_store import Values, words_of
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.query.batch_lookup import near_many
-from simstore.services.query.lookup import Lookup
+from simstore.services.query.fingerprint_index import FingerprintIndex
 from simstore.storage import fingerprints
 
 if TYPE_CHECKING:
-    from simstore.search.sorted_tables import SortedTables
     from simstore.services.open_store.resident_index import ResidentIndex
-
-# Queries from which reading each page once for all of them repays.
-_BATCH = 50
-# Fingerprints of a tail for each query up to which sorting the tail repays.
-_TAIL_EACH = 60
-# Costs in microseconds, measured on one core: one query by itself; one page read and unpacked for a
-# batch; one record compared there; one fingerprint read and sorted for tables in memory.
-_ONE_COST = 40.0
-_PAGE_COST = 4.0
-_COMPARE_COST = 0.04
-_SORT_COST = 0.25
 
 
 class Reader:
@@ -56,19 +44,14 @@ class Reader:
         self.count = row.fingerprint_count if row else 0
         self._snapshot = snapshot
         self._generation_id = row.generation_id if row else None
-        self._row = row
-        self._lookup: Lookup | None = None
-        self._tables: SortedTables | None = None
+        self._index: FingerprintIndex | None = None
         self._is_open = True
         self._near: Callable[[int, int], list[tuple[int, int]]] = _nothing
-        if row is not None and resident is not None:
-            self._tables = resident.tables(snapshot.connection, snapshot, row)
-            self._near = self._tables.near
-        elif row is not None:
-            self._lookup = Lookup(
-                snapshot.connection, self.bits, row, snapshot.store.database.label
-            )
-            self._near = self._lookup.near
+        if row is not None:
+            self._index = FingerprintIndex(snapshot, row, resident=resident)
+            self._near = self._index.near
+            if isinstance(self._index.tables, SortedTables):
+                self._near = self._index.tables.near
 
     def near(self, value: int, radius: int | None = None) -> list[tuple[int, int]]:
         """Return the fingerprints within a radius and their distances.
@@ -111,29 +94,9 @@ class Reader:
         self._check_open()
         radius = self._radius(radius)
         words = words_of(values, self.bits)
-        tables = self._tables
-        plan = None if self._lookup is None else self._lookup.plan(radius, method="segments")
-        if tables is None and (plan is None or self._is_worth_sorting(len(words), plan)):
-            tables = self._all_sorted()
-        if tables is not None:
-            return tables.near_many(words, radius)
-        if plan is not None and self._row is not None and self._is_batch(len(words)):
-            return near_many(
-                self._snapshot.connection, self.bits, self._row, words, radius, plan.thresholds
-            )
-        rows: list[int] = []
-        found: list[int] = []
-        distances: list[int] = []
-        for row, value in enumerate(to_integers(words)):
-            for near, distance in self._near(value, radius):
-                rows.append(row)
-                found.append(near)
-                distances.append(distance)
-        return (
-            np.array(rows, np.int64),
-            to_words(found, self.bits),
-            np.array(distances, np.int64),
-        )
+        if self._index is None:
+            return BatchResults(np.empty(0, np.int64), words[:0], np.empty(0, np.int64))
+        return self._index.near_many(words, radius)
 
     def near_pairs(
         self, radius: int | None = None
@@ -152,14 +115,16 @@ class Reader:
         """
         self._check_open()
         radius = self._radius(radius)
-        tables = self._tables or self._all_sorted()
-        yield from tables.near_pairs(radius)
+        if self._index is not None:
+            tables = self._index.tables
+            exact = tables if isinstance(tables, SortedTables) else self._index.sorted()
+            yield from exact.near_pairs(radius)
 
     def fingerprints(self) -> Iterator[NDArray[np.uint64]]:
         """Yield all distinct fingerprints, in no order, as arrays of shape (n, words)."""
         self._check_open()
-        if self._generation_id is not None:
-            yield from fingerprints.scan(self._snapshot.connection, self.bits, self._generation_id)
+        if self._index is not None:
+            yield from self._index.everything()
 
     def documents_with(self, values: Values) -> list[tuple[int, str]]:
         """Return (fingerprint, key) of the documents that have one of these fingerprints.
@@ -196,28 +161,6 @@ class Reader:
             return default_radius(self.bits)
         check_radius(radius, self.bits)
         return int(radius)
-
-    def _is_batch(self, query_count: int) -> bool:
-        """Return whether reading what many queries need at once costs less than one by one."""
-        row = self._row
-        tail = row.fingerprint_count - row.packed_count if row else 0
-        return query_count >= _BATCH and query_count * _TAIL_EACH >= tail
-
-    def _is_worth_sorting(self, query_count: int, plan: Plan) -> bool:
-        """Return whether reading and sorting all fingerprints costs less than looking up."""
-        each = sum(
-            probe_count(width, threshold)
-            for width, threshold in zip(segment_widths(self.bits), plan.thresholds, strict=True)
-        )
-        if not self._is_batch(query_count):
-            return query_count * _ONE_COST > self.count * _SORT_COST
-        looked_up = each * (_PAGE_COST + _COMPARE_COST * self.count / (1 << 16))
-        return query_count * looked_up > self.count * _SORT_COST
-
-    def _all_sorted(self) -> SortedTables:
-        from simstore.services.open_store.resident_index import sorted_tables
-
-        return sorted_tables(self._snapshot.connection, self.bits, self._generation_id or 0)
 
 
 def _nothing(value: int, radius: int) -> list[tuple[int, int]]:  # noqa: ARG001 - as a look-up

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
-from simstore.search.hamming import BatchResults, verify
+from simstore.search.hamming import BatchResults, distinct_results, verify
 from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.services.open_store.state import State
 from simstore.storage import fingerprints, sketches
@@ -73,14 +73,11 @@ class ResidentTables:
         if not len(rows):
             return found
         near, far = verify(others, words[rows], radius)
-        rows = np.concatenate((found.query_rows, rows[near]))
-        values = np.concatenate((found.words, others[near]))
-        distances = np.concatenate((found.distances, far))
-        order = np.lexsort((*values.T[::-1], distances, rows))
-        rows, values, distances = rows[order], values[order], distances[order]
-        fresh = np.ones(len(rows), np.bool_)
-        fresh[1:] = (rows[1:] != rows[:-1]) | (values[1:] != values[:-1]).any(axis=1)
-        return BatchResults(rows[fresh], values[fresh], distances[fresh])
+        return distinct_results(
+            np.concatenate((found.query_rows, rows[near])),
+            np.concatenate((found.words, others[near])),
+            np.concatenate((found.distances, far)),
+        )
 
     def is_newer(self, other: ResidentTables) -> bool:
         """Return whether these serve later snapshots, or are of a later one, than others."""

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simstore.fingerprint.channels import Sketching
 from simstore.fingerprint.minhash import VALUES
+from simstore.fingerprint.minhash import sketches as make_sketches
+from simstore.fingerprint.shingle_sets import from_rows
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.search.resemblance import Overlap
+from simstore.services.features.prepare import scanned_words
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.query.matched_documents import KnownDocuments
+from simstore.services.open_store.state import State
 from simstore.services.query.minhash_channel import MinhashChannel
-from simstore.services.query.samples import ReadSample, read_samples
 from simstore.services.query.sentence_channel import FoundSentence, SentenceChannel
-from simstore.services.query.simhash_channel import SimhashChannel
+from simstore.services.query.simhash_channel import Linked, SimhashChannel, SimhashNeighbours
 from simstore.services.query.validation import SENTENCES, check_tellable, chosen_channels
 from simstore.services.query.verify import Verifier
 from simstore.storage import documents
+from simstore.storage.damage import corrupt
+from simstore.storage.engine import Connection
+from simstore.storage.sketches import StoredSketch
+from simstore.text.decoding import encode, text_digest
 
 
 class Matcher:
@@ -312,3 +320,128 @@ def _with(match: Match, found: Overlap | None) -> Match:
         containment_reverse=found.containment_reverse,
         basis=found.basis,
     )
+
+
+@dataclass(slots=True)
+class ReadSample:
+    """A sample with what is made of it: shingles and sketch only when they are asked for.
+
+    Attributes:
+        document: The sample.
+        digest: That of its text.
+        feature_count: Features that occur in its text.
+        sketching: How its shingles and sketch are made.
+        shingle_count: Its shingles, where it was sketched.
+        near: What channel 1 found.
+        agreeing: What channel 2 found, by the documents.
+        sentences: Documents with a sentence of the sample, or one much like it.
+    """
+
+    document: Document
+    digest: bytes
+    feature_count: int
+    sketching: Sketching
+    shingle_count: int = 0
+    near: SimhashNeighbours | None = None
+    agreeing: Mapping[int, StoredSketch] = field(default_factory=dict)
+    sentences: Mapping[int, FoundSentence] = field(default_factory=dict)
+    known_sketch: NDArray[np.uint16] | None = None
+    known_shingles: NDArray[np.uint64] | None = None
+
+    @property
+    def shingles(self) -> NDArray[np.uint64]:
+        """The hashes of its shingles, ascending."""
+        if self.known_shingles is None:
+            self.known_shingles = self.sketching.sets([self.document.text]).row(0)
+        return self.known_shingles
+
+    @property
+    def sketch(self) -> NDArray[np.uint16]:
+        """Its sketch; zeros where it has no shingles."""
+        if self.known_sketch is None:
+            self.known_sketch = make_sketches(from_rows([self.shingles]))[0]
+        return self.known_sketch
+
+
+def read_samples(
+    state: State,
+    samples: Sequence[Document],
+    neighbours: SimhashChannel | None,
+    *,
+    sketched: bool,
+) -> tuple[list[ReadSample], NDArray[np.uint64] | None]:
+    """Return what is made of samples, and their fingerprints; None: they need none.
+
+    Args:
+        state: What stands in the snapshot in which they are looked up.
+        samples: The samples.
+        neighbours: Knows the standing generation; None: fingerprints are not looked up.
+        sketched: Make their sketches.
+    """
+    scheme, sketching = state.scheme, state.channels.sketching
+    texts = [sample.text for sample in samples]
+    metadata = [sample.metadata for sample in samples]
+    encoded = [encode(text) for text in texts]
+    scanned = scanned_words(scheme, texts, encoded)
+    words = None
+    if neighbours is not None and not scheme.depends_on_corpus:
+        words, feature_counts = scheme.fingerprinted(texts, metadata, scanned)
+    else:
+        counts = scheme.count(texts, metadata) if scanned is None else scheme.count_words(scanned)
+        feature_counts = scheme.token_counts(counts)
+        if neighbours is not None:
+            words = neighbours.fingerprints(counts)
+    made = [
+        ReadSample(
+            sample,
+            text_digest(data),
+            feature_count,
+            sketching,
+        )
+        for sample, data, feature_count in zip(
+            samples, encoded, feature_counts.tolist(), strict=True
+        )
+    ]
+    if sketched:
+        sizes, rows = sketching.sketched(texts, scanned)
+        for one, size, row in zip(made, sizes.tolist(), rows, strict=True):
+            one.shingle_count, one.known_sketch = size, row
+    return made, words
+
+
+class KnownDocuments:
+    """Documents that were found by fingerprints or sketches.
+
+    Args:
+        connection: A snapshot.
+        linked: Which documents have which fingerprints in it; None: it has none.
+        near: What was found by fingerprints.
+        agreeing: Documents that were found by sketches.
+
+    Attributes:
+        holders: Documents with each fingerprint that was found.
+        values: Fingerprint of each document that has one; of a store without fingerprints, none.
+        keys: Key of each.
+        sizes: Digest and number of features of each.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        linked: Linked | None,
+        near: Sequence[SimhashNeighbours],
+        agreeing: Collection[int],
+    ) -> None:
+        self.holders: dict[int, list[int]] = {}
+        self.values: dict[int, int] = {}
+        if linked is not None:
+            wanted = {value for one in near for value, _ in one.found}
+            self.values = {number: value for value, number in linked.holders_of(sorted(wanted))}
+            self.values |= linked.values_of(sorted(set(agreeing) - self.values.keys()))
+        facts = documents.facts_of(connection, sorted({*agreeing, *self.values}))
+        if not self.values.keys() <= facts.keys():
+            raise corrupt(connection, "fingerprints are of documents that are not there")
+        for number in facts.keys() & self.values.keys():
+            self.holders.setdefault(self.values[number], []).append(number)
+        self.keys = {number: key for number, (key, _, _) in facts.items()}
+        self.sizes = {number: (digest, count) for number, (_, digest, count) in facts.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,11 +14,10 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.simhash import to_hex, to_integers, to_words
 from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS
-from simstore.search.scan import scan_many
 from simstore.services.features import corpus_statistics
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import check_generation
-from simstore.services.query.lookup import Lookup, LookupResult
+from simstore.services.query.fingerprint_index import FingerprintIndex, LookupResult, by_query
 from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
 
@@ -81,11 +80,7 @@ class SimhashChannel:
         check_generation(snapshot, snapshot.store.database.label)
         row = snapshot.generation
         self._generation_id = row.generation_id if row else None
-        self._lookup = (
-            Lookup(snapshot.connection, self._bits, row, snapshot.store.database.label)
-            if row
-            else None
-        )
+        self._index = FingerprintIndex(snapshot, row) if row else None
         self.linked = Linked(snapshot.connection, self._bits, row.generation_id) if row else None
         self._everything: NDArray[np.uint64] | None = None
         self._tables: ResidentTables | None = None
@@ -102,7 +97,8 @@ class SimhashChannel:
         if not len(words):
             return []
         values = to_integers(words)
-        if self._lookup is None:
+        index = self._index
+        if index is None:
             return [
                 SimhashNeighbours(
                     value=v,
@@ -117,20 +113,22 @@ class SimhashChannel:
                 for v, w in zip(values, words, strict=True)
             ]
         if self._options.plan in CLASSIC_METHODS:
-            return self._by_classic(values, words)
+            return self._by_classic(index, values, words)
         if self._tables is not None:
             return self._by_tables(self._tables, values, words)
-        plan = self._lookup.plan(
-            self._radius, query_count=len(set(values)), method=self._options.plan
-        )
-        scanned = self._scan(values) if plan.method == "scan" else None
+        plan = index.plan(self._radius, query_count=len(set(values)), method=self._options.plan)
+        scanned = None
+        if plan.method == "scan":
+            distinct = list(dict.fromkeys(values))
+            near = index.scan(to_words(distinct, self._bits), self._radius)
+            scanned = dict(zip(distinct, by_query(*near, len(distinct)), strict=True))
         results = []
         for value, query in zip(values, words, strict=True):
             started = time.perf_counter()
             if scanned is not None:
-                answer = LookupResult(scanned[value], (), 0, self._lookup.count)
+                answer = LookupResult(scanned[value], (), 0, index.count)
             else:
-                answer = self._lookup.search(value, self._radius, plan, first=first)
+                answer = index.search(value, self._radius, plan, first=first)
             seconds = time.perf_counter() - started
             results.append(
                 SimhashNeighbours(
@@ -163,13 +161,7 @@ class SimhashChannel:
     ) -> list[SimhashNeighbours]:
         """Return the answers of what is in memory, where fingerprints that have gone may be."""
         started = time.perf_counter()
-        found: list[list[tuple[int, int]]] = [[] for _ in values]
-        near = tables.near_many(words, self._radius)
-        near_values = to_integers(near.words)
-        for row, value, distance in zip(
-            near.query_rows.tolist(), near_values, near.distances.tolist(), strict=True
-        ):
-            found[row].append((value, distance))
+        found = by_query(*tables.near_many(words, self._radius), len(values))
         plan, probes, candidates = tables.base.explain_many(words, self._radius)
         each = (time.perf_counter() - started) / len(values)
         return [
@@ -188,20 +180,8 @@ class SimhashChannel:
             )
         ]
 
-    def _scan(self, values: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
-        """Return (fingerprint, distance) of the matches of each query, looking at everything."""
-        found: dict[int, list[tuple[int, int]]] = {value: [] for value in values}
-        asked = list(found)
-        queries = to_words(asked, self._bits)
-        for part in self._all_fingerprints():
-            rows, positions, far = scan_many(part, queries, self._radius)
-            near = zip(rows.tolist(), to_integers(part[positions]), far.tolist(), strict=True)
-            for row, value, distance in near:
-                found[asked[row]].append((value, distance))
-        return found
-
     def _by_classic(
-        self, values: Sequence[int], words: NDArray[np.uint64]
+        self, index: FingerprintIndex, values: Sequence[int], words: NDArray[np.uint64]
     ) -> list[SimhashNeighbours]:
         """Return the answers of the plan that was asked for, on all fingerprints in memory."""
         from simstore.search.classic import near_many_by
@@ -210,16 +190,9 @@ class SimhashChannel:
         method = self._options.plan
         if self._everything is None:
             empty = np.empty((0, words.shape[1]), np.uint64)
-            self._everything = np.concatenate([empty, *self._all_fingerprints()])
+            self._everything = np.concatenate([empty, *index.everything()])
         answer = near_many_by(method, self._everything, self._bits, words, self._radius)
-        found: list[list[tuple[int, int]]] = [[] for _ in values]
-        for row, value, distance in zip(
-            answer.query_rows.tolist(),
-            to_integers(answer.words),
-            answer.distances.tolist(),
-            strict=True,
-        ):
-            found[row].append((value, distance))
+        found = by_query(answer.query_rows, answer.words, answer.distances, len(values))
         costs = zip(answer.probe_counts.tolist(), answer.candidate_counts.tolist(), strict=True)
         each = (time.perf_counter() - started) / len(values)
         return [
@@ -237,7 +210,3 @@ class SimhashChannel:
                 values, words, found, costs, strict=True
             )
         ]
-
-    def _all_fingerprints(self) -> Iterator[NDArray[np.uint64]]:
-        if self._generation_id is not None:
-            yield from fingerprints.scan(self._snapshot.connection, self._bits, self._generation_id)
