@@ -26,8 +26,7 @@ from results import RESULTS, machine, markdown_table, versions
 
 from simstore import Store
 from simstore.services.ingest.ingest import IngestOptions
-from simstore.sources.fields import HistoryFields
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGE = REPOSITORY / "docs" / "living-index.md"

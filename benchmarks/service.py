@@ -32,7 +32,7 @@ from service_set import PEER_BATCHES, TOGETHER, ServiceSet, Sizes, bodies_of, ma
 
 from simstore import Store
 from simstore.model import SampleResult
-from simstore.reports.wire import decoded, from_wire
+from simstore.wire import decoded, from_wire
 
 BENCHMARKS = Path(__file__).resolve().parent
 REPOSITORY = BENCHMARKS.parent

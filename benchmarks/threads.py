@@ -36,7 +36,7 @@ from widths import NO_LIMIT, Tables
 from simstore import Store, compiled
 from simstore.compiled import Kernel
 from simstore.model import SampleResult
-from simstore.search.table_lookup import near_values
+from simstore.search.table_lookup import NEAR_VALUES
 from simstore.services.check import check
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.query import query
@@ -52,7 +52,7 @@ PROGRAMS: dict[str, Callable[[], AbstractContextManager[None]]] = {
 }
 SINGLE = 400
 # The look-up of one fingerprint, letting other threads run meanwhile as those of a store do not.
-LETTING_GO = Kernel(near_values._function, near_values._signatures, parts=near_values._parts)
+LETTING_GO = Kernel(NEAR_VALUES._function, NEAR_VALUES._signatures, parts=NEAR_VALUES._parts)
 
 
 class Best:

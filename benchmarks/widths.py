@@ -22,7 +22,7 @@ from results import Report, figure, parser
 
 from simstore import compiled
 from simstore.search.segments import probe_values, rotated
-from simstore.search.table_lookup import bounds, near_places, near_values, offsets_of
+from simstore.search.table_lookup import NEAR_VALUES, bounds, near_places, offsets_of
 
 WIDTHS = (4, 8, 16, 32)
 IMAGE = Path(__file__).resolve().parent.parent / "docs" / "images" / "segment-widths.png"
@@ -80,7 +80,7 @@ class Tables:
         """Return the fingerprints within the radius of one, ascending."""
         room = 1 << 12
         found = np.empty(room, np.uint64)
-        count = near_values(
+        count = NEAR_VALUES(
             self.tables,
             self.offsets,
             self.parts,

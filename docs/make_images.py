@@ -23,8 +23,7 @@ from simstore.reports.store_plots import render_overview
 from simstore.services.evaluate.evaluate import EvaluateOptions
 from simstore.services.evaluate.labels import Labels
 from simstore.services.ingest.ingest import IngestOptions
-from simstore.sources.fields import HistoryFields
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 IMAGES = REPOSITORY / "docs" / "images"

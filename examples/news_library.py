@@ -201,14 +201,7 @@ def thesis(
         begins = holders[0].text.index(stretch)
         sources = tuple(article.key for article in holders)
         found.append(
-            Copy(
-                start=len(text),
-                end=len(text) + len(written),
-                source_key=kind,
-                source_document_id=sources,
-                source_start=begins,
-                source_end=begins + len(stretch),
-            )
+            Copy(len(text), len(text) + len(written), kind, sources, begins, begins + len(stretch))
         )
         text += written
     return text + "\n", found

@@ -5,7 +5,7 @@ import os
 from alembic import context
 
 from simstore.storage.engine import Database
-from simstore.storage.schema import metadata
+from simstore.storage.tables import metadata
 
 
 def run(connection) -> None:  # type: ignore[no-untyped-def]

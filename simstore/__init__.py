@@ -14,6 +14,7 @@ from simstore.version import __version__
 
 if TYPE_CHECKING:
     from simstore.errors import SimstoreError
+    from simstore.known_filter import KnownFilter
     from simstore.model import (
         Comparison,
         Document,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
         SampleResult,
     )
     from simstore.reports.frames import to_frame
-    from simstore.reports.known_filter import KnownFilter
     from simstore.services.compare.compare import compare_texts
     from simstore.services.compare.compared import CompareOptions
     from simstore.store import Store
@@ -51,7 +51,7 @@ _MODULES = {
     "Comparison": "model",
     "Document": "model",
     "IngestSummary": "model",
-    "KnownFilter": "reports.known_filter",
+    "KnownFilter": "known_filter",
     "Match": "model",
     "QueryOptions": "model",
     "QueryRun": "model",

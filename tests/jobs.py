@@ -27,11 +27,11 @@ from simstore.services.maintenance import maintain as maintain_service
 from simstore.services.maintenance import reindex as reindex_service
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.removal import remove as remove_service
-from simstore.sources.fields import HistoryFields
-from simstore.sources.reader import ReadOptions
-from simstore.storage import anchor_segments, sqlite_file
+from simstore.sources.reader import HistoryFields, ReadOptions
+from simstore.storage import anchor_segments
 from simstore.storage import passages as passage_storage
-from simstore.storage.connection_pool import LogPages
+from simstore.storage.dialects import sqlite_file
+from simstore.storage.dialects.sqlite_file import LogPages
 from simstore.storage.engine import Database
 
 # Descriptor of the pipe to the test; the nursery sets it.

@@ -1,4 +1,4 @@
-"""``simstore check``."""
+"""The command ``simstore check``: papers against the stored documents."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, threads_option
 from simstore.cli.output import check_output, print_facts, print_table, progress, write_blocks
-from simstore.cli.parameters import choice, count, flag, option
+from simstore.cli.parameters import choice, command, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.source_options import (
+    log_ignored,
     reading_options,
+    report_rejections,
     take_read_options,
-    tell_decodings,
-    tell_passed_over,
-    tell_rejections,
+    warn_of_decodings,
 )
 from simstore.errors import printable
 from simstore.outputs import is_same_file, is_standard_output, write_file
@@ -30,18 +30,7 @@ if TYPE_CHECKING:
     from simstore.store import Store
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore check paper.txt                    totals, sources, passages\n"
-        "  simstore check paper.docx -o report.html    a report for the browser\n"
-        "  simstore check --format jsonl papers/       for a program, a line a paper\n"
-        "  simstore check --exclude 'my-own-*' --exclude-quotations paper.txt\n\n"
-        "The store needs a passage index: `simstore ingest --passages`, or `simstore passages "
-        "build`. Of every run of 8 words (Chinese and the like: 13 characters) that a stored "
-        "document has too, at least one source is named."
-    )
-)
+@command()
 @click.argument("papers", nargs=-1, required=True, metavar="PAPER...")
 @option(
     "--high",
@@ -108,7 +97,18 @@ def check(
     threads: int | None,
     **options: Any,
 ) -> None:
-    """Tell which passages of papers are in stored documents, and in which; nothing is inserted."""
+    """Tell which passages of papers are in stored documents, and in which; nothing is inserted.
+
+    Examples:
+      simstore check paper.txt                    totals, sources, passages
+      simstore check paper.docx -o report.html    a report for the browser
+      simstore check --format jsonl papers/       for a program, a line a paper
+      simstore check --exclude 'my-own-*' --exclude-quotations paper.txt
+
+    The store needs a passage index: `simstore ingest --passages`, or `simstore passages build`. Of
+    every run of 8 words (Chinese and the like: 13 characters) that a stored document has too, at
+    least one source is named.
+    """
     from simstore.model import CheckOptions
 
     read = take_read_options(options)
@@ -119,7 +119,7 @@ def check(
         *(("sentences",) if options.pop("sentences") else ()),
         *(("simhash",) if options.pop("simhash") else ()),
     )
-    asked = CheckOptions(**_passages(options), channels=channels)
+    rule = CheckOptions(**_passages(options), channels=channels)
     chosen = _format(output_format, output)
     if chosen == "html":
         output = output or "report.html"
@@ -128,19 +128,19 @@ def check(
         _refuse_papers(Path(output), papers)
         check_output(output, replace=force)
     rejections: list[Rejection] = []
-    told_of: list[tuple[str, Decoding | None]] = []
+    decodings: list[tuple[str, Decoding | None]] = []
     with (
         open_store(read_only=True, served=True) as store,
         progress("check", in_bytes=True, at_once=False) as show,
     ):
         found = store.check_sources(
-            papers, asked, read=read, on_progress=show, on_pass_over=tell_passed_over, **shared
+            papers, rule, read=read, on_progress=show, on_pass_over=log_ignored, **shared
         )
-        _warn_of_absent(store, asked.exclude)
-        blocks = _rendered(_kept(found, rejections, told_of), chosen, lang)
+        _warn_of_absent(store, rule.exclude)
+        blocks = _rendered(_papers(found, rejections, decodings), chosen, lang)
         if output is not None and to_file:
             data = b"".join(blocks)
-            if told_of:
+            if decodings:
                 write_file(output, data, replace=force)
                 log.info("%s: written", printable(str(output)))
             else:
@@ -148,16 +148,16 @@ def check(
                     "%s: not written, as there is no paper to tell of", printable(str(output))
                 )
         elif chosen == "table":
-            told = list(_kept(found, rejections, told_of))
+            checked = list(_papers(found, rejections, decodings))
         else:
             write_blocks(blocks)
     if chosen == "table" and not to_file:
-        for number, paper in enumerate(told):
+        for number, paper in enumerate(checked):
             if number:
                 click.echo()
             _print(paper)
-    tell_decodings(told_of)
-    tell_rejections(rejections)
+    warn_of_decodings(decodings)
+    report_rejections(rejections)
 
 
 def _passages(options: dict[str, Any]) -> dict[str, Any]:
@@ -205,17 +205,17 @@ def _format(output_format: str, output: str | None) -> str:
     return by_name[suffix]
 
 
-def _kept(
+def _papers(
     found: Iterable[CheckedPaper | Rejection],
     rejections: list[Rejection],
-    told_of: list[tuple[str, Decoding | None]],
+    decodings: list[tuple[str, Decoding | None]],
 ) -> Iterator[CheckedPaper]:
     """Yield the papers and note how they were decoded; put aside what could not be read."""
     from simstore.model import CheckedPaper
 
     for one in found:
         if isinstance(one, CheckedPaper):
-            told_of.append((one.key, one.decoding))
+            decodings.append((one.key, one.decoding))
             yield one
         else:
             rejections.append(one)
@@ -231,9 +231,9 @@ def _rendered(papers: Iterator[CheckedPaper], chosen: str, lang: Language) -> It
     elif chosen == "html":
         from simstore.reports.check_html import html_report
 
-        held = list(papers)
-        if held:
-            yield html_report(held, lang=lang, generated_at=int(time.time())).encode()
+        rendered = list(papers)
+        if rendered:
+            yield html_report(rendered, lang=lang, generated_at=int(time.time())).encode()
 
 
 def _print(paper: CheckedPaper) -> None:

@@ -1,4 +1,4 @@
-"""``simstore clusters``."""
+"""The command ``simstore clusters``: groups of documents that are nearly the same."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from simstore.cli.output import (
     time_text,
     write_blocks,
 )
-from simstore.cli.parameters import count, flag, option, share
+from simstore.cli.parameters import command, count, flag, option, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import NotFound, ReadOnlyStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from simstore.model import Clustering, ClustersStatus, LeastShares, StoredCluster
-    from simstore.reports.clusters import Rule
+    from simstore.services.clusters.reasons import ClusterRule
     from simstore.store import Store
 
 # Options that only clusters of the moment know.
@@ -33,23 +33,7 @@ _OF_THE_MOMENT = ("min_likeness", "min_cosine", "radius", "exact_join", "collect
 _ACTIONS = ("status", "merges", "drop")
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore clusters                          bring them up to date and print them\n"
-        "  simstore clusters --min-resemblance 0.8    the first time: keep only close ones\n"
-        "  simstore clusters --rebuild --policy 'prefer:^https://example\\.org/'\n"
-        "  simstore clusters --merges --format csv    which clusters became part of which\n"
-        "  simstore clusters --once --exact-join      pairs that share few phrases, too\n"
-        "  simstore clusters --min-likeness 0.45 --min-cosine 0 --exact-join\n\n"
-        "A cluster is a canonical document and those that are like it; no member is there by "
-        "way of another. Kept clusters go by resemblance. Clusters of the moment go by one of "
-        "the two thresholds that are given; where none is, by a resemblance of 0.65 or a "
-        "likeness of 0.58 with a cosine of 0.68. Without texts (init --no-text) resemblance is "
-        "estimated from the sketches and marked ~, and there is no likeness. `docs/clusters.md` "
-        "tells more."
-    )
-)
+@command()
 @option(
     "--min-resemblance",
     "Least resemblance of a member to its canonical document.  [default: as they are kept, "
@@ -96,7 +80,22 @@ _ACTIONS = ("status", "merges", "drop")
 @format_option("table", "jsonl", "csv")
 @common_options
 def clusters(output_format: str, min_size: int, **options: Any) -> None:
-    """Group the stored documents that are nearly the same, and keep the groups up to date."""
+    r"""Group the stored documents that are nearly the same, and keep the groups up to date.
+
+    Examples:
+      simstore clusters                          bring them up to date and print them
+      simstore clusters --min-resemblance 0.8    the first time: keep only close ones
+      simstore clusters --rebuild --policy 'prefer:^https://example\.org/'
+      simstore clusters --merges --format csv    which clusters became part of which
+      simstore clusters --once --exact-join      pairs that share few phrases, too
+      simstore clusters --min-likeness 0.45 --min-cosine 0 --exact-join
+
+    A cluster is a canonical document and those that are like it; no member is there by way of
+    another. Kept clusters go by resemblance. Clusters of the moment go by one of the two thresholds
+    that are given; where none is, by a resemblance of 0.65 or a likeness of 0.58 with a cosine of
+    0.68. Without texts (init --no-text) resemblance is estimated from the sketches and marked ~,
+    and there is no likeness. `docs/clusters.md` tells more.
+    """
     given = [name for name in _OF_THE_MOMENT if options[name] not in (None, False)]
     once = options["once"] or bool(given)
     actions = [name for name in _ACTIONS if options[name]]
@@ -106,7 +105,7 @@ def clusters(output_format: str, min_size: int, **options: Any) -> None:
     elif actions:
         {"status": _status, "merges": _merges, "drop": _drop}[actions[0]](output_format)
     else:
-        _kept(output_format, min_size, options)
+        _stored(output_format, min_size, options)
 
 
 def _refuse_mixtures(
@@ -125,16 +124,16 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _kept(output_format: str, min_size: int, options: dict[str, Any]) -> None:
+def _stored(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     from simstore.model import LeastShares
-    from simstore.reports.clusters import Rule
+    from simstore.services.clusters.reasons import ClusterRule
 
     with open_store(served=True) as store:
         summary = _up_to_date(store, options)
-        rule = Rule(summary.policy, LeastShares(summary.min_resemblance))
-        held, count = _print(store.kept_clusters(min_size), rule, output_format)
-        _tell(len(store), held, count, min_size)
-    _tell_kept(summary)
+        rule = ClusterRule(summary.policy, LeastShares(summary.min_resemblance))
+        member_count, count = _print(store.kept_clusters(min_size), rule, output_format)
+        _report_counts(len(store), member_count, count, min_size)
+    _report_stored(summary)
 
 
 def _up_to_date(store: Store, options: dict[str, Any]) -> ClustersStatus:
@@ -143,7 +142,7 @@ def _up_to_date(store: Store, options: dict[str, Any]) -> ClustersStatus:
         refuse_served(["min_resemblance", "policy", "rebuild"])
         kept = store.cluster_summary()
         if kept is None:
-            raise _none_kept()
+            raise _no_clusters()
         return kept
     try:
         with progress("clustered") as show:
@@ -161,7 +160,7 @@ def _up_to_date(store: Store, options: dict[str, Any]) -> ClustersStatus:
         return summary
 
 
-def _tell_kept(summary: ClustersStatus) -> None:
+def _report_stored(summary: ClustersStatus) -> None:
     if summary.made_anew:
         log.info("made anew; kept up from now on")
     log.info("kept at a resemblance of %g, policy %s", summary.min_resemblance, summary.policy)
@@ -179,7 +178,7 @@ def _status(output_format: str) -> None:
     with open_store(read_only=True, served=True) as store:
         summary = store.cluster_summary(largest=True)
     if summary is None:
-        raise _none_kept()
+        raise _no_clusters()
     facts = (
         ("min resemblance", summary.min_resemblance),
         ("policy", summary.policy),
@@ -204,7 +203,7 @@ def _merges(output_format: str) -> None:
 
     with open_store(read_only=True, served=True) as store:
         if store.cluster_summary() is None:
-            raise _none_kept()
+            raise _no_clusters()
         merges = store.cluster_merges()
         if output_format == "jsonl":
             write_blocks(merges_jsonl(merges))
@@ -227,13 +226,14 @@ def _drop(_output_format: str) -> None:
     log.info("the kept clusters are forgotten" if dropped else "no clusters were kept")
 
 
-def _none_kept() -> NotFound:
+def _no_clusters() -> NotFound:
     return NotFound("this store keeps no clusters; `simstore clusters` makes them")
 
 
 def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
-    from simstore.reports.clusters import Rule, numbered
+    from simstore.reports.clusters import numbered
     from simstore.services.clusters.cluster import ClusterOptions
+    from simstore.services.clusters.reasons import ClusterRule
 
     chosen = {name: options[name] for name in ("min_resemblance", *_OF_THE_MOMENT)}
     asked = ClusterOptions(policy=options["policy"] or "first", min_size=min_size, **chosen)
@@ -244,46 +244,46 @@ def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
             "fingerprints are the standing generation's: %s; `simstore vocabulary refresh`",
             found.stale,
         )
-    rule = Rule(asked.policy, found.least)
-    held, count = _print(numbered(found.clusters), rule, output_format)
-    _tell(found.document_count, held, count, min_size)
-    _tell_once(found)
+    rule = ClusterRule(asked.policy, found.least)
+    member_count, count = _print(numbered(found.clusters), rule, output_format)
+    _report_counts(found.document_count, member_count, count, min_size)
+    _report_computed(found)
 
 
-def _print(found: Iterable[StoredCluster], rule: Rule, output_format: str) -> tuple[int, int]:
+def _print(
+    found: Iterable[StoredCluster], rule: ClusterRule, output_format: str
+) -> tuple[int, int]:
     """Print clusters; return how many documents and how many clusters they were."""
     from simstore.reports.clusters import COLUMNS, render_csv, render_jsonl, table_rows
 
-    held = count = 0
+    member_count = count = 0
 
     def counted() -> Iterator[StoredCluster]:
-        nonlocal held, count
+        nonlocal member_count, count
         for one in found:
-            held += len(one.members)
+            member_count += len(one.members)
             count += 1
             yield one
 
     if output_format == "table":
-        print_table(COLUMNS, table_rows(counted(), rule))
+        print_table(COLUMNS, table_rows(counted(), rule.reason))
     else:
-        render: Callable[[Iterable[StoredCluster], Rule], Iterator[bytes]] = (
-            render_jsonl if output_format == "jsonl" else render_csv
-        )
-        write_blocks(render(counted(), rule))
-    return held, count
+        render = render_jsonl if output_format == "jsonl" else render_csv
+        write_blocks(render(counted(), rule.reason))
+    return member_count, count
 
 
-def _tell(documents: int, held: int, count: int, min_size: int) -> None:
+def _report_counts(documents: int, member_count: int, count: int, min_size: int) -> None:
     log.info(
         "%s documents: %s are in %s clusters of %d or more",
         f"{documents:,}",
-        f"{held:,}",
+        f"{member_count:,}",
         f"{count:,}",
         min_size,
     )
 
 
-def _tell_once(found: Clustering) -> None:
+def _report_computed(found: Clustering) -> None:
     log.info("a member reaches %s", _rule(found.least))
     if found.basis == "sketch":
         log.info("resemblance is estimated from the sketches: this store keeps no texts")

@@ -1,4 +1,4 @@
-"""The commands of ``simstore``, in the order of a user's day, and what becomes of errors."""
+"""The commands of ``simstore``, in the order of a user's day, and their errors as exit codes."""
 
 from __future__ import annotations
 

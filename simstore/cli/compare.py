@@ -1,4 +1,4 @@
-"""``simstore compare``."""
+"""The command ``simstore compare``: two texts by every algorithm."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import Update, print_table, progress, write_blocks
-from simstore.cli.parameters import choice, flag, option
+from simstore.cli.parameters import choice, command, flag, option
 from simstore.cli.scheme_options import HASHES
 from simstore.cli.source_options import (
     encoding_for,
     encoding_option,
-    tell_decodings,
+    warn_of_decodings,
 )
 from simstore.errors import (
     DocumentNotFound,
@@ -42,18 +42,7 @@ if TYPE_CHECKING:
 _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore compare draft.txt final.txt         two files; no store is needed\n"
-        "  simstore compare news-en-001 news-en-002     two documents of the store\n"
-        "  simstore compare a.txt b.txt --units words --shingle 3\n"
-        "  curl -s URL | simstore compare - page.txt --format jsonl\n\n"
-        "A and B are files, keys of the store, or - for standard input. A name that is a file is "
-        "that file, whatever keys there are; key:NAME and file:NAME leave no doubt. The store's "
-        "vocabulary serves I-Match where --db or SIMSTORE_DB names a store, or A or B is a key."
-    )
-)
+@command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @choice("--units", ("characters", "words"), "What shingles are made of.", default="characters")
@@ -118,7 +107,18 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 @encoding_option
 @common_options
 def compare(first: str, second: str, output_format: str, **options: Any) -> None:
-    """Compare two texts by every algorithm, side by side, each with its time."""
+    """Compare two texts by every algorithm, side by side, each with its time.
+
+    Examples:
+      simstore compare draft.txt final.txt         two files; no store is needed
+      simstore compare news-en-001 news-en-002     two documents of the store
+      simstore compare a.txt b.txt --units words --shingle 3
+      curl -s URL | simstore compare - page.txt --format jsonl
+
+    A and B are files, keys of the store, or - for standard input. A name that is a file is that
+    file, whatever keys there are; key:NAME and file:NAME leave no doubt. The store's vocabulary
+    serves I-Match where --db or SIMSTORE_DB names a store, or A or B is a key.
+    """
     from simstore.sources.encodings import checked_encoding
     from simstore.sources.reader import ReadOptions
 
@@ -127,9 +127,9 @@ def compare(first: str, second: str, output_format: str, **options: Any) -> None
     chosen = _chosen(options)
     encoding = checked_encoding(options["encoding"])
     read = ReadOptions(options["as_format"], False, options["max_document_bytes"])
-    asked = _Asked(_given(first), _given(second), (first, second), replace(read, encoding=encoding))
+    pair = _Pair(_given(first), _given(second), (first, second), replace(read, encoding=encoding))
     with progress("compare") as show:
-        comparison = _compared(asked, chosen, show)
+        comparison = _compared(pair, chosen, show)
     _write(comparison, output_format)
 
 
@@ -175,7 +175,7 @@ class _File:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Pair:
     """The two texts to compare, and how to read them.
 
     Attributes:
@@ -208,36 +208,36 @@ def _read(one: _File, read: ReadOptions) -> Document:
     from simstore.services.compare.compare import read_document
 
     document = read_document(one.path, read)
-    tell_decodings([(document.key, document.decoding)])
+    warn_of_decodings([(document.key, document.decoding)])
     return document
 
 
-def _compared(asked: _Asked, options: CompareOptions, show: Update) -> Comparison:
+def _compared(pair: _Pair, options: CompareOptions, show: Update) -> Comparison:
     from simstore.services.compare.compare import compare_texts
 
-    first, second = asked.first, asked.second
+    first, second = pair.first, pair.second
     if isinstance(first, str) or isinstance(second, str) or store_is_named(by_option=True):
-        return _compare_in_store(asked, options, show)
+        return _compare_in_store(pair, options, show)
     if store_is_named():
         # A variable may name a store that is still to be made.
         with suppress(StoreNotFound):
-            return _compare_in_store(asked, options, show)
-    a, b = _read(first, asked.read), _read(second, asked.read)
+            return _compare_in_store(pair, options, show)
+    a, b = _read(first, pair.read), _read(second, pair.read)
     return compare_texts(a.text, b.text, options, names=(a.key, b.key), on_progress=show)
 
 
-def _compare_in_store(asked: _Asked, options: CompareOptions, show: Update) -> Comparison:
-    names = asked.names
+def _compare_in_store(pair: _Pair, options: CompareOptions, show: Update) -> Comparison:
+    names = pair.names
     try:
         with open_store(read_only=True, served=True) as store:
-            read = replace(asked.read, encoding=encoding_for(store, asked.read.encoding))
+            read = replace(pair.read, encoding=encoding_for(store, pair.read.encoding))
             first, second = (
                 one if isinstance(one, str) else _read(one, read)
-                for one in (asked.first, asked.second)
+                for one in (pair.first, pair.second)
             )
             return store.compare(first, second, options, on_progress=show)
     except StoreNotFound:
-        for name, given in zip(names, (asked.first, asked.second), strict=True):
+        for name, given in zip(names, (pair.first, pair.second), strict=True):
             if name == given:
                 raise NotFound(
                     f"{printable(name)}: no such file, and no store at "

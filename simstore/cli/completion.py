@@ -1,21 +1,22 @@
-"""``simstore completion``."""
+"""The command ``simstore completion``: scripts that complete a command line in a shell."""
 
 from __future__ import annotations
 
 import click
 
+from simstore.cli.parameters import command
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore completion bash >> ~/.bashrc\n"
-        "  simstore completion fish > ~/.config/fish/completions/simstore.fish"
-    )
-)
+
+@command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the shell script that completes commands and options."""
+    """Print the shell script that completes commands and options.
+
+    Examples:
+      simstore completion bash >> ~/.bashrc
+      simstore completion fish > ~/.config/fish/completions/simstore.fish
+    """
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

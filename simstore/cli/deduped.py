@@ -1,9 +1,9 @@
-"""``simstore import``."""
+"""The command ``simstore import``: results of ``simstore spark dedup`` into a store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +12,7 @@ from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, open_store, store_place
 from simstore.cli.output import progress
-from simstore.cli.parameters import flag
+from simstore.cli.parameters import command, flag
 from simstore.errors import StoreNotFound, shown_place
 
 if TYPE_CHECKING:
@@ -22,21 +22,20 @@ if TYPE_CHECKING:
     from simstore.store import Store
 
 
-@click.command(
-    name="import",
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore --db found.db import found       what `simstore spark dedup` wrote to found/\n"
-        "  simstore --db found.db import found --no-clusters\n\n"
-        "Into a new store the clusters come without comparing anything again. Needs PyArrow, not "
-        "Spark. The same command again, after an interruption, goes on."
-    ),
-)
+@command("import")
 @click.argument("folder", type=click.Path())
 @flag("--no-clusters", "Only the documents.")
 @common_options
 def import_output(folder: str, no_clusters: bool) -> None:
-    """Load what `simstore spark dedup` found into a store: documents and clusters."""
+    """Load what `simstore spark dedup` found into a store: documents and clusters.
+
+    Examples:
+      simstore --db found.db import found       what `simstore spark dedup` wrote to found/
+      simstore --db found.db import found --no-clusters
+
+    Into a new store the clusters come without comparing anything again. Needs PyArrow, not Spark.
+    The same command again, after an interruption, goes on.
+    """
     from simstore.sources.spark_results import DedupedOutput
 
     output = DedupedOutput(folder)
@@ -59,15 +58,13 @@ def import_output(folder: str, no_clusters: bool) -> None:
 
 @contextmanager
 def _store(output: DedupedOutput) -> Iterator[Store]:
-    try:
-        with open_store() as store:
-            yield store
-            return
-    except StoreNotFound:
-        pass
-    from simstore.store import create_for_output
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(open_store())
+        except StoreNotFound:
+            from simstore.store import create_for_output
 
-    create_for_output(store_place(), output).close()
-    log.info("made %s: scheme %s", shown_place(store_place()), output.scheme.label)
-    with open_store() as store:
+            create_for_output(store_place(), output).close()
+            log.info("made %s: scheme %s", shown_place(store_place()), output.scheme.label)
+            store = stack.enter_context(open_store())
         yield store

@@ -1,4 +1,4 @@
-"""``simstore list``, ``show`` and ``remove``."""
+"""The commands ``simstore list``, ``show`` and ``remove``: stored documents."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.key_options import all_keys, keys_option, tell_orphans, tell_unflagged
+from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_items, progress, time_text, write_blocks
-from simstore.cli.parameters import count, flag, option
+from simstore.cli.parameters import command, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
 from simstore.errors import printable
 from simstore.reports.lines import to_json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of")
 
 
-@click.command("list")
+@command("list")
 @count("--limit", "Only the first N.")
 @option("--collection", "Only documents of this collection.", metavar="NAME")
 @format_option("table", "keys", "jsonl", "csv")
@@ -45,18 +45,7 @@ def _row(document: StoredDocument) -> tuple[Any, ...]:
     )
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore show https://example.org/a\n"
-        "  simstore show page-17 --text                       the kept text, and nothing else\n"
-        "  simstore show page-17 --original prefer:example    who is the original?\n\n"
-        "Which is the original: first-seen: the one that was surely there first; within the "
-        "interval at which a site is visited, dates do not decide, and the one that others link "
-        "to is it. linked: the one that most of the others link to. prefer:REGEX: one with such "
-        "a key."
-    )
-)
+@command()
 @click.argument("key")
 @flag("--text with_text", "Print the kept text, and nothing else.")
 @option(
@@ -72,6 +61,15 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
 
     The story: when it was seen and who says so, earlier versions, what is like it, links between
     them, how often its site is visited, and which of them is the original, and why.
+
+    Examples:
+      simstore show https://example.org/a
+      simstore show page-17 --text                       the kept text, and nothing else
+      simstore show page-17 --original prefer:example    who is the original?
+
+    Which is the original: first-seen: the one that was surely there first; within the interval at
+    which a site is visited, dates do not decide, and the one that others link to is it. linked: the
+    one that most of the others link to. prefer:REGEX: one with such a key.
     """
     from simstore.errors import DocumentNotFound
 
@@ -117,16 +115,7 @@ def _record(document: Any) -> dict[str, Any]:
     return record
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore remove page-17 page-18\n"
-        "  simstore remove --keys-from gone.txt\n"
-        "  simstore list --format keys | grep /print/ | simstore remove --keys-from -\n\n"
-        "Many are removed in batches; after an interruption the same command with "
-        "--ignore-missing goes on."
-    )
-)
+@command()
 @click.argument("keys", nargs=-1, metavar="[KEY...]")
 @keys_option
 @flag("--ignore-missing", "Pass over keys that are not there.")
@@ -138,6 +127,14 @@ def remove(
     """Remove documents: all that are named, or none where one is not there.
 
     Keys that were skipped as duplicates are forgotten.
+
+    Examples:
+      simstore remove page-17 page-18
+      simstore remove --keys-from gone.txt
+      simstore list --format keys | grep /print/ | simstore remove --keys-from -
+
+    Many are removed in batches; after an interruption the same command with --ignore-missing goes
+    on.
     """
     wanted = all_keys(keys, keys_from)
     orphans: list[str] = []
@@ -158,5 +155,5 @@ def remove(
             on_unflagged=unflagged.append,
         )
     click.echo(f"{count:,} removed")
-    tell_orphans(len(orphans))
-    tell_unflagged(len(unflagged))
+    warn_of_orphans(len(orphans))
+    warn_of_unflagged(len(unflagged))

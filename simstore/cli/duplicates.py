@@ -1,4 +1,4 @@
-"""``simstore duplicates`` and ``orphans``: what a check before the insert found."""
+"""The commands ``simstore duplicates`` and ``orphans``: results of the check before an insert."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from dataclasses import asdict
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_items, time_text
-from simstore.cli.parameters import choice, option
+from simstore.cli.parameters import choice, command, option
 from simstore.errors import DocumentNotFound, printable
 from simstore.reports.lines import key_bytes, key_text, rounded
 
@@ -23,14 +21,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore duplicates                       what was flagged or skipped, and why\n"
-        "  simstore duplicates --of page-17          what duplicates one document\n"
-        "  simstore duplicates --state skipped --format jsonl\n"
-    )
-)
+@command()
 @choice(
     "--state",
     ("flagged", "skipped", "orphaned"),
@@ -40,7 +31,13 @@ _COLUMNS = (
 @format_option("table", "keys", "jsonl", "csv")
 @common_options
 def duplicates(state: str | None, original: str | None, output_format: str) -> None:
-    """List what `ingest --on-duplicate` found to be duplicates, and of which document."""
+    """List what `ingest --on-duplicate` found to be duplicates, and of which document.
+
+    Examples:
+      simstore duplicates                       what was flagged or skipped, and why
+      simstore duplicates --of page-17          what duplicates one document
+      simstore duplicates --state skipped --format jsonl
+    """
     with open_store(read_only=True, served=True) as store:
         found = store.duplicates(state=state, original=original)
         first = list(islice(found, 1))
@@ -49,21 +46,20 @@ def duplicates(state: str | None, original: str | None, output_format: str) -> N
         _print(chain(first, found), output_format)
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore orphans                          their keys, one a line\n"
-        "  simstore orphans | xargs my-crawler-fetch\n"
-        "  simstore orphans --format table           and what they were duplicates of\n\n"
-        "One that is ingested again is an orphan no more."
-    )
-)
+@command()
 @format_option("keys", "table", "jsonl", "csv")
 @common_options
 def orphans(output_format: str) -> None:
     """List keys that were skipped because of documents which have gone or changed.
 
     Nothing stands for them any more, so they should be ingested again.
+
+    Examples:
+      simstore orphans                          their keys, one a line
+      simstore orphans | xargs my-crawler-fetch
+      simstore orphans --format table           and what they were duplicates of
+
+    One that is ingested again is an orphan no more.
     """
     with open_store(read_only=True, served=True) as store:
         _print(store.orphans(), output_format)

@@ -1,4 +1,4 @@
-"""``simstore evaluate``."""
+"""The command ``simstore evaluate``: precision and recall of a store on labelled pairs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import check_output, print_rows, print_table, progress, write_blocks
-from simstore.cli.parameters import choice, flag, option
+from simstore.cli.parameters import choice, command, flag, option
 from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
 from simstore.outputs import make_folder, write_file
 from simstore.reports.lines import rounded
@@ -33,18 +33,7 @@ _COMMANDS = {
 }
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore evaluate --pairs pairs.tsv            a line a pair: two keys, perhaps 1 or 0\n"
-        "  simstore evaluate --clusters groups.tsv -o out a line a document: key, group\n"
-        "  simstore evaluate --clusters-field group       the group is a metadata field\n"
-        "  simstore evaluate --exact --min-resemblance 0.8 --format csv\n\n"
-        "Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. "
-        "With -o, points.csv, bands.csv, curves.png and curves.svg go to the folder "
-        "(pip install 'simstore[plots]'). `docs/detection.md` says what the figures mean."
-    )
-)
+@command()
 @option("--pairs", "Labelled pairs: a, b, perhaps label.", metavar="FILE")
 @option("--clusters", "Labelled documents: key, group.", metavar="FILE")
 @option("--clusters-field", "The metadata field that holds the group.", metavar="NAME")
@@ -101,7 +90,18 @@ def evaluate(
     force: bool,
     output_format: str,
 ) -> None:
-    """Tell how well the store finds the near-duplicates that somebody labelled."""
+    """Tell how well the store finds the near-duplicates that somebody labelled.
+
+    Examples:
+      simstore evaluate --pairs pairs.tsv            a line a pair: two keys, perhaps 1 or 0
+      simstore evaluate --clusters groups.tsv -o out a line a document: key, group
+      simstore evaluate --clusters-field group       the group is a metadata field
+      simstore evaluate --exact --min-resemblance 0.8 --format csv
+
+    Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. With -o,
+    points.csv, bands.csv, curves.png and curves.svg go to the folder (pip install
+    'simstore[plots]'). `docs/detection.md` says what the figures mean.
+    """
     chosen = [name for name in (pairs, clusters, clusters_field) if name is not None]
     if len(chosen) + exact != 1:
         raise InvalidParameter("give one of --pairs, --clusters, --clusters-field and --exact")
@@ -140,11 +140,11 @@ def evaluate(
     )
     with open_store(read_only=True) as store, progress("read") as show:
         found = store.evaluate(labels, options, on_progress=show)
-    _tell(found)
+    _report(found)
     if output is not None:
         _write(found, Path(output), replace=force)
     _print(found, output_format)
-    _advise(found)
+    _suggest_threshold(found)
 
 
 def _exact(least: float, output_format: str) -> None:
@@ -165,7 +165,7 @@ def _radii(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
-def _tell(found: Evaluation) -> None:
+def _report(found: Evaluation) -> None:
     log.info(
         "%s documents, %s labelled pairs", f"{found.document_count:,}", f"{found.pair_count:,}"
     )
@@ -185,7 +185,7 @@ def _tell(found: Evaluation) -> None:
         )
 
 
-def _advise(found: Evaluation) -> None:
+def _suggest_threshold(found: Evaluation) -> None:
     """Tell which threshold would find these labels most steadily, as a command."""
     from simstore.search.likeness import LEAST_COSINE, SURE_RESEMBLANCE
 

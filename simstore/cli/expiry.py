@@ -1,4 +1,4 @@
-"""``simstore expire`` and ``seen``."""
+"""The commands ``simstore expire`` and ``seen``: documents by when they were last seen."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.key_options import all_keys, keys_option, tell_orphans, tell_unflagged
+from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, progress, time_text
-from simstore.cli.parameters import count, flag, option
-from simstore.cli.source_options import encoding_for, encoding_option, tell_decodings
+from simstore.cli.parameters import command, count, flag, option
+from simstore.cli.source_options import encoding_for, encoding_option, warn_of_decodings
 from simstore.errors import InvalidParameter, UnreadableSource, printable
 from simstore.reports.lines import key_bytes, key_text, to_json
+from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from simstore.model import Seen
@@ -23,17 +24,7 @@ if TYPE_CHECKING:
 _DIGEST_DIGITS = 32
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore expire --older-than 90d --dry-run     how much would go?\n"
-        "  simstore expire --older-than 90d               what was not seen for 90 days goes\n"
-        "  simstore expire --not-seen-since 2026-05-01 --collection news\n\n"
-        "Documents leave in batches, each a transaction; after an interruption the same command "
-        "goes on. `simstore compact` then gives the room back. Where more than half of the "
-        "documents would go, it asks first; without a terminal it wants --yes."
-    )
-)
+@command()
 @option("--not-seen-since", "Remove what was last seen before it (ISO 8601, UTC).", metavar="DATE")
 @option("--older-than", "Remove what was not seen for 30m, 12h, 90d or 8w.", metavar="AGE")
 @option("--collection", "Only documents of this collection.", metavar="NAME")
@@ -51,7 +42,17 @@ def expire(
     batch_documents: int | None,
     no_refresh: bool,
 ) -> None:
-    """Remove documents, and skipped duplicates, that were not seen since a time."""
+    """Remove documents, and skipped duplicates, that were not seen since a time.
+
+    Examples:
+      simstore expire --older-than 90d --dry-run     how much would go?
+      simstore expire --older-than 90d               what was not seen for 90 days goes
+      simstore expire --not-seen-since 2026-05-01 --collection news
+
+    Documents leave in batches, each a transaction; after an interruption the same command goes on.
+    `simstore compact` then gives the room back. Where more than half of the documents would go, it
+    asks first; without a terminal it wants --yes.
+    """
     if (not_seen_since is None) == (older_than is None):
         raise click.UsageError("give one of --not-seen-since and --older-than")
     since = None if not_seen_since is None else _seconds("--not-seen-since", not_seen_since)
@@ -85,8 +86,8 @@ def expire(
     click.echo(
         f"{found.removed:,} {would}removed{forgotten}; last seen before {time_text(found.since)}"
     )
-    tell_orphans(len(found.orphans))
-    tell_unflagged(found.unflagged)
+    warn_of_orphans(len(found.orphans))
+    warn_of_unflagged(found.unflagged)
 
 
 def _is_meant(going: int, total: int) -> bool:
@@ -97,13 +98,13 @@ def _is_meant(going: int, total: int) -> bool:
     """
     if 2 * going <= total:
         return True
-    told = f"{going:,} of {total:,} documents would be removed"
-    if not is_asked_at():
-        raise InvalidParameter(f"{told}; give --yes to remove them, or --dry-run to count them")
-    return click.confirm(f"{told}. Remove them?", err=True)
+    message = f"{going:,} of {total:,} documents would be removed"
+    if not has_terminal():
+        raise InvalidParameter(f"{message}; give --yes to remove them, or --dry-run to count them")
+    return click.confirm(f"{message}. Remove them?", err=True)
 
 
-def is_asked_at() -> bool:
+def has_terminal() -> bool:
     """Return whether a person is at standard input."""
     return sys.stdin.isatty()
 
@@ -117,16 +118,7 @@ def _seconds(option: str, text: str) -> int:
         raise InvalidParameter(f"{option} {error}") from None
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore seen https://example.org/a https://example.org/b\n"
-        "  simstore seen --keys-from frontier.txt --format jsonl\n"
-        "  simstore seen --text page.txt                   under which key was this text seen?\n"
-        "  simstore seen --filter known.filter --keys-from frontier.txt\n\n"
-        "Exit code 0: all were seen; 3: some were not."
-    )
-)
+@command()
 @click.argument("keys", nargs=-1, metavar="[KEY...]")
 @keys_option
 @option(
@@ -152,7 +144,16 @@ def seen(
     filter_file: str | None,
     output_format: str,
 ) -> None:
-    """Say whether keys, or a text, were seen: stored, flagged, skipped, orphaned, or unknown."""
+    """Say whether keys, or a text, were seen: stored, flagged, skipped, orphaned, or unknown.
+
+    Examples:
+      simstore seen https://example.org/a https://example.org/b
+      simstore seen --keys-from frontier.txt --format jsonl
+      simstore seen --text page.txt                   under which key was this text seen?
+      simstore seen --filter known.filter --keys-from frontier.txt
+
+    Exit code 0: all were seen; 3: some were not.
+    """
     by_content = text_file is not None or digest is not None
     if by_content and (keys or keys_from is not None or None not in (text_file, digest)):
         raise click.UsageError("look for keys, or for one --text, or for one --digest")
@@ -164,11 +165,11 @@ def seen(
 
     encoding = checked_encoding(encoding)
     if filter_file is not None:
-        from simstore.cli.known_filter import tell_known
+        from simstore.cli.known_filter import print_known
 
         if text_file is not None:
             content = _text(text_file, encoding)
-        tell_known(filter_file, wanted, content if by_content else None, output_format)
+        print_known(filter_file, wanted, content if by_content else None, output_format)
         return
     with open_store(read_only=True, served=True) as store:
         rows: list[tuple[str, Seen | None]]
@@ -216,7 +217,7 @@ def _text(name: str, encoding: str) -> str:
     (record,) = sources[0].records()
     if not isinstance(record, Document):
         raise UnreadableSource(printable(name), record.reason)
-    tell_decodings([(record.key, record.decoding)])
+    warn_of_decodings([(record.key, record.decoding)])
     return record.text
 
 
@@ -229,7 +230,7 @@ def _print(rows: list[tuple[str, Seen | None]], output_format: str) -> None:
         if output_format == "jsonl":
             click.echo(to_json(_record(key, found)))
         elif found is not None:
-            sys.stdout.buffer.write(key.encode("utf-8", "surrogateescape") + b"\n")
+            sys.stdout.buffer.write(encode(key) + b"\n")
     sys.stdout.flush()
 
 

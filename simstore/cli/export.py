@@ -1,4 +1,4 @@
-"""``simstore export``."""
+"""The command ``simstore export``: documents, or a filter of them, to a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, open_store
 from simstore.cli.output import check_output, print_facts, progress
-from simstore.cli.parameters import choice, count, flag, option
+from simstore.cli.parameters import choice, command, count, flag, option
 from simstore.errors import printable
 from simstore.outputs import is_standard_output
 
@@ -23,21 +23,7 @@ _DOCUMENTS_ONLY = (
 )  # fmt: skip
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore export -o all.jsonl.zst                 all documents\n"
-        "  simstore export --unique -o corpus.jsonl.gz      one document a cluster\n"
-        "  simstore export --unique -o corpus.parquet --log dropped.jsonl\n"
-        "  simstore export --duplicates                     what --unique leaves out, and why\n"
-        "  simstore export --unique --dry-run               how many that would be\n"
-        "  simstore export --filter known.filter            for a crawler, of keys and texts\n\n"
-        "The records are those that `simstore ingest` takes: what --log keeps, comes back by "
-        "`simstore ingest dropped.jsonl`. --unique and --duplicates go by the clusters that "
-        "`simstore clusters` keeps, brought up to date first. `docs/living-index.md` describes the "
-        "filter's file."
-    )
-)
+@command()
 @option(
     "-o --output",
     "Where to write, compressed where it ends in .gz or .zst; - is standard output.  [default: -]",
@@ -87,7 +73,20 @@ _DOCUMENTS_ONLY = (
 @common_options
 @click.pass_context
 def export(ctx: click.Context, /, filter_file: str | None, force: bool, **options: Any) -> None:
-    """Write the documents to a file: all, one a cluster, or the rest; or a filter of them."""
+    """Write the documents to a file: all, one a cluster, or the rest; or a filter of them.
+
+    Examples:
+      simstore export -o all.jsonl.zst                 all documents
+      simstore export --unique -o corpus.jsonl.gz      one document a cluster
+      simstore export --unique -o corpus.parquet --log dropped.jsonl
+      simstore export --duplicates                     what --unique leaves out, and why
+      simstore export --unique --dry-run               how many that would be
+      simstore export --filter known.filter            for a crawler, of keys and texts
+
+    The records are those that `simstore ingest` takes: what --log keeps, comes back by `simstore
+    ingest dropped.jsonl`. --unique and --duplicates go by the clusters that `simstore clusters`
+    keeps, brought up to date first. `docs/living-index.md` describes the filter's file.
+    """
     given = [
         name
         for name in (*_FILTER_ONLY, *_DOCUMENTS_ONLY)
@@ -145,7 +144,7 @@ def _write_documents(
     if not dry_run:
         for name in filter(None, (output, log_file)):
             check_output(name, replace=force)
-    wanted = ExportOptions(
+    chosen = ExportOptions(
         part="unique" if unique else "duplicates" if duplicates else "all",
         collection=collection,
         text=not no_text,
@@ -155,30 +154,30 @@ def _write_documents(
         replace=force,
     )
     with (
-        open_store(read_only=wanted.part == "all" or collection is not None) as store,
+        open_store(read_only=chosen.part == "all" or collection is not None) as store,
         progress("export") as show,
     ):
-        found = store.export(output, wanted, on_progress=show)
+        found = store.export(output, chosen, on_progress=show)
     if dry_run:
-        print_facts(_counts(found, wanted))
+        print_facts(_counts(found, chosen))
     else:
-        _tell(found, wanted, output)
+        _report(found, chosen, output)
 
 
-def _counts(found: ExportSummary, wanted: ExportOptions) -> list[tuple[str, int]]:
+def _counts(found: ExportSummary, chosen: ExportOptions) -> list[tuple[str, int]]:
     facts = [("documents", found.document_count), ("bytes of text", found.text_bytes)]
-    if wanted.part != "all":
+    if chosen.part != "all":
         facts += [("clusters", found.cluster_count), ("dropped", found.dropped_count)]
         facts.append(("bytes of dropped text", found.dropped_bytes))
-    if wanted.part == "duplicates":
+    if chosen.part == "duplicates":
         facts.append(("skipped when they came", found.skipped_count))
     return facts
 
 
-def _tell(found: ExportSummary, wanted: ExportOptions, output: str) -> None:
+def _report(found: ExportSummary, chosen: ExportOptions, output: str) -> None:
     place = "standard output" if is_standard_output(output) else printable(output)
     log.info("%s: %s documents", place, f"{found.document_count:,}")
-    if wanted.part == "unique":
+    if chosen.part == "unique":
         log.info(
             "%s others left out, of %s clusters",
             f"{found.dropped_count:,}",
@@ -188,9 +187,9 @@ def _tell(found: ExportSummary, wanted: ExportOptions, output: str) -> None:
         log.info(
             "%s keys that were skipped when they came, without text", f"{found.skipped_count:,}"
         )
-    if wanted.log is not None:
-        log.info("%s: what was left out", printable(str(wanted.log)))
-    if wanted.text and not found.text_kept:
+    if chosen.log is not None:
+        log.info("%s: what was left out", printable(str(chosen.log)))
+    if chosen.text and not found.text_kept:
         log.warning("without texts: this store keeps none (it was made with --no-text)")
     if found.waiting_count:
         log.warning(

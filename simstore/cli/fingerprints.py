@@ -1,4 +1,4 @@
-"""``simstore fingerprints add|remove|near|pairs``."""
+"""The commands ``simstore fingerprints``: fingerprints by their values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_table, progress
-from simstore.cli.parameters import choice, flag, option
+from simstore.cli.parameters import choice, command_group, flag, option
 from simstore.errors import InvalidParameter, printable
 from simstore.reports.lines import to_json
 
@@ -26,20 +26,12 @@ _RESIDENT = flag(
 )
 
 
-@click.group()
+@command_group()
 def fingerprints() -> None:
     """Fingerprints by their values: those of any store, or a store of nothing else."""
 
 
-@fingerprints.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore init --fingerprints-only --db fp.db\n"
-        "  simstore fingerprints add --db fp.db hashes.npy\n"
-        "  simstore fingerprints add --db fp.db --on-duplicate skip -k 3 hashes.npy\n"
-        "  cut -f 1 table.tsv | simstore fingerprints add --db fp.db -"
-    )
-)
+@fingerprints.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @choice(
     "--on-duplicate",
@@ -59,6 +51,12 @@ def add(files: tuple[str, ...], on_duplicate: str, radius: int | None) -> None:
 
     A .npy file is an array of uint64; any other file, and - for standard input, is text, one in
     hexadecimal a line. What is there already is left; a file may be added again.
+
+    Examples:
+      simstore init --fingerprints-only --db fp.db
+      simstore fingerprints add --db fp.db hashes.npy
+      simstore fingerprints add --db fp.db --on-duplicate skip -k 3 hashes.npy
+      cut -f 1 table.tsv | simstore fingerprints add --db fp.db -
     """
     if on_duplicate == "keep" and radius is not None:
         raise click.UsageError("--radius says what a duplicate is: give --on-duplicate skip too")
@@ -83,13 +81,7 @@ def remove(files: tuple[str, ...]) -> None:
     click.echo(f"{gone:,} removed of {total:,}")
 
 
-@fingerprints.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore fingerprints near 00ff3a0c12345678\n"
-        "  simstore fingerprints near -k 6 --format jsonl - < hashes.txt"
-    )
-)
+@fingerprints.command()
 @click.argument("values", nargs=-1, required=True, metavar="HEX...")
 @_RADIUS
 @_RESIDENT
@@ -99,6 +91,10 @@ def near(values: tuple[str, ...], radius: int | None, resident: bool, output_for
     """Find the stored fingerprints near some, and the documents that have them.
 
     A value is hexadecimal; - reads them from standard input, one a line.
+
+    Examples:
+      simstore fingerprints near 00ff3a0c12345678
+      simstore fingerprints near -k 6 --format jsonl - < hashes.txt
     """
     from simstore.fingerprint.simhash import to_hex, to_integers
     from simstore.sources.fingerprint_files import parse_fingerprint, read_fingerprints
@@ -138,11 +134,15 @@ def near(values: tuple[str, ...], radius: int | None, resident: bool, output_for
         )
 
 
-@fingerprints.command(epilog="\b\nExamples:\n  simstore fingerprints pairs -k 2 > pairs.tsv")
+@fingerprints.command()
 @_RADIUS
 @common_options
 def pairs(radius: int | None) -> None:
-    """Write all pairs of stored fingerprints within the radius: left, right, distance."""
+    """Write all pairs of stored fingerprints within the radius: left, right, distance.
+
+    Examples:
+      simstore fingerprints pairs -k 2 > pairs.tsv
+    """
     from simstore.fingerprint.simhash import to_hex, to_integers
 
     with open_store(read_only=True) as store, store.reader() as reader:

@@ -1,4 +1,4 @@
-"""Imports without collections of garbage, for processes that are mostly imports."""
+"""Imports without garbage collection, for processes that are mostly imports."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""``simstore ingest``."""
+"""The command ``simstore ingest``: documents of files, folders or databases into a store."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from simstore.cli.options import (
     open_store,
 )
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, count, flag, option
+from simstore.cli.parameters import choice, command, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
 from simstore.cli.source_options import (
@@ -44,19 +44,7 @@ _OF_A_STORE = (
 )  # fmt: skip
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore ingest article.txt                 pages separated by form feeds\n"
-        "  simstore ingest crawl.jsonl.zst notes/      JSON Lines, a folder of .txt files\n"
-        "  simstore ingest corpus.zip data/*.parquet   archives, tables\n"
-        "  simstore ingest --from blog.db --sql 'SELECT id, title, body AS text FROM post'\n"
-        "  zcat pages.txt.gz | simstore ingest -       standard input\n"
-        "  simstore ingest day.jsonl --seen-field crawled --links-field links\n\n"
-        "The same command again, after an interruption or a full disk, goes on where the last "
-        "commit ended; documents that are stored already are left as they are."
-    )
-)
+@command()
 @click.argument("sources", nargs=-1, metavar="SOURCE...")
 @option(
     "--from database",
@@ -126,6 +114,17 @@ def ingest(
     Where there is no store, one is made: of the scheme simtool (N = 1000, M = 64 unless -N and -M
     say otherwise) where hashvalue.txt and stopwords.txt lie in the current directory, else web;
     --scheme chooses another.
+
+    Examples:
+      simstore ingest article.txt                 pages separated by form feeds
+      simstore ingest crawl.jsonl.zst notes/      JSON Lines, a folder of .txt files
+      simstore ingest corpus.zip data/*.parquet   archives, tables
+      simstore ingest --from blog.db --sql 'SELECT id, title, body AS text FROM post'
+      zcat pages.txt.gz | simstore ingest -       standard input
+      simstore ingest day.jsonl --seen-field crawled --links-field links
+
+    The same command again, after an interruption or a full disk, goes on where the last commit
+    ended; documents that are stored already are left as they are.
     """
     from simstore.services.ingest.ingest import IngestOptions
     from simstore.sources.files import open_sources
@@ -202,27 +201,21 @@ def _store(
         with open_store(served=True) as store:
             yield store
         return
-    try:
-        with open_store(synchronous=synchronous) as store:
-            if chosen is not None and scheme["name"] is None:
-                name, _, _ = store.scheme()["scheme"].partition("/")
-                chosen = replace(chosen, name=name)
-            store.check_options(chosen, text=not no_text, keep_columns=keep_columns)
-            yield store
-            return
-    except StoreNotFound:
-        pass
-    before_making()
-    create_here(
-        chosen,
-        is_named=scheme["name"] is not None,
-        exist_ok=True,
-        asked_radius=radius,
-        text=not no_text,
-        keep_columns=keep_columns,
-    )
-    with open_store(synchronous=synchronous) as store:
-        # Another process may have made it meanwhile.
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(open_store(synchronous=synchronous))
+        except StoreNotFound:
+            before_making()
+            create_here(
+                chosen,
+                is_named=scheme["name"] is not None,
+                exist_ok=True,
+                asked_radius=radius,
+                text=not no_text,
+                keep_columns=keep_columns,
+            )
+            # Another process may have made it meanwhile.
+            store = stack.enter_context(open_store(synchronous=synchronous))
         if chosen is not None and scheme["name"] is None:
             name, _, _ = store.scheme()["scheme"].partition("/")
             chosen = replace(chosen, name=name)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.interrupts import uninterruptible
-from simstore.cli.key_options import tell_orphans, tell_reprints, tell_unflagged
+from simstore.cli.key_options import warn_of_orphans, warn_of_reprints, warn_of_unflagged
 from simstore.cli.messages import log
 from simstore.cli.output import progress
 from simstore.cli.progress_bars import bar_of, ingest_columns, shows_bars, start
 from simstore.cli.remote import server_url
-from simstore.cli.source_options import DECODED, PASSED_OVER, tell_passed_over, with_remedy
+from simstore.cli.source_options import DECODED, PASSED_OVER, log_ignored, with_remedy
 from simstore.errors import printable
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def ingest_observed(
 
     def on_pass_over(part: Ignored) -> None:
         if part.is_source or parts.has_room():
-            tell_passed_over(part)
+            log_ignored(part)
         else:
             log.debug(PASSED_OVER, printable(part.source), with_remedy(part.reason))
 
@@ -121,8 +121,8 @@ def ingest_observed(
             on_displaced=on_displaced,
         )
         summary = run(observer)
-    rejects.tell_rest(log.warning)
-    parts.tell_rest(log.info)
+    rejects.log_rest(log.warning)
+    parts.log_rest(log.info)
     return summary
 
 
@@ -142,7 +142,7 @@ class _Shown:
         self._count += 1
         return self._count <= _SHOWN
 
-    def tell_rest(self, tell: Callable[..., None]) -> None:
+    def log_rest(self, tell: Callable[..., None]) -> None:
         """Say how many were not shown, where there are any."""
         if self._count > _SHOWN:
             tell(f"... and {self._rest}", self._count - _SHOWN)
@@ -212,9 +212,9 @@ def report(summary: IngestSummary, stopping: StopOnSignal) -> None:
         f"{flagged}{skipped}{summary.duplicates:,} exact duplicates, {summary.rejected:,} rejected"
         f"{passed_over}{detected}"
     )
-    tell_orphans(summary.orphaned)
-    tell_unflagged(summary.unflagged)
-    tell_reprints(summary.reprints_removed, summary.reprints_kept)
+    warn_of_orphans(summary.orphaned)
+    warn_of_unflagged(summary.unflagged)
+    warn_of_reprints(summary.reprints_removed, summary.reprints_kept)
     if summary.undecodable:
         log.warning(
             "%d documents hold bytes that could not be read in their encoding; "

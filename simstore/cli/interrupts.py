@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a command within a second or two, whatever it is doing."""
+"""Signal handlers that end a command within a second or two, whatever it is doing."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def all_keys(given: tuple[str, ...], keys_from: str | None) -> list[str]:
     return [*given, *read]
 
 
-def tell_orphans(count: int) -> None:
+def warn_of_orphans(count: int) -> None:
     """Say on stderr that keys became orphans."""
     if count:
         keys, were = ("key was", "it") if count == 1 else ("keys were", "them")
@@ -46,7 +46,7 @@ def tell_orphans(count: int) -> None:
         )
 
 
-def tell_unflagged(count: int) -> None:
+def warn_of_unflagged(count: int) -> None:
     """Say on stderr that documents are flagged no more."""
     if count:
         documents, they = ("document is", "it") if count == 1 else ("documents are", "they")
@@ -59,7 +59,7 @@ def tell_unflagged(count: int) -> None:
         )
 
 
-def tell_reprints(removed: int, kept: int) -> None:
+def warn_of_reprints(removed: int, kept: int) -> None:
     """Say on stderr that stored documents turned out to duplicate what came later."""
     if removed:
         documents = "document is a duplicate" if removed == 1 else "documents are duplicates"

@@ -9,13 +9,14 @@ import click
 
 from simstore.cli.output import print_table
 from simstore.errors import printable
-from simstore.reports.known_filter import KnownFilter
+from simstore.known_filter import KnownFilter
 from simstore.reports.lines import key_bytes, key_text, to_json
+from simstore.text.decoding import encode
 
 _NOT_ALL = 3
 
 
-def tell_known(
+def print_known(
     path: str, keys: Sequence[str], content: str | bytes | None, output_format: str
 ) -> None:
     """Print which keys, or whether a text, a filter knows; exit with 3 where it knows not all.
@@ -51,7 +52,7 @@ def _print(rows: Sequence[tuple[str, bool]], output_format: str) -> None:
         if output_format == "jsonl":
             click.echo(to_json({"key": key_text(key), **key_bytes("key", key), "known": found}))
         elif found:
-            sys.stdout.buffer.write(key.encode("utf-8", "surrogateescape") + b"\n")
+            sys.stdout.buffer.write(encode(key) + b"\n")
     sys.stdout.flush()
 
 

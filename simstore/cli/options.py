@@ -177,8 +177,8 @@ def check_duplicate_options(
     on_duplicate: str | None, min_resemblance: float | None, radius: int | None
 ) -> None:
     """Raise UsageError where what a duplicate is is told, and nothing is done with one."""
-    told = {"--min-resemblance": min_resemblance, "--radius": radius}
-    for name, value in told.items():
+    given = {"--min-resemblance": min_resemblance, "--radius": radius}
+    for name, value in given.items():
         if value is not None and on_duplicate in (None, "keep"):
             raise click.UsageError(
                 f"{name} says what a duplicate is: give --on-duplicate flag or skip too"

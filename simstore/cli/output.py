@@ -1,4 +1,4 @@
-"""Tables and progress, for people; both go by where they are written to."""
+"""Results of commands on standard output: tables, CSV, JSON Lines, facts; and progress bars."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simstore.cli.options import store_place
 from simstore.cli.progress_bars import bar_of, shows_bars, start
 from simstore.cli.remote import server_url
 from simstore.errors import InvalidParameter, printable, shortened
-from simstore.reports import times
+from simstore.reports import lines
 from simstore.reports.lines import to_json
 from simstore.text.decoding import encode
 
@@ -162,7 +162,7 @@ def print_facts(facts: Iterable[tuple[str, Any]]) -> None:
 
 def time_text(seconds: int | None) -> str | None:
     """Return a time as people read it, UTC."""
-    return None if seconds is None else times.time_text(seconds)
+    return None if seconds is None else lines.time_text(seconds)
 
 
 @contextmanager

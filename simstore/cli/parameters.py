@@ -1,13 +1,15 @@
-"""Short forms of click's options, by the kind of their value.
+"""Commands whose docstrings hold their examples; short forms of options, by the kind of value.
 
-The first argument of each names the option as click wants it, its forms separated by blanks:
+The first argument of each option names the option as click wants it, its forms separated by blanks:
 ``"-k --radius"``, or ``"--text with_text"`` where the parameter has another name. The last one is
 its help. A default is shown in the help.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from inspect import cleandoc
 from typing import Any, TypeAlias
 
 import click
@@ -51,3 +53,26 @@ def group(*options: Decorator) -> Decorator:
         return command
 
     return add
+
+
+class _Documented(click.Command):
+    """A command whose docstring ends with its examples: they stand below the options."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        text, *examples = re.split(r"\n\n(?=Examples?:\n)", cleandoc(settings["help"]))
+        epilog = "".join(f"\b\n{one}" for one in examples)
+        super().__init__(*arguments, **{**settings, "help": text, "epilog": epilog or None})
+
+
+class _Group(click.Group):
+    command_class = _Documented
+
+
+def command(name: str | None = None) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return the decorator of a command; its docstring is its help."""
+    return click.command(name, cls=_Documented)
+
+
+def command_group() -> Callable[[Callable[..., Any]], click.Group]:
+    """Return the decorator of a group of commands."""
+    return click.group(cls=_Group)

@@ -10,28 +10,19 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_record, progress
-from simstore.cli.parameters import choice, count, flag, option
+from simstore.cli.parameters import choice, command_group, count, flag, option
 from simstore.errors import NotFound
 
 if TYPE_CHECKING:
     from simstore.fingerprint.passage_recipe import Cut
 
 
-@click.group()
+@command_group()
 def passages() -> None:
     """Make, drop and show the index by which `simstore check` finds copied passages."""
 
 
-@passages.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore passages build                     sentences, from the kept texts\n"
-        "  simstore passages build --by window         windows of about 30 characters\n"
-        "  simstore passages build --by window --window 13\n\n"
-        "An interrupted build goes on with the same command. From then on every ingest keeps the "
-        "index up."
-    )
-)
+@passages.command()
 @choice("--by cut", ("sentences", "window"), "What a passage is.  [default: sentences]")
 @count("--window", "Characters of a window, about.  [default: 30]")
 @flag("--simhash", "A fingerprint of each passage besides: 64 bits, found within 3.")
@@ -43,7 +34,16 @@ def passages() -> None:
 )
 @common_options
 def build(cut: Cut | None, window: int | None, simhash: bool, sentences: bool | None) -> None:
-    """Make the passage index of the stored documents."""
+    """Make the passage index of the stored documents.
+
+    Examples:
+      simstore passages build                     sentences, from the kept texts
+      simstore passages build --by window         windows of about 30 characters
+      simstore passages build --by window --window 13
+
+    An interrupted build goes on with the same command. From then on every ingest keeps the index
+    up.
+    """
     if window is not None and cut == "sentences":
         raise click.UsageError("--window is for --by window")
     with open_store() as store, progress("passages", at_once=False) as show:
@@ -60,21 +60,29 @@ def build(cut: Cut | None, window: int | None, simhash: bool, sentences: bool | 
     )
 
 
-@passages.command(epilog="\b\nExample:\n  simstore passages drop && simstore compact")
+@passages.command()
 @common_options
 def drop() -> None:
-    """Delete the passage index."""
+    """Delete the passage index.
+
+    Example:
+      simstore passages drop && simstore compact
+    """
     with open_store() as store:
         if not store.drop_passages():
             raise _missing()
     log.info("`simstore compact` gives its space back to the disk")
 
 
-@passages.command(epilog="\b\nExample:\n  simstore passages status --format json")
+@passages.command()
 @format_option("table", "json")
 @common_options
 def status(output_format: str) -> None:
-    """Show what the passage index holds."""
+    """Show what the passage index holds.
+
+    Example:
+      simstore passages status --format json
+    """
     with open_store(read_only=True) as store:
         found = store.passage_status()
     if found is None:

@@ -13,7 +13,7 @@ from simstore.errors import InvalidParameter, MissingExtra, StorageError, printa
 from simstore.outputs import write_file
 
 if TYPE_CHECKING:
-    from simstore.reports.store_figures import StoreFigures
+    from simstore.model import StoreFigures
 
 _FORMS: tuple[Literal["png", "svg"], ...] = ("png", "svg")
 

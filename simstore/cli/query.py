@@ -1,4 +1,4 @@
-"""``simstore query``."""
+"""The command ``simstore query``: stored documents near those of the sources."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, threads_option
 from simstore.cli.output import print_table, progress, write_blocks
-from simstore.cli.parameters import choice, count, flag, option, share
+from simstore.cli.parameters import choice, command, count, flag, option, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.source_options import (
+    log_ignored,
     reading_options,
+    report_rejections,
     take_read_options,
-    tell_decodings,
-    tell_passed_over,
-    tell_rejections,
+    warn_of_decodings,
 )
 from simstore.errors import InvalidParameter, printable
 from simstore.model.query import PlanName
@@ -28,18 +28,7 @@ if TYPE_CHECKING:
 _TOO_SHORT = "too short to judge: only copies, and what contains it or is contained"
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore query sample.txt                   within 3 bits\n"
-        "  simstore query -k 6 --format jsonl new.txt  within 6 bits, for a program\n"
-        "  simstore query --min-resemblance 0.5 a.txt  half of all shingles in common\n"
-        "  simstore query --channel simhash a.txt      by fingerprints alone\n"
-        "  echo 'some text' | simstore query -         standard input\n\n"
-        "Every stored fingerprint within the radius is found; the sketches add what resembles the "
-        "sample otherwise. `simstore report` writes the last answer again."
-    )
-)
+@command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @option(
     "-k --radius",
@@ -105,7 +94,18 @@ def query(
     threads: int | None,
     **given: Any,
 ) -> None:
-    """Find the stored documents near each document of the sources; nothing is inserted."""
+    """Find the stored documents near each document of the sources; nothing is inserted.
+
+    Examples:
+      simstore query sample.txt                   within 3 bits
+      simstore query -k 6 --format jsonl new.txt  within 6 bits, for a program
+      simstore query --min-resemblance 0.5 a.txt  half of all shingles in common
+      simstore query --channel simhash a.txt      by fingerprints alone
+      echo 'some text' | simstore query -         standard input
+
+    Every stored fingerprint within the radius is found; the sketches add what resembles the sample
+    otherwise. `simstore report` writes the last answer again.
+    """
     from simstore.model import QueryOptions
 
     read = take_read_options(given)
@@ -122,7 +122,7 @@ def query(
             record=not no_record and server_url() is None,
             require_fresh=require_fresh,
             on_progress=show,
-            on_pass_over=tell_passed_over,
+            on_pass_over=log_ignored,
             **shared,
         )
     if run.stale:
@@ -133,11 +133,11 @@ def query(
         )
     if run.not_recorded:
         log.warning("the run is not recorded: %s", run.not_recorded)
-    tell_decodings((sample.key, sample.decoding) for sample in run.samples)
+    warn_of_decodings((sample.key, sample.decoding) for sample in run.samples)
     _write(run, output_format, likeness=options.asks_likeness)
     if explain:
         _explain(run)
-    tell_rejections(run.rejections)
+    report_rejections(run.rejections)
 
 
 def _write(run: QueryRun, output_format: str, *, likeness: bool) -> None:

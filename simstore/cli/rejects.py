@@ -1,4 +1,4 @@
-"""``simstore rejects list|show|retry|clear``."""
+"""The commands ``simstore rejects``: records that could not be stored."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import click
 from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_facts, print_rows, time_text
-from simstore.cli.parameters import option
+from simstore.cli.parameters import command_group, option
 from simstore.cli.source_options import history_options, reading_options, take_read_options
 from simstore.errors import NotFound
 
 
-@click.group()
+@command_group()
 def rejects() -> None:
     """Records that could not be stored, and why."""
 
@@ -63,13 +63,7 @@ def show_reject(number: int) -> None:
     )
 
 
-@rejects.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore rejects retry                                    all of them\n"
-        "  simstore rejects retry 3 4 --max-document-bytes 50000000  two that were too long"
-    )
-)
+@rejects.command()
 @click.argument("numbers", nargs=-1, type=int, metavar="[REJECT]...")
 @reading_options
 @history_options
@@ -79,6 +73,10 @@ def retry(numbers: tuple[int, ...], collection: str | None, **reading: Any) -> N
     """Read rejected records again, from where they stand, and store those that can be used now.
 
     A source that has changed since must be ingested again instead.
+
+    Examples:
+      simstore rejects retry                                    all of them
+      simstore rejects retry 3 4 --max-document-bytes 50000000  two that were too long
     """
     from simstore.services.ingest.ingest import IngestOptions
 

@@ -1,4 +1,4 @@
-"""A server in place of a store, for commands."""
+"""The connection to a server in place of a store, for commands."""
 
 from __future__ import annotations
 

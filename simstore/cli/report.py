@@ -1,4 +1,4 @@
-"""``simstore report``."""
+"""The command ``simstore report``: recorded queries, written to a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import check_output, print_table, time_text
-from simstore.cli.parameters import choice, flag, option
+from simstore.cli.parameters import choice, command, flag, option
 from simstore.errors import DocumentNotFound, printable
 from simstore.outputs import is_standard_output, written
 
@@ -20,15 +20,7 @@ if TYPE_CHECKING:
     from simstore.store import Store
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore report                       the last query, to result.txt\n"
-        "  simstore report --format csv -o -     as CSV, to standard output\n"
-        "  simstore report --format html         as a page for the browser, to result.html\n"
-        "  simstore report --list                the queries that are kept"
-    )
-)
+@command()
 @click.argument("run_id", required=False, type=int, metavar="[RUN]")
 @format_option("simtool", "jsonl", "csv", "html")
 @option(
@@ -48,7 +40,14 @@ def report(
     force: bool,
     list_runs: bool,
 ) -> None:
-    """Write a query run, the last one unless another is named, to a file."""
+    """Write a query run, the last one unless another is named, to a file.
+
+    Examples:
+      simstore report                       the last query, to result.txt
+      simstore report --format csv -o -     as CSV, to standard output
+      simstore report --format html         as a page for the browser, to result.html
+      simstore report --list                the queries that are kept
+    """
     from simstore.reports.formats import RENDERERS
 
     force = force or output is None

@@ -1,22 +1,20 @@
-"""``simstore runs``."""
+"""The command ``simstore runs``: the latest ingests and removals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_items, time_text
-from simstore.cli.parameters import count
+from simstore.cli.parameters import command, count
 
 _COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "removed",
 )  # fmt: skip
 
 
-@click.command()
+@command()
 @count("--limit", "How many.", default=20)
 @format_option("table", "jsonl")
 @common_options

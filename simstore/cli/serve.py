@@ -1,4 +1,4 @@
-"""``simstore serve``."""
+"""The command ``simstore serve``: a store over HTTP."""
 
 from __future__ import annotations
 
@@ -8,18 +8,10 @@ import click
 
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.options import common_options, store_place
-from simstore.cli.parameters import count, flag, option
+from simstore.cli.parameters import command, count, flag, option
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore serve                            http://127.0.0.1:8765, this machine only\n"
-        "  simstore serve --port 0                   any free port; stderr says which\n"
-        "  simstore serve --host 0.0.0.0             all machines; the store needs a token first:\n"
-        "      simstore token add crawler --scope write --expires 90d"
-    )
-)
+@command()
 @option("--host", "Address to listen on.", default="127.0.0.1")
 @option(
     "--port",
@@ -100,6 +92,12 @@ def serve(**options: Any) -> None:
     """Serve the store over HTTP, until SIGTERM or Ctrl-C.
 
     What was taken by then is written and answered; a second signal ends it at once.
+
+    Examples:
+      simstore serve                            http://127.0.0.1:8765, this machine only
+      simstore serve --port 0                   any free port; stderr says which
+      simstore serve --host 0.0.0.0             all machines; the store needs a token first:
+          simstore token add crawler --scope write --expires 90d
     """
     from simstore.errors import MissingExtra
     from simstore.server.settings import ServerSettings

@@ -1,4 +1,4 @@
-"""``simtool N M``: the course tool, a drop-in."""
+"""The command ``simtool N M``: a drop-in for the course tool."""
 
 from __future__ import annotations
 

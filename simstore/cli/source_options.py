@@ -22,7 +22,7 @@ DECODED = "%s: %s"
 _SHOWN = 10
 
 
-def tell_passed_over(part: Ignored) -> None:
+def log_ignored(part: Ignored) -> None:
     """Tell of a part of a source that is no document; of a source without any, as a warning."""
     tell = log.warning if part.is_source else log.info
     tell(PASSED_OVER, printable(part.source), with_remedy(part.reason))
@@ -35,7 +35,7 @@ def with_remedy(reason: str) -> str:
     return f"{reason} (--as says how to read it)" if reason == TYPE_UNKNOWN else reason
 
 
-def tell_decodings(texts: Iterable[tuple[str, Decoding | None]]) -> None:
+def warn_of_decodings(texts: Iterable[tuple[str, Decoding | None]]) -> None:
     """Warn of texts that were decoded as something uncertain, or not wholly; the first by name.
 
     Args:
@@ -49,7 +49,7 @@ def tell_decodings(texts: Iterable[tuple[str, Decoding | None]]) -> None:
         log.warning("... and %d more were decoded so; -v names them", len(doubtful) - _SHOWN)
 
 
-def tell_rejections(rejections: Sequence[Rejection]) -> None:
+def report_rejections(rejections: Sequence[Rejection]) -> None:
     """Warn of records that could not be read, and exit with 5 where there are any."""
     for rejection in rejections:
         log.warning(
@@ -125,8 +125,7 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
         UsageError: Two of them contradict each other.
     """
     from simstore.sources.encodings import checked_encoding
-    from simstore.sources.fields import HistoryFields
-    from simstore.sources.reader import ReadOptions
+    from simstore.sources.reader import HistoryFields, ReadOptions
 
     for name in ("key", "text", "seen", "published", "links"):
         if given.get(f"{name}_field") == "":

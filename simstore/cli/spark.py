@@ -1,4 +1,4 @@
-"""``simstore spark``: more documents than one machine holds."""
+"""The command ``simstore spark dedup``: near-duplicates on a cluster of machines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.messages import log
 from simstore.cli.options import bands_of, channel_names, channels_option, common_options
-from simstore.cli.parameters import flag, option
+from simstore.cli.parameters import command_group, flag, option
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.cli.source_options import history_options, reading_options, take_read_options
 from simstore.errors import printable
@@ -18,25 +18,12 @@ if TYPE_CHECKING:
     from simstore.spark.job import DedupSummary
 
 
-@click.group()
+@command_group()
 def spark() -> None:
     """Near-duplicates of more documents than one machine holds, on Apache Spark."""
 
 
-@spark.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore spark dedup crawl-1/*.warc.gz --output found\n"
-        "  simstore spark dedup crawl-2/*.warc.gz --output found --add\n"
-        "  simstore spark dedup data/*.parquet --output hdfs://name/found \\\n"
-        "      --master spark://host:7077 --conf spark.executor.memory=8g\n"
-        "  simstore --db found.db import found\n\n"
-        "OUTPUT is a folder of Parquet: documents, texts, pairs with their evidence, clusters, "
-        "rejects. Fingerprints, pairs and clusters are those of a store of the same documents. On "
-        "one machine `simstore ingest` and `simstore clusters` are many times faster: "
-        "`docs/spark.md` says when to use which. Needs Java 17."
-    )
-)
+@spark.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @option("-o --output", "The folder to write, new or with --add.", required=True, metavar="OUTPUT")
 @flag("--add", "Add to what OUTPUT holds: only pairs with a new text are looked for.")
@@ -82,7 +69,20 @@ def dedup(
     settings: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Find the near-duplicates among the documents of files, folders and patterns."""
+    r"""Find the near-duplicates among the documents of files, folders and patterns.
+
+    Examples:
+      simstore spark dedup crawl-1/*.warc.gz --output found
+      simstore spark dedup crawl-2/*.warc.gz --output found --add
+      simstore spark dedup data/*.parquet --output hdfs://name/found \
+          --master spark://host:7077 --conf spark.executor.memory=8g
+      simstore --db found.db import found
+
+    OUTPUT is a folder of Parquet: documents, texts, pairs with their evidence, clusters, rejects.
+    Fingerprints, pairs and clusters are those of a store of the same documents. On one machine
+    `simstore ingest` and `simstore clusters` are many times faster: `docs/spark.md` says when to
+    use which. Needs Java 17.
+    """
     read = take_read_options(given)
     conf = dict(map(_setting, settings))
     chosen = scheme_choice(**given)

@@ -1,4 +1,4 @@
-"""``simstore init``, ``stats``, ``reindex``, ``pack``, ``upgrade``, ``fsck`` and the like."""
+"""The commands that make, measure, copy and maintain a store: ``init``, ``stats``, ``pack`` ..."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import print_facts, progress, time_text
-from simstore.cli.parameters import choice, flag, option
+from simstore.cli.parameters import choice, command, flag, option
 from simstore.cli.remote import refuse_served
 from simstore.cli.scheme_options import (
     choice_here,
@@ -34,16 +34,7 @@ from simstore.errors import printable, shown_place
 from simstore.reports.lines import to_json
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore init                                            scheme web, 64 bits\n"
-        "  simstore init -N 1000 -M 16                              beside hashvalue.txt and\n"
-        "                                                           stopwords.txt: simtool\n"
-        "  simstore init --db small.db --no-text                    keep no texts\n"
-        "  simstore init --fingerprints-only --bits 128             fingerprints made elsewhere"
-    )
-)
+@command()
 @scheme_options
 @channels_option("both")
 @choice(
@@ -85,6 +76,13 @@ def init(
 
     It is simtool where hashvalue.txt and stopwords.txt lie in the current directory, else web;
     --scheme chooses another, and the other options refine it.
+
+    Examples:
+      simstore init                                            scheme web, 64 bits
+      simstore init -N 1000 -M 16                              beside hashvalue.txt and
+                                                               stopwords.txt: simtool
+      simstore init --db small.db --no-text                    keep no texts
+      simstore init --fingerprints-only --bits 128             fingerprints made elsewhere
     """
     from simstore.store import Store
 
@@ -119,17 +117,7 @@ def init(
     )
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore stats                            in numbers\n"
-        "  simstore stats --sizes                    with what texts and sketches take\n"
-        "  simstore stats --plot store.png           and over time, in one picture\n"
-        "  simstore stats --plot pictures/           in a folder that exists: a picture each\n"
-        "  simstore stats --plot s.svg --format json with the figures behind it\n\n"
-        "Pictures need Matplotlib (pip install 'simstore[plots]')."
-    )
-)
+@command()
 @option(
     "--plot",
     "Draw documents, duplicates, clusters, distances and vocabulary: FILE.png, FILE.svg, or a "
@@ -141,7 +129,17 @@ def init(
 @format_option("table", "json")
 @common_options
 def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> None:
-    """Show the store in numbers, and over time in pictures."""
+    """Show the store in numbers, and over time in pictures.
+
+    Examples:
+      simstore stats                            in numbers
+      simstore stats --sizes                    with what texts and sketches take
+      simstore stats --plot store.png           and over time, in one picture
+      simstore stats --plot pictures/           in a folder that exists: a picture each
+      simstore stats --plot s.svg --format json with the figures behind it
+
+    Pictures need Matplotlib (pip install 'simstore[plots]').
+    """
     if force and plot is None:
         raise click.UsageError("--force replaces what --plot draws: give that too")
     refuse_served(["plot"])
@@ -191,15 +189,7 @@ def _words_of(options: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name.replace('_', ' ')} {value}"
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore reindex                            the same scheme, computed anew\n"
-        "  simstore reindex --scheme web --bits 128    longer fingerprints\n"
-        "  simstore reindex --channels both            sketches for a store that has none\n"
-        "  simstore reindex --resume                   go on after an interruption"
-    )
-)
+@command()
 @scheme_options
 @channels_option(None)
 @flag("--resume", "Go on with a reindex that was interrupted.")
@@ -210,6 +200,12 @@ def reindex(channels: str | None, resume: bool, abort: bool, **scheme: Any) -> N
 
     Queries go on with the old ones until the switch; new documents are refused. Where it was
     interrupted, the same command goes on.
+
+    Examples:
+      simstore reindex                            the same scheme, computed anew
+      simstore reindex --scheme web --bits 128    longer fingerprints
+      simstore reindex --channels both            sketches for a store that has none
+      simstore reindex --resume                   go on after an interruption
     """
     choice = scheme_choice(**scheme)
     if (resume or abort) and (choice is not None or channels is not None):
@@ -231,7 +227,7 @@ def reindex(channels: str | None, resume: bool, abort: bool, **scheme: Any) -> N
     click.echo(f"scheme {label} stands")
 
 
-@click.command()
+@command()
 @click.argument("target", type=click.Path(), metavar="FILE")
 @flag("--force", "Replace an older copy.")
 @common_options
@@ -242,13 +238,7 @@ def backup(target: str, force: bool) -> None:
     click.echo(f"{printable(target)}: {size:,} bytes, checked")
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore compact                  after many removals\n"
-        "  simstore compact --bands 21x6     fewer candidates, less found below 0.8"
-    )
-)
+@command()
 @option(
     "--bands",
     "Cut sketches into B bands of R values from now on; at most 128 values.",
@@ -256,23 +246,19 @@ def backup(target: str, force: bool) -> None:
 )
 @common_options
 def compact(bands: str | None) -> None:
-    """Pack the sketches, and give unused space back to the file system."""
+    """Pack the sketches, and give unused space back to the file system.
+
+    Examples:
+      simstore compact                  after many removals
+      simstore compact --bands 21x6     fewer candidates, less found below 0.8
+    """
     layout = bands_of(bands)
     with open_store() as store, progress("compact", at_once=False) as show:
         before, after = store.compact(layout, on_progress=show)
     click.echo(f"{before:,} bytes before, {after:,} after")
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore pack                     fingerprints and sketches\n"
-        "  simstore pack --fingerprints      fingerprints alone\n"
-        "  simstore pack --keep-columns      and keep segment columns beside the pages\n\n"
-        "An ingest packs long tails at its end: of sketches, and from a million of them on of "
-        "fingerprints. The answers are the same before, meanwhile and after."
-    )
-)
+@command()
 @flag("--fingerprints fingerprints_only", "Only fingerprints.")
 @flag("--sketches sketches_only", "Only the bands of sketches.")
 @flag(
@@ -283,7 +269,16 @@ def compact(bands: str | None) -> None:
 @flag("--drop-columns drop", "From now on they have none.")
 @common_options
 def pack(fingerprints_only: bool, sketches_only: bool, keep: bool, drop: bool) -> None:
-    """Put fingerprints and sketches into pages, which are smaller and faster than rows."""
+    """Put fingerprints and sketches into pages, which are smaller and faster than rows.
+
+    Examples:
+      simstore pack                     fingerprints and sketches
+      simstore pack --fingerprints      fingerprints alone
+      simstore pack --keep-columns      and keep segment columns beside the pages
+
+    An ingest packs long tails at its end: of sketches, and from a million of them on of
+    fingerprints. The answers are the same before, meanwhile and after.
+    """
     if keep and drop:
         raise click.UsageError("give one of --keep-columns and --drop-columns")
     if fingerprints_only and sketches_only:
@@ -302,7 +297,7 @@ def pack(fingerprints_only: bool, sketches_only: bool, keep: bool, drop: bool) -
         click.echo(f"{packed:,} fingerprints packed, {total:,} in pages")
 
 
-@click.command()
+@command()
 @common_options
 def unpack() -> None:
     """Put packed fingerprints back into plain rows, which any SQLite shell can query."""
@@ -311,7 +306,7 @@ def unpack() -> None:
     click.echo(f"{unpacked:,} fingerprints unpacked")
 
 
-@click.command()
+@command()
 @common_options
 def upgrade() -> None:
     """Bring a store of an older simstore to the present schema; a backup is made first."""
@@ -333,7 +328,7 @@ def upgrade() -> None:
             )
 
 
-@click.command()
+@command()
 @common_options
 def fsck() -> None:
     """Check every invariant of the store; exit code 6 and the remedies where one is broken."""
@@ -346,24 +341,24 @@ def fsck() -> None:
     click.echo("sound")
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore copy store.db postgresql+psycopg://me@host/pages    from a file to a server\n"
-        "  simstore copy postgresql+psycopg://me@host/pages store.db    and back\n"
-        "  simstore copy old.db new.db                                 from file to file\n\n"
-        "The copy is as the store is when it begins; others may go on reading and writing. After "
-        "an interruption the same command goes on where it was, if the store has not changed. A "
-        "copy is a store only when all of it is there, its counts and digests those of the source. "
-        "Passwords of servers go into a password file (PGPASSFILE), not on the command line."
-    )
-)
+@command()
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @flag("--restart", "Begin again, whatever was copied before.")
 @common_options
 def copy(source: str, target: str, restart: bool) -> None:
-    """Copy a store to another place: a file or a PostgreSQL database."""
+    """Copy a store to another place: a file or a PostgreSQL database.
+
+    Examples:
+      simstore copy store.db postgresql+psycopg://me@host/pages    from a file to a server
+      simstore copy postgresql+psycopg://me@host/pages store.db    and back
+      simstore copy old.db new.db                                 from file to file
+
+    The copy is as the store is when it begins; others may go on reading and writing. After an
+    interruption the same command goes on where it was, if the store has not changed. A copy is a
+    store only when all of it is there, its counts and digests those of the source. Passwords of
+    servers go into a password file (PGPASSFILE), not on the command line.
+    """
     from simstore.store import copy_store
 
     with progress("copy") as show:

@@ -1,4 +1,4 @@
-"""``simstore token``: who may use a served store."""
+"""The commands ``simstore token``: access to a served store."""
 
 from __future__ import annotations
 
@@ -10,28 +10,19 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import print_items, time_text
-from simstore.cli.parameters import choice, option
+from simstore.cli.parameters import choice, command_group, option
 from simstore.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from simstore.model import Scope
 
 
-@click.group()
+@command_group()
 def token() -> None:
     """Make, list and revoke tokens for `simstore serve`."""
 
 
-@token.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  simstore token add crawler-1 --scope write --expires 90d\n"
-        "  simstore token add nightly --scope admin --expires 2027-01-01\n"
-        "  simstore token add page --expires never\n\n"
-        "The secret is printed once, on stdout; the store has its SHA-256 only. As soon as a store "
-        "has a token, a server asks everybody for one."
-    )
-)
+@token.command()
 @click.argument("name")
 @choice(
     "--scope",
@@ -47,7 +38,16 @@ def token() -> None:
 )
 @common_options
 def add(name: str, scope: Scope, expires: str) -> None:
-    """Make a token, and print its secret."""
+    """Make a token, and print its secret.
+
+    Examples:
+      simstore token add crawler-1 --scope write --expires 90d
+      simstore token add nightly --scope admin --expires 2027-01-01
+      simstore token add page --expires never
+
+    The secret is printed once, on stdout; the store has its SHA-256 only. As soon as a store has a
+    token, a server asks everybody for one.
+    """
     expires_at = _time(expires)
     with open_store() as store:
         secret = store.add_token(name, scope, expires_at)
@@ -76,11 +76,15 @@ def _time(text: str) -> int | None:
         ) from None
 
 
-@token.command(name="list", epilog="\b\nExample:\n  simstore token list --format jsonl")
+@token.command(name="list")
 @format_option("table", "jsonl")
 @common_options
 def list_tokens(output_format: str) -> None:
-    """List the tokens: names, scopes and times, no secrets."""
+    """List the tokens: names, scopes and times, no secrets.
+
+    Example:
+      simstore token list --format jsonl
+    """
     import time
 
     now = int(time.time())
@@ -102,13 +106,17 @@ def list_tokens(output_format: str) -> None:
     )
 
 
-@token.command(
-    epilog="\b\nExample:\n  simstore token revoke crawler-1\n\nServers refuse it within a second."
-)
+@token.command()
 @click.argument("name")
 @common_options
 def revoke(name: str) -> None:
-    """Revoke a token."""
+    """Revoke a token.
+
+    Example:
+      simstore token revoke crawler-1
+
+    Servers refuse it within a second.
+    """
     with open_store() as store:
         store.revoke_token(name)
     log.info(f"token {name} is revoked; servers refuse it within a second")

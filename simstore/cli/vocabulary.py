@@ -1,4 +1,4 @@
-"""``simstore vocabulary status|refresh|show|policy``."""
+"""The commands ``simstore vocabulary``: features of all documents, and generations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kept clusters, and documents that leave, over a server."""
+"""Read clusters and remove documents over a server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simstore.client.documents import DocumentRequests
 from simstore.client.ingest import IngestRequests
 from simstore.errors import DocumentNotFound, NotFound
 from simstore.model import ClusterMerge, ClusterPlace, ClustersStatus, StoredCluster
-from simstore.reports.wire import to_wire_fields
+from simstore.wire import to_wire_fields
 
 _MOST_KEYS = 1_000
 _MOST_CLUSTERS, _MOST_MERGES = 100, 1_000
@@ -38,8 +38,8 @@ class ClusterRequests(IngestRequests):
         Raises:
             NotFound: The store keeps no clusters.
         """
-        asked = {"min_size": min_size}
-        for value in self._pages("/v1/clusters", "clusters", asked, page=_MOST_CLUSTERS):
+        parameters = {"min_size": min_size}
+        for value in self._pages("/v1/clusters", "clusters", parameters, page=_MOST_CLUSTERS):
             yield self._as(StoredCluster, value)
 
     def cluster_of(self, key: str) -> ClusterPlace | None:
@@ -69,8 +69,8 @@ class ClusterRequests(IngestRequests):
         Args:
             largest: Count the documents of the largest, too.
         """
-        asked = {"largest": "true" if largest else None}
-        value = self._member(self._get("/v1/clusters/summary", asked), "summary")
+        parameters = {"largest": "true" if largest else None}
+        value = self._member(self._get("/v1/clusters/summary", parameters), "summary")
         return None if value is None else self._as(ClustersStatus, value)
 
 
@@ -106,8 +106,8 @@ class RemovalRequests(DocumentRequests):
         removed = 0
         for start in range(0, len(wanted), _MOST_KEYS):
             part = wanted[start : start + _MOST_KEYS]
-            asked = {**to_wire_fields([("keys", part)]), "missing_ok": missing_ok}
-            told = self._as(_Removed, self._write("/v1/remove", asked))
+            parameters = {**to_wire_fields([("keys", part)]), "missing_ok": missing_ok}
+            told = self._as(_Removed, self._write("/v1/remove", parameters))
             removed += told.removed
             for told_to, names in ((on_orphan, told.orphans), (on_unflagged, told.unflagged)):
                 if told_to is not None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
-from simstore.client.addresses import checked_token, checked_url, seconds_of
 from simstore.client.problems import error_of
 from simstore.client.retries import Retries, RetryLater
 from simstore.errors import (
@@ -19,17 +20,17 @@ from simstore.errors import (
     ServerUnreachable,
     SimstoreError,
     TimedOut,
+    printable,
 )
-from simstore.reports.wire import decoded, encoded, from_wire
 from simstore.text.decoding import encode
 from simstore.version import __version__
+from simstore.wire import decoded, encoded, from_wire
 
 if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
 Parameters = Mapping[str, str | int | float | list[str] | None]
-
 _PROBLEM = "application/problem+json"
 _NAME_HEADER = "Idempotency-Key"
 # A server that is overloaded, or stops, or a proxy before it that cannot reach it.
@@ -37,6 +38,59 @@ _PASSING = frozenset((408, 429, 502, 503))
 _CONNECT_SECONDS = 10.0
 # A server reads 64 KiB of a request's head.
 _MOST_ADDRESS = 60_000
+
+
+def checked_url(url: str) -> str:
+    """Return the address of a server without a slash at its end.
+
+    Raises:
+        InvalidParameter: It is none.
+    """
+    shown = printable(url)
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise InvalidParameter(f"{shown}: write the address of a server as http://127.0.0.1:8765")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise InvalidParameter(
+            "the address of a server has no password, no ? and no #; a token goes separately"
+        )
+    return url.rstrip("/")
+
+
+def key_path(key: str) -> str:
+    """Return a key as a part of a path: all that could mean something there is escaped."""
+    shown = quote(encode(key), safe="")
+    # What is all dots would be taken for a step up.
+    return shown.replace(".", "%2E") if not shown.strip(".") else shown
+
+
+def checked_token(token: str) -> str:
+    """Return a token that can stand in the head of a request.
+
+    Raises:
+        InvalidParameter: It cannot.
+    """
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidParameter("a token is what `simstore token add` printed, without white space")
+    return token
+
+
+def seconds_of(header: str | None) -> float | None:
+    """Return when to come back, in seconds; None where the server does not say."""
+    if not header:
+        return None
+    if header.isascii() and header.isdecimal():
+        return float(header)
+    try:
+        at = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    aware = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
 class Connection:

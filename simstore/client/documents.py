@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from simstore.client.addresses import key_path
+from simstore.client.connection import key_path
 from simstore.client.ingest import IngestRequests
 from simstore.errors import BadReply, DocumentNotFound, InvalidParameter
 from simstore.model import Seen, StoredDocument, StoreStatistics, Story
-from simstore.reports.wire import to_wire_fields
 from simstore.text.decoding import encode, text_digest
+from simstore.wire import to_wire_fields
 
 if TYPE_CHECKING:
-    from simstore.reports.known_filter import KnownFilter
+    from simstore.known_filter import KnownFilter
 
 # Of one request.
 _MOST_KEYS = 1_000
@@ -77,8 +77,8 @@ class DocumentRequests(IngestRequests):
         They are fetched in parts, each as the store then is.
         """
         page = _MOST_TEXTS if with_text else _MOST_DOCUMENTS
-        asked = {"collection": collection, "with_text": _yes(with_text)}
-        for value in self._pages("/v1/documents", "documents", asked, page=page, limit=limit):
+        parameters = {"collection": collection, "with_text": _yes(with_text)}
+        for value in self._pages("/v1/documents", "documents", parameters, page=page, limit=limit):
             yield self._as(StoredDocument, value)
 
     def __iter__(self) -> Iterator[StoredDocument]:
@@ -119,7 +119,7 @@ class DocumentRequests(IngestRequests):
         Raises:
             InvalidParameter: A parameter is out of its range.
         """
-        from simstore.reports.known_filter import KnownFilter
+        from simstore.known_filter import KnownFilter
 
         data = self._ask(
             "GET",

@@ -1,4 +1,4 @@
-"""Documents that come, over a server."""
+"""Ingest documents over a server."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from simstore.model import (
     Rejection,
     StoredRejection,
 )
-from simstore.services.ingest.accept import Addable
-from simstore.services.ingest.given_records import documents_of
 from simstore.services.ingest.source_batches import batches_of_sources
+from simstore.sources.documents import Addable
 from simstore.sources.files import open_sources
+from simstore.sources.frames import documents_of
 from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.sources.source import read_so_far
 
@@ -147,8 +147,8 @@ class IngestRequests(Connection):
 
         They are fetched in parts, each as the store then is.
         """
-        asked = {"state": state, "original": original}
-        for value in self._pages("/v1/duplicates", "duplicates", asked, page=_MOST_DUPLICATES):
+        parameters = {"state": state, "original": original}
+        for value in self._pages("/v1/duplicates", "duplicates", parameters, page=_MOST_DUPLICATES):
             yield self._as(Duplicate, value)
 
     def orphans(self) -> Iterator[Duplicate]:
@@ -167,10 +167,10 @@ class IngestRequests(Connection):
         self, reject_id: int | None = None, *, limit: int | None = None
     ) -> list[StoredRejection]:
         """Return the records that could not be stored, or the one with this number."""
-        asked: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         if reject_id is not None:
-            asked, limit = {"after": max(reject_id - 1, 0)}, 1
-        pages = self._pages("/v1/rejects", "rejects", asked, page=_MOST_REJECTS, limit=limit)
+            parameters, limit = {"after": max(reject_id - 1, 0)}, 1
+        pages = self._pages("/v1/rejects", "rejects", parameters, page=_MOST_REJECTS, limit=limit)
         found = [self._as(StoredRejection, value) for value in pages]
         return [one for one in found if reject_id in (None, one.reject_id)]
 

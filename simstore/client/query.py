@@ -1,4 +1,4 @@
-"""Questions by a text, over a server."""
+"""Query, check and compare over a server."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from simstore.model import (
     Rejection,
     SampleResult,
 )
-from simstore.reports.wire import to_wire, to_wire_fields
-from simstore.services.ingest.accept import Addable, accept
+from simstore.sources.documents import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import read_so_far, samples_of
+from simstore.wire import to_wire, to_wire_fields
 
 if TYPE_CHECKING:
     from simstore.services.compare.compared import CompareOptions
@@ -60,8 +60,8 @@ class QueryRequests(IngestRequests):
             min_resemblance=min_resemblance,
             min_containment=min_containment,
         )
-        asked = {**to_wire_fields([("text", accept(("", text)).text)]), **to_wire(options)}
-        samples = self._member(self._post("/v1/query", asked), "samples")
+        payload = {**to_wire_fields([("text", accept(("", text)).text)]), **to_wire(options)}
+        samples = self._member(self._post("/v1/query", payload), "samples")
         return list(self._as(list[SampleResult], samples)[0].matches)
 
     def query_many(
@@ -174,10 +174,10 @@ class QueryRequests(IngestRequests):
             options: How to compare.
             on_progress: Called once, at the end.
         """
-        asked: dict[str, Any] = {"first": _compared(first), "second": _compared(second)}
+        payload: dict[str, Any] = {"first": _compared(first), "second": _compared(second)}
         if options is not None:
-            asked["options"] = to_wire(options)
-        found = self._as(Comparison, self._post("/v1/compare", asked))
+            payload["options"] = to_wire(options)
+        found = self._as(Comparison, self._post("/v1/compare", payload))
         if on_progress is not None:
             on_progress(len(found.measurements), len(found.measurements))
         return found
@@ -188,24 +188,24 @@ class QueryRequests(IngestRequests):
         options: QueryOptions,
         tell: Callable[[], None] = lambda: None,
     ) -> QueryRun:
-        asked = to_wire(options)
+        payload = to_wire(options)
         runs: list[QueryRun] = []
         for part in parts_of(samples, _MOST_SAMPLES):
-            runs += self._query_part(part, asked)
+            runs += self._query_part(part, payload)
             tell()
         if not runs:
             # The options are looked at all the same, and the store tells what it is.
-            runs = self._query_part([], asked)
+            runs = self._query_part([], payload)
         results = tuple(result for run in runs for result in run.samples)
         stale = next((run.stale for run in runs if run.stale is not None), None)
         return replace(runs[-1], samples=results, stale=stale)
 
-    def _query_part(self, part: Sequence[Document], asked: dict[str, Any]) -> list[QueryRun]:
+    def _query_part(self, part: Sequence[Document], payload: dict[str, Any]) -> list[QueryRun]:
         samples = [to_wire_sample(one) for one in part]
         try:
-            value = self._post("/v1/query", {"samples": samples, **asked})
+            value = self._post("/v1/query", {"samples": samples, **payload})
         except TooLarge as error:
-            return [run for half in halves(part, error) for run in self._query_part(half, asked)]
+            return [run for half in halves(part, error) for run in self._query_part(half, payload)]
         run = self._as(QueryRun, {"run_id": None, **value})
         if any(one.decoding is not None for one in part):
             # What a sample was read from is known here only.

@@ -1,4 +1,4 @@
-"""Documents on their way to a server, in requests of a fitting size."""
+"""Upload documents to a server, in requests of a suitable size."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from simstore.model import (
     OnDuplicate,
     Rejection,
 )
-from simstore.reports.wire import encoded, to_wire_fields
 from simstore.text.decoding import encode
+from simstore.wire import encoded, to_wire_fields
 
 if TYPE_CHECKING:
     from simstore.services.ingest.ingest import Observer
@@ -111,8 +111,12 @@ class UploadOutcome:
         observer: Observer | None = None,
     ) -> None:
         self._connection = connection
-        asked = {"on_duplicate": on_duplicate, "min_resemblance": min_resemblance, "radius": radius}
-        self._asked = {name: value for name, value in asked.items() if value is not None}
+        parameters = {
+            "on_duplicate": on_duplicate,
+            "min_resemblance": min_resemblance,
+            "radius": radius,
+        }
+        self._asked = {name: value for name, value in parameters.items() if value is not None}
         self._observer = observer
         self.counts: Counter[str] = Counter()
         self._detected: Counter[str] = Counter()

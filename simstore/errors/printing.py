@@ -1,4 +1,4 @@
-"""Names and keys in messages."""
+"""Names and keys as they are printed in messages."""
 
 from __future__ import annotations
 

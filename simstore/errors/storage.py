@@ -1,4 +1,4 @@
-"""A store is not there, or cannot do what was asked of it."""
+"""Errors of a store: it is missing, busy, damaged, or of another version."""
 
 from __future__ import annotations
 

@@ -247,12 +247,12 @@ def may_be_alike(
 
 def _lengths(contexts: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the least and the most units of the sentences of contexts."""
-    told = contexts.astype(np.int64) >> _LENGTH_SHIFT
-    stepped = _EXACT_LENGTH + _LENGTH_STEP * (told - _EXACT_LENGTH)
-    low = np.where(told <= _EXACT_LENGTH, told, stepped - _LENGTH_STEP + 1)
-    high = np.where(told <= _EXACT_LENGTH, told, stepped)
+    stepped_lengths = contexts.astype(np.int64) >> _LENGTH_SHIFT
+    stepped = _EXACT_LENGTH + _LENGTH_STEP * (stepped_lengths - _EXACT_LENGTH)
+    low = np.where(stepped_lengths <= _EXACT_LENGTH, stepped_lengths, stepped - _LENGTH_STEP + 1)
+    high = np.where(stepped_lengths <= _EXACT_LENGTH, stepped_lengths, stepped)
     # The last step has no end.
-    return low, np.where(told == _MOST_LENGTH, np.int64(1) << 31, high)
+    return low, np.where(stepped_lengths == _MOST_LENGTH, np.int64(1) << 31, high)
 
 
 def _terms(
@@ -269,16 +269,16 @@ def _terms(
     offsets = np.cumsum(counts) - counts
     places = np.arange(len(sentences)) - offsets[sentences] + firsts[sentences]
     hashes = mix(runs(units.hashes, 2)[places] ^ _NAME) >> _LOST
-    beside = (units.hashes >> np.uint64(64 - _BESIDE_BITS)).astype(np.int64)
+    neighbours = (units.hashes >> np.uint64(64 - _BESIDE_BITS)).astype(np.int64)
     # At an end of the sentence the unit at the other side of the pair stands for the one beside.
     before = np.where(places > firsts[sentences], places - 1, places)
     after = np.where(places + 2 < ends[sentences], places + 2, places + 1)
     lengths = (ends - firsts)[sentences]
     steps = -(-(lengths - _EXACT_LENGTH) // _LENGTH_STEP)
-    told = np.where(lengths <= _EXACT_LENGTH, lengths, _EXACT_LENGTH + steps)
+    stepped_lengths = np.where(lengths <= _EXACT_LENGTH, lengths, _EXACT_LENGTH + steps)
     contexts = (
-        np.minimum(told, _MOST_LENGTH) << _LENGTH_SHIFT
-        | beside[before] << _BESIDE_BITS
-        | beside[after]
+        np.minimum(stepped_lengths, _MOST_LENGTH) << _LENGTH_SHIFT
+        | neighbours[before] << _BESIDE_BITS
+        | neighbours[after]
     )
     return SentenceTerms(hashes, sentences, contexts.astype(np.int32)), places

@@ -18,6 +18,7 @@ from simstore.integrations.scrapy_settings import DedupSettings, read_settings
 from simstore.model import Document, Duplicate, IngestSummary, Outcome
 from simstore.services.ingest.ingest import Observer
 from simstore.sources.fields import RecordFields, of_table, too_long
+from simstore.sources.reader import ReadOptions
 from simstore.sources.source import MAX_DOCUMENT_BYTES
 from simstore.store import Store
 from simstore.store.ingest import outcome_of
@@ -88,9 +89,11 @@ class DedupPipeline:
         self._crawler = crawler
         self._fields = RecordFields(
             "items",
-            settings.key_field,
-            settings.text_field,
-            settings.history_fields,
+            ReadOptions(
+                key_field=settings.key_field,
+                text_field=settings.text_field,
+                history_fields=settings.history_fields,
+            ),
             key_required=True,
         )
         self._warned: set[str] = set()

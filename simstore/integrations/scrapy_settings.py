@@ -10,7 +10,7 @@ from typing import Any
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
 from simstore.services.ingest.ingest import IngestOptions
-from simstore.sources.fields import HistoryFields
+from simstore.sources.reader import HistoryFields
 
 PREFIX = "SIMSTORE_"
 NAMES = (

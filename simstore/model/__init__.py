@@ -32,6 +32,7 @@ from simstore.model.compare import (
     Measurement,
 )
 from simstore.model.documents import (
+    FIRST_SEEN_BASES,
     Relative,
     Seen,
     SeenState,
@@ -39,6 +40,7 @@ from simstore.model.documents import (
     Story,
     Version,
 )
+from simstore.model.figures import StoreFigures, TimeSlot, VocabularySlice
 from simstore.model.ingest import (
     KEPT_OR_REMOVED,
     Decoding,
@@ -82,6 +84,7 @@ from simstore.model.writer import (
 )
 
 __all__ = [
+    "FIRST_SEEN_BASES",
     "KEPT_OR_REMOVED",
     "SCOPES",
     "CheckOptions",
@@ -128,15 +131,18 @@ __all__ = [
     "SeenState",
     "SourceShare",
     "SourceState",
+    "StoreFigures",
     "StoreStatistics",
     "StoreVitals",
     "StoredCluster",
     "StoredDocument",
     "StoredRejection",
     "Story",
+    "TimeSlot",
     "Token",
     "Totals",
     "Version",
+    "VocabularySlice",
     "VocabularyStatus",
     "VocabularyTerm",
     "WriteReply",

@@ -1,4 +1,4 @@
-"""Clusters."""
+"""Clusters of documents, their members and status."""
 
 from __future__ import annotations
 

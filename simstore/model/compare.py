@@ -1,4 +1,4 @@
-"""Two texts side by side."""
+"""A comparison of two texts, with its measurements."""
 
 from __future__ import annotations
 

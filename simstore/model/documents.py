@@ -1,4 +1,4 @@
-"""Documents as a store lists and shows them."""
+"""Stored documents, their histories and what is like them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 SeenState = Literal["stored", "flagged", "skipped", "orphaned"]
+# Who says when a document was first seen, in words; the strongest last.
+FIRST_SEEN_BASES: Mapping[str, str] = {
+    "ingest": "the time of ingest",
+    "crawl": "the date of the crawl",
+    "published": "its own date",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Documents, and what became of them."""
+"""Documents to be stored, and the results of storing and removing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store and its vocabulary in numbers."""
+"""Statistics of a store, its vocabulary and its passage index."""
 
 from __future__ import annotations
 

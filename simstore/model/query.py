@@ -1,4 +1,4 @@
-"""Questions by a text, and their answers."""
+"""Query options, matches and results."""
 
 from __future__ import annotations
 

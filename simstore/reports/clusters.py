@@ -5,60 +5,23 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from simstore.errors import printable
 from simstore.reports.lines import key_bytes, key_text, rounded, to_json
-from simstore.text.patterns import Expression
 
 if TYPE_CHECKING:
-    from simstore.model import Cluster, ClusterMember, ClusterMerge, LeastShares, StoredCluster
+    from simstore.model import Cluster, ClusterMember, ClusterMerge, StoredCluster
 
 COLUMNS = ("cluster_id", "key", "role", "distance", "resemblance", "reason")
 MERGE_COLUMNS = ("cluster_id", "merged_into", "when")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """By what documents came to stand together.
+class ReasonOf(Protocol):
+    """Says why a document is in its cluster."""
 
-    Attributes:
-        policy: ``first``, ``longest`` or ``prefer:REGEX``.
-        least: What a member reaches one of.
-    """
-
-    policy: str
-    least: LeastShares
-
-    def reason(self, member: ClusterMember, *, canonical: bool) -> str:
-        """Return why a document is in its cluster."""
-        if canonical:
-            return f"canonical: {self._canonical_reason(member.key)}"
-        if member.basis == "same":
-            return "same text"
-        least = self.least
-        if least.resemblance is not None and member.resemblance >= least.resemblance:
-            estimated = "estimated " if member.basis == "sketch" else ""
-            return f"{estimated}resemblance {member.resemblance:.3f} >= {least.resemblance:g}"
-        return (
-            f"likeness {member.likeness or 0:.3f} >= {least.likeness or 0:g} "
-            f"with a cosine >= {least.cosine:g}"
-        )
-
-    def _canonical_reason(self, key: str) -> str:
-        if self.policy == "longest":
-            return "longest"
-        expression = self.policy.removeprefix("prefer:")
-        if expression != self.policy and _expression(expression).is_in(key):
-            return f"first seen of the keys that match {expression}"
-        return "first seen"
-
-
-@lru_cache(1)
-def _expression(expression: str) -> Expression:
-    return Expression(expression, f"policy {printable(expression)!r}")
+    def __call__(self, member: ClusterMember, *, canonical: bool) -> str:
+        """Return the reason in words."""
 
 
 def numbered(
@@ -71,7 +34,7 @@ def numbered(
         yield StoredCluster(place, cluster.key, cluster.members)
 
 
-def table_rows(clusters: Iterable[StoredCluster], rule: Rule) -> Iterator[tuple[Any, ...]]:
+def table_rows(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iterator[tuple[Any, ...]]:
     """Yield a row a document; the cluster stands in the first of its rows.
 
     Estimates of resemblance are marked with a tilde.
@@ -84,11 +47,11 @@ def table_rows(clusters: Iterable[StoredCluster], rule: Rule) -> Iterator[tuple[
                 _role(place),
                 member.distance,
                 f"{'~' if member.basis == 'sketch' else ''}{member.resemblance:.3f}",
-                rule.reason(member, canonical=place == 0),
+                reason_of(member, canonical=place == 0),
             )
 
 
-def render_jsonl(clusters: Iterable[StoredCluster], rule: Rule) -> Iterator[bytes]:
+def render_jsonl(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iterator[bytes]:
     """Yield one JSON object a document; a key that is not UTF-8 has its bytes in base64 too."""
     for cluster in clusters:
         for place, member in enumerate(cluster.members):
@@ -99,12 +62,12 @@ def render_jsonl(clusters: Iterable[StoredCluster], rule: Rule) -> Iterator[byte
                 "role": _role(place),
                 "distance": member.distance,
                 "resemblance": rounded(member.resemblance),
-                "reason": rule.reason(member, canonical=place == 0),
+                "reason": reason_of(member, canonical=place == 0),
             }
             yield to_json(record).encode() + b"\n"
 
 
-def render_csv(clusters: Iterable[StoredCluster], rule: Rule) -> Iterator[bytes]:
+def render_csv(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iterator[bytes]:
     """Yield a header and one row a document."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -118,7 +81,7 @@ def render_csv(clusters: Iterable[StoredCluster], rule: Rule) -> Iterator[bytes]
                     _role(place),
                     member.distance,
                     rounded(member.resemblance),
-                    rule.reason(member, canonical=place == 0),
+                    reason_of(member, canonical=place == 0),
                 )
             )
         yield _taken(buffer)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from simstore.errors import MissingExtra
 from simstore.reports.html_charts import Chart
 from simstore.reports.html_words import Language, words_of
-from simstore.reports.times import time_text
+from simstore.reports.lines import time_text
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -1,4 +1,4 @@
-"""JSON Lines and CSV: a line a match."""
+"""JSON Lines and CSV of matches; how keys, numbers and times are written."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import printable
@@ -130,3 +131,14 @@ def key_bytes(name: str, key: str) -> dict[str, Any]:
     except UnicodeDecodeError:
         return {f"{name}_base64": base64.b64encode(data).decode("ascii")}
     return {}
+
+
+def time_text(seconds: int) -> str:
+    """Return a time, in seconds since 1970-01-01 UTC, as ``2026-05-01 12:00:00 UTC``.
+
+    What no calendar has is left in seconds.
+    """
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)} UTC"
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds} s after 1970"

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simstore.errors import InvalidParameter, MissingExtra
+from simstore.model.export import EXPORT_FIELD, ExportedDocument
 from simstore.outputs import is_standard_output, written
-from simstore.reports.exported import EXPORT_FIELD, ExportedDocument, exported_record
+from simstore.reports.exported import exported_record
 from simstore.reports.lines import to_json
 
 # A row group ends with whichever comes first.

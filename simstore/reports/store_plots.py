@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 from simstore.errors import InvalidParameter, MissingExtra
-from simstore.reports.store_figures import StoreFigures
+from simstore.model import StoreFigures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,16 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from simstore.errors import printable
-from simstore.model import Relative, Story, Version
-from simstore.reports.lines import key_bytes, key_text, rounded
-from simstore.reports.times import time_text
+from simstore.model import FIRST_SEEN_BASES, Relative, Story, Version
+from simstore.reports.lines import key_bytes, key_text, rounded, time_text
 
-# Who says when a document was first seen.
-BASES = {
-    "ingest": "the time of ingest",
-    "crawl": "the date of the crawl",
-    "published": "its own date",
-}
 _SHOWN_RELATIVES = 20
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
 
@@ -33,7 +26,7 @@ def story_facts(story: Story) -> Iterator[tuple[str, str]]:
     if story.state != "stored":
         yield "state", f"{story.state} as a duplicate of {printable(story.duplicate_of or '')}"
     if story.first_seen_basis not in (None, "ingest"):
-        yield "first seen by", BASES[str(story.first_seen_basis)]
+        yield "first seen by", FIRST_SEEN_BASES[str(story.first_seen_basis)]
     visits = sum(one.visits for one in story.versions)
     if visits > 1:
         yield "visits", f"{visits:,}"

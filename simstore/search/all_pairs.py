@@ -166,7 +166,7 @@ def _candidates(
         return
     # A later row has at least the size of an earlier one, so the earlier one may be held by less.
     held = sizes - _at_least(2 * threshold / (1 + threshold), sizes) + 1
-    asked = sizes - _at_least(threshold, sizes) + 1
+    probed = sizes - _at_least(threshold, sizes) + 1
     posting_places = _spans(ordered.offsets[:-1], held)
     posting_rows = np.repeat(np.arange(count), held)
     depths = posting_places - ordered.offsets[posting_rows]
@@ -175,12 +175,12 @@ def _candidates(
     postings, posting_rows, depths = postings[order], posting_rows[order], depths[order]
     smallest = np.searchsorted(sizes, _at_least(threshold, sizes))
 
-    probe_places = _spans(ordered.offsets[:-1], asked)
-    probe_rows = np.repeat(np.arange(count), asked)
+    probe_places = _spans(ordered.offsets[:-1], probed)
+    probe_rows = np.repeat(np.arange(count), probed)
     shingles = ordered.numbers[probe_places] * count
     starts = np.searchsorted(postings, shingles + smallest[probe_rows])
     lengths = np.searchsorted(postings, shingles + probe_rows) - starts
-    row_ends = np.cumsum(asked)
+    row_ends = np.cumsum(probed)
     meetings = np.concatenate(([0], np.cumsum(lengths)))[row_ends]
     row = 0
     while row < count:
@@ -189,11 +189,11 @@ def _candidates(
         part = slice(int(row_ends[row - 1]) if row else 0, int(row_ends[end - 1]))
         met = _spans(starts[part], lengths[part])
         later = np.repeat(probe_rows[part], lengths[part])
-        asked_depth = np.repeat(
+        probed_depth = np.repeat(
             probe_places[part] - ordered.offsets[probe_rows[part]], lengths[part]
         )
         yield from _that_may_reach(
-            ordered, threshold, (posting_rows[met], depths[met]), (later, asked_depth)
+            ordered, threshold, (posting_rows[met], depths[met]), (later, probed_depth)
         )
         row = end
 
@@ -202,7 +202,7 @@ def _that_may_reach(
     ordered: _Ordered,
     threshold: float,
     held: tuple[NDArray[np.int64], NDArray[np.int64]],
-    asked: tuple[NDArray[np.int64], NDArray[np.int64]],
+    probed: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield the pairs that met, once each, where what is left of both sets is long enough.
 
@@ -213,11 +213,11 @@ def _that_may_reach(
         ordered: The rows.
         threshold: Least resemblance.
         held: Earlier row of each meeting, and the shingle's place in it.
-        asked: Later row of each meeting, and the shingle's place in it; pairs meet in the order
+        probed: Later row of each meeting, and the shingle's place in it; pairs meet in the order
             of these places.
     """
     count = len(ordered.sizes)
-    pairs = asked[0] * count + held[0]
+    pairs = probed[0] * count + held[0]
     if not len(pairs):
         return
     order = np.argsort(pairs, kind="stable")
@@ -227,7 +227,7 @@ def _that_may_reach(
     later, earlier = pairs[lasts] // count, pairs[lasts] % count
     rest = np.minimum(
         ordered.sizes[earlier] - held[1][order][lasts],
-        ordered.sizes[later] - asked[1][order][lasts],
+        ordered.sizes[later] - probed[1][order][lasts],
     )
     both = ordered.sizes[earlier] + ordered.sizes[later]
     kept = shared + rest - 1 >= _at_least(threshold / (1 + threshold), both)

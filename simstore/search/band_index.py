@@ -119,12 +119,14 @@ class BandIndex:
         # Neighbours are looked up one after the other: they are in the cache.
         flat = queries.ravel()
         order = np.argsort(flat)
-        asked = flat[order]
+        probes = flat[order]
         for level in self._levels:
-            starts = np.searchsorted(level.hashes, asked)
+            starts = np.searchsorted(level.hashes, probes)
             # Most are not there: only of the others is looked where they end.
-            there = np.flatnonzero(level.hashes[np.minimum(starts, len(level.hashes) - 1)] == asked)
-            ends = np.searchsorted(level.hashes, asked[there], "right").tolist()
+            there = np.flatnonzero(
+                level.hashes[np.minimum(starts, len(level.hashes) - 1)] == probes
+            )
+            ends = np.searchsorted(level.hashes, probes[there], "right").tolist()
             rows: dict[int, list[NDArray[np.uint32]]] = {}
             places, starts = order[there].tolist(), starts[there]
             for place, start, end in zip(places, starts.tolist(), ends, strict=True):

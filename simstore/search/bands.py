@@ -225,7 +225,7 @@ Found = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def matching_postings(
-    pages: Sequence[bytes], asked: NDArray[np.int64], wanted: NDArray[np.uint8]
+    pages: Sequence[bytes], looked_up: NDArray[np.int64], wanted: NDArray[np.uint8]
 ) -> Iterator[Found]:
     """Yield the postings of pages that carry the check bits that are looked for.
 
@@ -234,7 +234,7 @@ def matching_postings(
 
     Args:
         pages: Some pages.
-        asked: The page that each look-up goes to, by its place, int64, shape (look-ups,).
+        looked_up: The page that each look-up goes to, by its place, int64, shape (look-ups,).
         wanted: Check bits of each look-up, shape (look-ups,).
 
     Yields:
@@ -252,10 +252,10 @@ def matching_postings(
     counts = (lengths - 1) // (1 + widths)
     if ((widths < 1) | (widths > 8) | (counts * (1 + widths) != lengths - 1)).any():
         raise ValueError("damaged page of bands")
-    for turns, places in expanded(starts[asked], counts[asked]):
+    for turns, places in expanded(starts[looked_up], counts[looked_up]):
         found = np.flatnonzero(data[places] == wanted[turns])
         turns, places = turns[found], places[found]
-        page = asked[turns]
+        page = looked_up[turns]
         # Behind the check bits of all postings of a page stand their numbers.
         firsts = starts[page] + counts[page] + (places - starts[page]) * widths[page]
         numbers = np.zeros(len(found), np.int64)

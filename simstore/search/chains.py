@@ -1,4 +1,4 @@
-"""From hits to regions: runs of common places that lie on one diagonal, vectorised.
+"""Regions of hits: runs of common places that lie on one diagonal, found by array operations.
 
 A hit says that a place of the paper and a place of a source have the same k-gram. What was copied
 in one piece gives hits whose distance from source to paper, the diagonal, hardly changes; what was

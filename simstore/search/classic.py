@@ -126,15 +126,15 @@ def _expanded(
 ) -> _Found:
     """Sort every value near a stored one, and look each query up among them."""
     masks = _masks(bits, radius)
-    asked = sortable(queries)
+    sortable_queries = sortable(queries)
     rows, positions = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     step = max(_EXPANDED_BLOCK // len(masks), 1)
     for begin in range(0, len(words), step):
         some = words[begin : begin + step]
         values = (some[:, None, :] ^ masks[None, :, :]).reshape(-1, words.shape[1])
         order, keys = _ordered(values)
-        firsts = np.searchsorted(keys, asked, "left")
-        lasts = np.searchsorted(keys, asked, "right")
+        firsts = np.searchsorted(keys, sortable_queries, "left")
+        lasts = np.searchsorted(keys, sortable_queries, "right")
         for turns, places in expanded_ranges(firsts, lasts - firsts):
             rows.append(turns)
             positions.append(begin + order[places] // len(masks))

@@ -1,4 +1,4 @@
-"""The names of the ways to look, and what each can do."""
+"""Names of the search methods, and the fingerprints and radii that each supports."""
 
 from __future__ import annotations
 

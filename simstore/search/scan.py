@@ -32,9 +32,9 @@ def scan_many(words: NDArray[np.uint64], queries: NDArray[np.uint64], radius: in
         Rows of the queries, positions of the fingerprints, distances; int64, shape (found,) each,
         ascending by row, then position.
     """
-    flat, asked = (np.ascontiguousarray(each).ravel() for each in (words, queries))
+    flat, flat_queries = (np.ascontiguousarray(each).ravel() for each in (words, queries))
     if pays(_WORD_SECONDS * len(flat) * len(queries)):
-        rows, positions = _near_positions(flat, asked, words.shape[1], radius, _BLOCK_WORDS)
+        rows, positions = _near_positions(flat, flat_queries, words.shape[1], radius, _BLOCK_WORDS)
     else:
         rows, positions = _near_by_numpy(words, queries, radius)
     kept, distances = verify(words[positions], queries[rows], radius)

@@ -151,10 +151,10 @@ class TablePlanner:
     def candidate_counts(self, one: TableRange, words: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return how many fingerprints stand in a range for each query; int64, shape (m,)."""
         segment = one.part.segment
-        asked = rotated(words, self._bits, one.start)[0]
+        queries = rotated(words, self._bits, one.start)[0]
         total = np.zeros(len(words), np.int64)
         for mask in one.masks:
-            prefixes = (asked ^ mask) >> np.uint64(64 - one.length)
+            prefixes = (queries ^ mask) >> np.uint64(64 - one.length)
             begins, ends = bounds(
                 self._tables[segment], self._offsets[segment], prefixes, one.length
             )

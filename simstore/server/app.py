@@ -1,4 +1,4 @@
-"""The application: every route, and what surrounds them."""
+"""The FastAPI application: routes, middleware and error handlers."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from simstore.errors import SimstoreError
-from simstore.server.access import Gate, GuardedRoute
+from simstore.server.access.gate import Gate, GuardedRoute
+from simstore.server.access.security_headers import SecurityHeaders
 from simstore.server.errors import reply_to
 from simstore.server.fast_path import FastPath
 from simstore.server.openapi import publish
 from simstore.server.page import routes as page
-from simstore.server.reader_process import ReaderProcess
 from simstore.server.request_context import RequestContextMiddleware
 from simstore.server.routes import backup, check, clusters, documents, health, query, stats
-from simstore.server.security_headers import SecurityHeaders
 from simstore.server.service import Service
 from simstore.server.settings import ServerSettings
-from simstore.server.writer_process import WriterProcess
+from simstore.server.workers.reader_process import ReaderProcess
+from simstore.server.workers.writer_process import WriterProcess
 from simstore.version import __version__
 
 

@@ -1,4 +1,4 @@
-"""Bodies of requests and replies."""
+"""Read JSON bodies of requests, and write replies."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from simstore.errors import InvalidParameter, MalformedRequest, UnsupportedMedia
-from simstore.reports.wire import decoded, encoded, from_wire
-from simstore.server.bounded_executor import BoundedExecutor
+from simstore.server.workers.bounded_executor import BoundedExecutor
+from simstore.wire import decoded, encoded, from_wire
 
 T = TypeVar("T")
 JSON = "application/json"
@@ -69,26 +69,26 @@ def taken(kind: type[T], value: Any, place: str = "body") -> T:
         raise MalformedRequest(place, str(error)) from None
 
 
-async def read_body(request: Request, kind: type[T], lane: BoundedExecutor) -> T:
+async def read_body(request: Request, kind: type[T], executor: BoundedExecutor) -> T:
     """Return the JSON body of a request as a value of a type.
 
     Args:
         request: The request.
         kind: The type.
-        lane: Where a large body is read, so that others need not wait for it.
+        executor: Where a large body is read, so that others need not wait for it.
 
     Raises:
         UnsupportedMedia: It is said to be something else.
         MalformedRequest: It is no JSON, or stands for no such value.
         TooLarge: It is too large.
     """
-    return await value_of(await checked_json(request), kind, lane)
+    return await value_of(await checked_json(request), kind, executor)
 
 
-async def value_of(data: bytes, kind: type[T], lane: BoundedExecutor) -> T:
+async def value_of(data: bytes, kind: type[T], executor: BoundedExecutor) -> T:
     """Return the value of a type that a JSON body stands for; as :func:`read_body`."""
     if len(data) > LARGE_BYTES:
-        return await lane.run(lambda: taken(kind, parsed(data)))
+        return await executor.run(lambda: taken(kind, parsed(data)))
     return taken(kind, parsed(data))
 
 

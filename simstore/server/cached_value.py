@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-from simstore.server.bounded_executor import BoundedExecutor
+from simstore.server.workers.bounded_executor import BoundedExecutor
 
 T = TypeVar("T")
 # What is made in less is made anew for everybody.
@@ -16,13 +16,13 @@ _SOON_SECONDS = 0.5
 _TIMES = 10.0
 
 
-def may_be_old(seconds: float) -> float:
-    """Return how long what took so long to make is given out, in seconds.
+def may_be_old(seconds: float, times: float = _TIMES) -> float:
+    """Return how long a value is given out that took some seconds to make.
 
     Ten times as long: so making it takes a tenth of a processor at most, however often it is asked
     for.
     """
-    return _TIMES * seconds if seconds >= _SOON_SECONDS else 0.0
+    return times * seconds if seconds >= _SOON_SECONDS else 0.0
 
 
 class CachedValue(Generic[T]):
@@ -30,16 +30,22 @@ class CachedValue(Generic[T]):
 
     Args:
         make: Makes it, in a thread.
-        lane: Where.
+        executor: Where.
         least_seconds: How old it may be at least.
+        times: How many times as old as it took to make it; see :func:`may_be_old`.
     """
 
     def __init__(
-        self, make: Callable[[], T], lane: BoundedExecutor, least_seconds: float = 0.0
+        self,
+        make: Callable[[], T],
+        executor: BoundedExecutor,
+        least_seconds: float = 0.0,
+        times: float = _TIMES,
     ) -> None:
         self._make = make
-        self._lane = lane
+        self._executor = executor
         self._least = least_seconds
+        self._times = times
         self._made: T | None = None
         self._good_until = 0.0
         self._making: asyncio.Task[T] | None = None
@@ -66,12 +72,25 @@ class CachedValue(Generic[T]):
             return self._made
         return await making
 
+    async def soon(self, patience: float) -> T | None:
+        """Return the value; None: it takes longer, and there is none yet.
+
+        Args:
+            patience: As for :meth:`value`.
+
+        Raises:
+            SimstoreError: It cannot be made.
+        """
+        with suppress(TimeoutError):
+            return await asyncio.wait_for(self.value(patience), patience)
+        return self._made
+
     async def _made_anew(self) -> T:
         try:
             begun = time.monotonic()
-            self._made = await self._lane.go_on(self._make)
+            self._made = await self._executor.go_on(self._make)
             ended = time.monotonic()
-            self._good_until = ended + max(self._least, may_be_old(ended - begun))
+            self._good_until = ended + max(self._least, may_be_old(ended - begun, self._times))
             return self._made
         finally:
             self._making = None

@@ -1,4 +1,4 @@
-"""Cursors: opaque words that name the next page of a list."""
+"""Opaque cursors that name the next page of a list."""
 
 from __future__ import annotations
 

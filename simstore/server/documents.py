@@ -1,18 +1,15 @@
-"""Documents as requests bring them."""
+"""Documents in request bodies: their type on the wire, and their validation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from simstore.errors import InvalidParameter, MalformedRequest, TooLarge
 from simstore.model import Document
-from simstore.reports.wire import from_wire
-from simstore.sources.dates import seconds
-from simstore.sources.json_values import check_metadata
-
-_TIMES = ("seen_at", "published_at", "seen_since")
+from simstore.sources.documents import accept
+from simstore.wire import from_wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +62,7 @@ def document_of_given(given: GivenDocument, place: str) -> Document:
     Raises:
         MalformedRequest: A time is none, or the metadata are too much.
     """
-    try:
-        check_metadata(given.metadata)
-    except ValueError as error:
-        raise MalformedRequest(f"{place}.metadata", str(error)) from None
-    times = []
-    for name in _TIMES:
-        time = getattr(given, name)
-        try:
-            times.append(None if time is None else seconds(time))
-        except (ValueError, OverflowError) as error:
-            raise MalformedRequest(f"{place}.{name}", str(error)) from None
-    return Document(
-        given.key,
-        given.text,
-        title=given.title,
-        collection=given.collection,
-        metadata=given.metadata,
-        seen_at=times[0],
-        published_at=times[1],
-        links=given.links,
-        seen_since=times[2],
-    )
+    return accept({one.name: getattr(given, one.name) for one in fields(given)}, place)
 
 
 def documents_of(value: Any, most: int) -> tuple[Document, ...]:

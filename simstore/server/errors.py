@@ -1,10 +1,9 @@
-"""The one place where errors become replies: problem details, RFC 9457."""
+"""Translate errors into replies: problem details (RFC 9457), or a page for a person."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
@@ -16,12 +15,10 @@ from simstore.errors import (
     MethodNotAllowed,
     RouteNotFound,
     SimstoreError,
-    Unauthorized,
-    Unavailable,
     printable,
 )
-from simstore.reports.wire import encoded, to_wire_fields
-from simstore.server.page.problems import problem_page, wants_page
+from simstore.server.page.problems import headers_of, problem_page, wants_page
+from simstore.wire import encoded, to_wire_fields
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -58,17 +55,8 @@ def problem(error: SimstoreError, request_id: str) -> dict[str, Any]:
 
 def problem_response(error: SimstoreError, request_id: str) -> Response:
     """Return an error as a reply."""
-    headers = {}
-    if isinstance(error, Unavailable) and error.retry_after is not None:
-        headers["Retry-After"] = str(max(1, ceil(error.retry_after)))
-    elif error.http_status == 503:
-        headers["Retry-After"] = "1"
-    if isinstance(error, Unauthorized):
-        headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, MethodNotAllowed):
-        headers["Allow"] = error.allowed
     body = encoded(problem(error, request_id))
-    return Response(body, error.http_status, headers, CONTENT_TYPE)
+    return Response(body, error.http_status, headers_of(error), CONTENT_TYPE)
 
 
 def ours(error: Exception, path: str, method: str) -> SimstoreError:

@@ -1,4 +1,4 @@
-"""The way of what is asked most: to its endpoint, past the framework's search for it."""
+"""A fast path for the most frequent requests, past the framework's routing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 
 from simstore.errors import SimstoreError
-from simstore.server.access import GuardedRoute, gate_of, scopes_of
+from simstore.server.access.gate import GuardedRoute, gate_of, scopes_of
 from simstore.server.errors import reply_to
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Keys in addresses, and the names that senders give to their requests."""
+"""Document keys in addresses, and idempotency keys of requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from simstore.errors import MalformedRequest
 from simstore.model import Idempotency
-from simstore.server.access import Principal
+from simstore.server.access.gate import Principal
 
 _NAME = re.compile("[!-~]{1,255}")
 

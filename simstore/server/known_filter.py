@@ -1,4 +1,4 @@
-"""The crawler's filter, as it is served: made when it is asked for, kept while it is good."""
+"""Serve the crawler's filter: built on request, and cached while it is up to date."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from simstore.errors import InvalidParameter
-from simstore.server.bounded_executor import BoundedExecutor
 from simstore.server.cached_value import may_be_old
+from simstore.server.workers.bounded_executor import BoundedExecutor
 from simstore.store import Store
 
 _MOST_KEPT = 4
@@ -46,57 +46,57 @@ class ServedFilter:
 class Filters:
     """Makes filters, one at a time, and keeps the latest."""
 
-    def __init__(self, store: Store, lane: BoundedExecutor) -> None:
+    def __init__(self, store: Store, executor: BoundedExecutor) -> None:
         self._store = store
-        self._lane = lane
+        self._executor = executor
         self._made: OrderedDict[FilterAsked, ServedFilter] = OrderedDict()
         self._turn = asyncio.Lock()
 
-    async def filter(self, asked: FilterAsked, held: frozenset[str]) -> ServedFilter | str:
+    async def filter(self, key: FilterAsked, held: frozenset[str]) -> ServedFilter | str:
         """Return a filter; or the tag of the one that the client holds, where that is good.
 
         Args:
-            asked: Which filter.
+            key: Which filter.
             held: Tags of those that the client holds; ``*``: whatever there is.
 
         Raises:
             InvalidParameter: A parameter is out of its range.
         """
         async with self._turn:
-            tag = _tag(await self._lane.run(self._store.known_mark), asked)
+            tag = _tag(await self._executor.run(self._store.known_mark), key)
             if held & {tag, "*"}:
                 return tag
-            known = self._made.get(asked)
+            known = self._made.get(key)
             if known is None or (known.tag != tag and time.monotonic() > known.good_until):
-                known = await self._lane.run(self._make, asked, tag)
-                self._made[asked] = known
-                self._made.move_to_end(asked)
+                known = await self._executor.run(self._make, key, tag)
+                self._made[key] = known
+                self._made.move_to_end(key)
                 if len(self._made) > _MOST_KEPT:
                     self._made.popitem(last=False)
         return known.tag if known.tag in held else known
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for a filter that is being made; as :meth:`.lanes.BoundedExecutor.close`."""
-        return self._lane.close(timeout)
+        """Wait for a filter that is being made; as :meth:`.BoundedExecutor.close`."""
+        return self._executor.close(timeout)
 
-    def _make(self, asked: FilterAsked, tag: str) -> ServedFilter:
+    def _make(self, key: FilterAsked, tag: str) -> ServedFilter:
         begun = time.monotonic()
-        if asked.capacity is not None:
+        if key.capacity is not None:
             most = max(_TIMES_KNOWN * self._store.known_count(), FREE_CAPACITY)
-            if asked.capacity > most:
+            if key.capacity > most:
                 raise InvalidParameter(
-                    f"capacity {asked.capacity:,}: this server gives room for {most:,} at most, "
+                    f"capacity {key.capacity:,}: this server gives room for {most:,} at most, "
                     f"{_TIMES_KNOWN} times what it knows, or {FREE_CAPACITY:,}; `simstore export "
                     "--filter --capacity` makes any where the store lies"
                 )
         made = self._store.known_filter(
-            false_positive_rate=asked.false_positive_rate, of=asked.of, capacity=asked.capacity
+            false_positive_rate=key.false_positive_rate, of=key.of, capacity=key.capacity
         )
         data = made.to_bytes()
         ended = time.monotonic()
         return ServedFilter(tag, data, ended + may_be_old(ended - begun))
 
 
-def _tag(mark: str, asked: FilterAsked) -> str:
-    name = f"{mark}|{asked.false_positive_rate!r}|{','.join(asked.of)}|{asked.capacity}"
+def _tag(mark: str, key: FilterAsked) -> str:
+    name = f"{mark}|{key.false_positive_rate!r}|{','.join(key.of)}|{key.capacity}"
     return f'"{hashlib.blake2b(name.encode(), digest_size=12).hexdigest()}"'

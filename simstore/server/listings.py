@@ -1,4 +1,4 @@
-"""Long lists: as lines without end, or their first part as one object."""
+"""Long lists as replies: all of it as NDJSON, or a page of it as one object."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from simstore.reports.wire import encoded, to_wire
 from simstore.server.bodies import NDJSON, accepts, reply
-from simstore.server.bounded_executor import BoundedExecutor, Step, while_wanted
 from simstore.server.request_context import exchange_of
+from simstore.server.workers.bounded_executor import BoundedExecutor, Step, while_wanted
+from simstore.wire import encoded, to_wire
 
 # What is read at a time.
 _PART_ITEMS, _PART_BYTES = 400, 1 << 20
@@ -22,7 +22,7 @@ _END = object()
 
 async def listing(
     request: Request,
-    lane: BoundedExecutor,
+    executor: BoundedExecutor,
     name: str,
     listed: Callable[[int | None], Iterator[Any]],
     *,
@@ -35,7 +35,7 @@ async def listing(
 
     Args:
         request: It says by ``Accept`` whether it takes lines; then it gets all.
-        lane: Where it is read.
+        executor: Where it is read.
         name: What the list is called in an object.
         listed: Begins to read it, given how many items are wanted; it may yield more.
         limit: Most items that are wanted; None: as many as there are.
@@ -45,7 +45,7 @@ async def listing(
     """
     if accepts(request, NDJSON):
         return await _lines(
-            request, lane, lambda step: _wanted(listed(limit), passing, step, limit)
+            request, executor, lambda step: _wanted(listed(limit), passing, step, limit)
         )
     size = most if limit is None else min(limit, most)
 
@@ -58,11 +58,11 @@ async def listing(
         return reply({name: to_wire(found), "more": more, "next": after})
 
     with while_wanted() as step:
-        return await lane.run(read, step)
+        return await executor.run(read, step)
 
 
 async def _lines(
-    request: Request, lane: BoundedExecutor, listed: Callable[[Step], Iterator[Any]]
+    request: Request, executor: BoundedExecutor, listed: Callable[[Step], Iterator[Any]]
 ) -> Response:
     exchange_of(request.scope).begin_stream()
     items: list[Iterator[Any]] = []
@@ -75,7 +75,7 @@ async def _lines(
 
     with begun:
         # What is wrong with the question shows here, before the reply begins.
-        first = await lane.run(begin)
+        first = await executor.run(begin)
         goes_on = begun.pop_all()
 
     async def parts() -> AsyncIterator[bytes]:
@@ -84,9 +84,9 @@ async def _lines(
             try:
                 while part:
                     yield part
-                    part = await lane.go_on(_part, items[0])
+                    part = await executor.go_on(_part, items[0])
             finally:
-                lane.forget(_close, items[0])
+                executor.forget(_close, items[0])
 
     return StreamingResponse(parts(), media_type=NDJSON)
 

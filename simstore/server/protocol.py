@@ -9,8 +9,8 @@ from http import HTTPStatus
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from simstore.errors import HeadTooLarge, ProtocolError, SimstoreError
+from simstore.server.access.security_headers import ALWAYS, DEFAULTS
 from simstore.server.errors import problem_response
-from simstore.server.security_headers import ALWAYS, DEFAULTS
 
 # Bytes of a request's head: its first line and its fields.
 LONGEST_HEAD = 64 << 10

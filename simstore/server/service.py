@@ -1,4 +1,4 @@
-"""The store that is served, and all that lives as long as the server."""
+"""The served store with its queues, executors and caches."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simstore.errors import Stopping
+from simstore import outputs
+from simstore.errors import Stopping, StorageError
 from simstore.model import (
     Document,
     QueryOptions,
@@ -19,18 +22,16 @@ from simstore.model import (
     WriteReply,
     WriteRequest,
 )
-from simstore.server.bounded_executor import BoundedExecutor
 from simstore.server.cached_value import CachedValue
-from simstore.server.gauges import figures_of
 from simstore.server.known_filter import Filters
-from simstore.server.metrics import Metrics
-from simstore.server.read_batches import QueryBatcher
-from simstore.server.reader_process import AwayReader, ReaderProcess, ReaderProtocol
-from simstore.server.sent_copies import drop_left
+from simstore.server.metrics import Metrics, figures_of
 from simstore.server.settings import ServerSettings
-from simstore.server.supervisor import Supervised
-from simstore.server.write_queue import WriteQueue
-from simstore.server.writer_process import WriterProcess
+from simstore.server.workers.bounded_executor import BoundedExecutor
+from simstore.server.workers.read_batches import QueryBatcher
+from simstore.server.workers.reader_process import AwayReader, ReaderProcess
+from simstore.server.workers.supervisor import Supervised
+from simstore.server.workers.write_queue import WriteQueue
+from simstore.server.workers.writer_process import WriterProcess
 from simstore.store import Store
 
 if TYPE_CHECKING:
@@ -41,6 +42,24 @@ _WAITING_READERS = 200
 _WAITING_HEAVY = 8
 # What all that runs gets to end, when the time is up.
 _LAST_SECONDS = 2.0
+
+
+def sent_copy(place: Path) -> Path:
+    """Return the name of a copy of a store, always the same: one is made at a time."""
+    return place.with_name(f".{place.name}.sent")
+
+
+def drop_left(place: Path) -> None:
+    """Delete what a server that was killed has left of a copy; nothing where that cannot be.
+
+    Args:
+        place: The store.
+    """
+    left = sent_copy(place)
+    with suppress(OSError, StorageError):
+        # Its drafts, too, where the process that made them is dead.
+        outputs.draft_beside(left)
+        outputs.delete_file(left)
 
 
 class Service:
@@ -62,7 +81,7 @@ class Service:
     """
 
     store: Store
-    reader: ReaderProtocol
+    reader: Store | AwayReader
     writes: WriteQueue
     queries: QueryBatcher
     readers: BoundedExecutor

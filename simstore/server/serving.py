@@ -1,4 +1,4 @@
-"""Runs the server: a socket, a loop, signals."""
+"""Run the server: socket, event loop, signals."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from types import FrameType
 import uvicorn
 
 from simstore.errors import InvalidParameter, printable, shown_place
-from simstore.server.access import check_listening
+from simstore.server.access.gate import check_listening
 from simstore.server.app import create_app
 from simstore.server.protocol import patient_protocol
-from simstore.server.reader_process import ReaderProcess
 from simstore.server.service import Service
 from simstore.server.settings import ServerSettings
-from simstore.server.store_process import StoreProcess
-from simstore.server.writer_process import WriterProcess
+from simstore.server.workers.reader_process import ReaderProcess
+from simstore.server.workers.store_process import StoreProcess
+from simstore.server.workers.writer_process import WriterProcess
 
 # Ten times as often as Python does by itself.
 _SWITCH_SECONDS = 0.0005
@@ -61,7 +61,7 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     beside: list[StoreProcess] = [writer] if writer is not None else []
     readers: list[ReaderProcess] = []
     for _ in range(settings.query_processes):
-        readers.append(ReaderProcess(place, elder=[*beside, *readers]))
+        readers.append(ReaderProcess(place, siblings=[*beside, *readers]))
     app = create_app(place, settings, writer, readers)
     service: Service = app.state.service
     try:
@@ -81,8 +81,8 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
                 timeout_graceful_shutdown=ceil(settings.drain_seconds),
                 ws="none",
             )
-            told = f"serving {shown_place(str(place))} at {address_of(listening)}; Ctrl-C stops it"
-            _Server(config, service, told).run([listening])
+            line = f"serving {shown_place(str(place))} at {address_of(listening)}; Ctrl-C stops it"
+            _Server(config, service, line).run([listening])
     finally:
         ended = service.close()
         for process in (*beside, *readers):
@@ -131,15 +131,15 @@ def address_of(listening: socket.socket) -> str:
 class _Server(uvicorn.Server):
     """A server that stops in order: first nothing new, then the end."""
 
-    def __init__(self, config: uvicorn.Config, service: Service, told: str) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, line: str) -> None:
         super().__init__(config)
         self._service = service
-        self._told = told
+        self._line = line
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to take requests, and say so."""
         await super().startup(sockets)
-        log.info("%s", self._told)
+        log.info("%s", self._line)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - its signature
         """Stop at the first signal; end at once at the second."""

@@ -26,10 +26,16 @@ from simstore.search.hamming import verify
 from simstore.search.plan import default_radius
 from simstore.services.workers.processors import processor_count
 from simstore.sources.articles import read_articles
-from simstore.sources.course import read_hash_table, read_stopwords
-from simstore.sources.course_pages import part_ends, read_bytes, take_pages
+from simstore.sources.course import (
+    part_ends,
+    read_bytes,
+    read_hash_table,
+    read_stopwords,
+    take_pages,
+)
 from simstore.sources.streams import ByteStream
 from simstore.sources.unpacking import DamagedStream
+from simstore.text.decoding import exact_text
 from simstore.text.letter_scan import PADDING, LetterTable, scan_letters_of
 
 _LEAST_PART_BYTES = 1 << 20
@@ -76,13 +82,13 @@ def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
         words, ids = _united(parts, LetterTable())
         ranks = _ranks(parts, words, ids, stopwords, features)
         known = _fingerprints(parts, ids, ranks, rows, threads)
-        keys = [_text(key) for part in parts for key in part.keys]
+        keys = [exact_text(key) for part in parts for key in part.keys]
         del parts
         samples = _scanned(folder / "sample.txt", threads)
         _, ids = _united(samples, words)
         unranked = np.full(len(words) - len(ranks), -1, np.int32)
         asked = _fingerprints(samples, ids, np.concatenate((ranks, unranked)), rows, threads)
-        names = [_text(key) for part in samples for key in part.keys]
+        names = [exact_text(key) for part in samples for key in part.keys]
 
         def result(number: int) -> SampleResult:
             return _result(names[number], asked[number], known, keys, bits)
@@ -168,7 +174,3 @@ def _result(
     )
     (value,) = to_integers(query.reshape(1, -1))
     return SampleResult(key=sample, fingerprint=to_hex(value, bits), matches=matches)
-
-
-def _text(key: bytes) -> str:
-    return key.decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Addresses of the web: links of a page, made absolute."""
+"""Make the links of a web page absolute."""
 
 from __future__ import annotations
 

@@ -14,9 +14,15 @@ from typing import IO, cast
 from simstore.errors import UnreadableSource
 from simstore.model import Ignored, Rejection, SourceState
 from simstore.sources.reader import ReadOptions, ReadRequest
-from simstore.sources.registry import TYPE_UNKNOWN, archive_kind, is_known
+from simstore.sources.registry import (
+    TYPE_UNKNOWN,
+    archive_kind,
+    is_known,
+    look_ahead,
+    read_with,
+    reader_label,
+)
 from simstore.sources.source import Member, PlainSource, Record
-from simstore.sources.stream_detection import look_ahead, read_with, reader_label
 from simstore.sources.streams import SEPARATOR, skip, sought
 from simstore.sources.unpacking import DAMAGE, DamagedStream, Expansion, decompressed, guarded
 

@@ -17,28 +17,16 @@ _FORM_FEED = b"\f"
 _CHUNK = 1 << 20
 
 
-class ArticleReader:
-    """Reads article files; see :func:`read_articles`."""
-
-    name = "articles"
-    suffixes = ()
-    needs_file = False
-    record_ends = (b"\f",)
-
-    def recognises(self, _head: bytes) -> bool:
-        """Return False: a form feed may stand anywhere, so the whole text is looked through."""
-        return False
-
-    def read(self, stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the pages of a file."""
-        return read_articles(
-            stream,
-            request.name,
-            position=request.position,
-            byte_offset=request.byte_offset,
-            max_document_bytes=request.options.max_document_bytes,
-            decode_body=_decoding(request),
-        )
+def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
+    """Yield the pages of an article file."""
+    return read_articles(
+        stream,
+        request.name,
+        position=request.position,
+        byte_offset=request.byte_offset,
+        max_document_bytes=request.options.max_document_bytes,
+        decode_body=_decoding(request),
+    )
 
 
 def read_articles(

@@ -1,4 +1,4 @@
-"""Processes that read files of strangers, and may take only so much time and memory.
+"""Processes with limits of time and memory, for reading untrusted files.
 
 A small file can keep the library that reads it busy for ever, or let it ask for any memory; only a
 process can be bounded. One that reaches a bound is ended by the system, and nothing else is.

@@ -13,13 +13,12 @@ from typing import Any
 
 from simstore.errors import MissingExtra
 from simstore.model import Rejection
-from simstore.sources.fields import RecordFields, of_table, too_long
+from simstore.sources.fields import RecordFields
 from simstore.sources.isolated import IsolatedReader
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import Record
 
 _ROWS = 1_000
-_ARROW_FILE = b"ARROW1"
 _ARROW_STREAM = b"\xff\xff\xff\xff"
 
 
@@ -30,13 +29,7 @@ class ParquetReader(IsolatedReader):
     of its row group; reading goes on at a row group and passes over the rows before the record.
     """
 
-    name = "parquet"
-    suffixes = (".parquet", ".pq")
     package, feature, extra = "pyarrow", "Parquet", "parquet"
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether the bytes begin as every Parquet file does."""
-        return head.startswith(b"PAR1")
 
     def read_here(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record | None]:
         """Yield the documents of the rows, and None after each batch of them.
@@ -67,16 +60,10 @@ class ParquetReader(IsolatedReader):
 class ArrowReader(IsolatedReader):
     """Reads Arrow files (Feather too) and streams of Arrow batches; a record a row.
 
-    The byte offset of a record is the number of its batch.
+    A stream is told by its name. The byte offset of a record is the number of its batch.
     """
 
-    name = "arrow"
-    suffixes = (".arrow", ".arrows", ".feather", ".ipc")
     package, feature, extra = "pyarrow", "Arrow", "parquet"
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether the bytes begin as every Arrow file does; a stream is told by its name."""
-        return head.startswith(_ARROW_FILE)
 
     def read_here(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record | None]:
         """Yield the documents of the rows, and None after each batch of them.
@@ -101,6 +88,10 @@ class ArrowReader(IsolatedReader):
             yield rows.broken(error)
 
 
+read_parquet = ParquetReader().read
+read_arrow = ArrowReader().read
+
+
 def _batches(pyarrow: Any, stream: io.BufferedReader, head: bytes) -> Iterator[Any]:
     if head.startswith(_ARROW_STREAM):
         yield from pyarrow.ipc.open_stream(stream)
@@ -114,15 +105,11 @@ class _Rows:
     """Makes records of batches of rows, from a position on."""
 
     def __init__(self, request: ReadRequest) -> None:
-        options = request.options
         self._name = request.name
-        self._options = options
         self._first = request.position
         self._next = request.position
         self._offset = request.byte_offset
-        self._fields = RecordFields(
-            request.name, options.key_field, options.text_field, options.history_fields
-        )
+        self._fields = RecordFields(request.name, request.options)
 
     def of_batch(self, batch: Any, position: int, offset: int) -> Iterator[Record]:
         """Yield the records of a batch.
@@ -138,22 +125,11 @@ class _Rows:
         if position < self._first:
             batch = batch.slice(self._first - position)
             position = self._first
-        limit = self._options.max_document_bytes
         names = batch.schema.names
         columns = [column.to_pylist() for column in batch.columns]
         for row in zip(*columns, strict=True):
             self._next = position + 1
-            made = self._fields.document(
-                of_table(zip(names, row, strict=True)), position, offset, offset
-            )
-            if not isinstance(made, str):
-                reason = too_long(made.text, limit)
-                if reason is None:
-                    yield made
-                    position += 1
-                    continue
-                made = reason
-            yield Rejection(self._name, position, offset, offset, made)
+            yield self._fields.row(zip(names, row, strict=True), position, offset)
             position += 1
 
     def broken(self, error: Exception) -> Rejection:

@@ -1,7 +1,13 @@
-"""The course tool's other two files: stop words and the hash table."""
+"""The files of the course tool: article files as one array, stop words and the hash table."""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +15,128 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.sources.streams import ByteStream
+from simstore.sources.unpacking import MAGIC_BYTES, is_compressed
+
+Mapper = Callable[[Callable[[int], None], Iterable[int]], Iterator[None]]
+
+_FORM_FEED = re.compile(rb"\f")
+# White space, form feeds too, then the first line: its blanks at the end are not of the key.
+_HEAD = re.compile(rb"[ \t-\r]*+([^\n\f\r]*[^\n\f\r \t])[ \t]*+(?:\r\n?|\n)?")
+_BLANK = b" "
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CoursePages:
+    """Consecutive pages of a file, as :func:`~.articles.read_articles` yields them.
+
+    Attributes:
+        keys: The key of each page.
+        bodies: First byte of each page's text, int64; it ends where the next key begins. The
+            bytes of the keys and all that stands between a text and the next separate words.
+    """
+
+    keys: list[bytes]
+    bodies: NDArray[np.int64]
+
+
+def read_bytes(path: Path, padding: int, mapper: Mapper) -> tuple[NDArray[np.uint8], int]:
+    """Read a whole file, decompressed.
+
+    Args:
+        path: The file.
+        padding: Bytes to have after the last at least; they are 0.
+        mapper: As ``map``: what it calls reads a piece each, in any order or at once.
+
+    Returns:
+        The bytes, of which there are a multiple of eight; and how many are the file's.
+
+    Raises:
+        SourceNotFound: There is no such file.
+        UnreadableSource: It cannot be read, or breaks off.
+    """
+    with ByteStream(str(path)).open() as opened:
+        if not _is_plain(path):
+            return _unpacked(opened, padding)
+        size = path.stat().st_size
+        data = np.empty((size + padding + 7) // 8 * 8, np.uint8)
+        data[size:] = 0
+        with path.open("rb", buffering=0) as file:
+            list(mapper(partial(_fill, file.fileno(), data, size), range(0, size, _PIECE)))
+        return data, size
+
+
+def part_ends(data: NDArray[np.uint8], size: int, count: int) -> list[int]:
+    """Return where a file may be cut into about so many parts as long as one another.
+
+    Returns:
+        0, the places of some form feeds, and the size, ascending.
+    """
+    ends = [0]
+    for part in range(1, count):
+        feed = _FORM_FEED.search(data.data, max(size * part // count, ends[-1] + 1), size)
+        if feed:
+            ends.append(feed.start())
+    return [*ends, size]
+
+
+def take_pages(data: NDArray[np.uint8], first: int, end: int) -> CoursePages:
+    """Find the pages of a part of a file, and overwrite their keys with blanks.
+
+    Args:
+        data: The bytes of the file.
+        first: The part begins here.
+        end: The byte after it; a form feed, or the file has ended.
+    """
+    keys: list[bytes] = []
+    bodies: list[int] = []
+    buffer = data.data
+    while head := _HEAD.match(buffer, first, end):
+        key = head[1]
+        key_first, key_end = head.span(1)
+        buffer[key_first:key_end] = _BLANK * len(key)
+        first = head.end()
+        keys.append(key)
+        bodies.append(first)
+        feed = _FORM_FEED.search(buffer, first, end)
+        if feed is None:
+            break
+        first = feed.end()
+    return CoursePages(keys, np.array(bodies, np.int64))
+
+
+def _is_plain(path: Path) -> bool:
+    """Return whether a path is a regular file that is not compressed."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return not is_compressed(file.read(MAGIC_BYTES))
+
+
+def _fill(file: int, data: NDArray[np.uint8], size: int, start: int) -> None:
+    """Read a piece of a file to its place."""
+    place, end = start, min(start + _PIECE, size)
+    while place < end:
+        count = os.preadv(file, [data[place:end].data], place)
+        if not count:
+            # It has become shorter since; what is gone separates pages.
+            data[place:end] = ord("\f")
+            break
+        place += count
+
+
+def _unpacked(opened: BufferedReader, padding: int) -> tuple[NDArray[np.uint8], int]:
+    data = np.empty(_PIECE, np.uint8)
+    size = 0
+    while count := opened.readinto(data[size:].data):
+        size += count
+        if size + padding + 7 >= len(data):
+            longer = np.empty(2 * len(data), np.uint8)
+            longer[:size] = data[:size]
+            data = longer
+    data = data[: (size + padding + 7) // 8 * 8]
+    data[size:] = 0
+    return data, size
 
 
 def read_file(path: str | Path) -> bytes:

@@ -1,4 +1,4 @@
-"""The encoding of bytes that nobody declares: UTF-8, a recognised one, or none for certain."""
+"""Detect the encoding of bytes that declare none."""
 
 from __future__ import annotations
 

@@ -1,46 +1,29 @@
-"""Records with named fields to documents: which field is the key, the text, a time, a link."""
+"""Records to documents: those with named fields, and those that ``simstore export`` writes."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import datetime
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Container, Iterable, Mapping
 from decimal import Decimal
 from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from simstore.model import Document
+from simstore.errors import InvalidParameter
+from simstore.model import Document, Rejection
+from simstore.model.export import EXPORT_FIELD, EXPORT_VERSION
 from simstore.sources.dates import seconds
-from simstore.sources.exported import is_exported, read_exported
-from simstore.sources.json_values import DEEPEST, metadata_of
+from simstore.sources.documents import DEEPEST, metadata_of
+from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.text.decoding import storable, well_formed
 
 KEY_FIELDS = ("key", "id", "url", "doc_id")
 TEXT_FIELDS = ("text", "content", "body")
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryFields:
-    """The fields of a record that say when it was seen and what it links to.
-
-    A field that is named is no metadata; a record may lack it.
-
-    Attributes:
-        seen: When the source saw the document; None: no field says so.
-        published: When the document was published.
-        links: Keys that it links to: a string, or a list of strings.
-    """
-
-    seen: str | None = None
-    published: str | None = None
-    links: str | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.seen or self.published or self.links)
-
-
-NO_HISTORY = HistoryFields()
 # When it was seen, when it was published, what it links to.
 _History = tuple[int | None, int | None, tuple[str, ...]]
 _UNKNOWN: _History = (None, None, ())
@@ -56,27 +39,25 @@ class RecordFields:
 
     Args:
         name: The source's name, for keys.
-        key_field: The one field that holds the key; a record without it has none. A dotted path
-            leads into objects, where no field has the path itself for its name.
-        text_field: The one field that holds the text; likewise.
-        history_fields: The fields that hold times and links.
+        options: The fields that hold key and text, times and links. A dotted path leads into
+            objects, where no field has the path itself for its name; a record without the field
+            that is named for the key has none.
         key_required: A record without a key is none, whatever field would hold it.
     """
 
     def __init__(
         self,
         name: str,
-        key_field: str | None = None,
-        text_field: str | None = None,
-        history_fields: HistoryFields = NO_HISTORY,
+        options: ReadOptions,
         *,
         key_required: bool = False,
     ) -> None:
         self._name = name
-        self._key_required = key_required or bool(key_field)
-        self._key_fields = (key_field,) if key_field else KEY_FIELDS
-        self._text_fields = (text_field,) if text_field else TEXT_FIELDS
-        self._history_fields = history_fields
+        self._key_required = key_required or bool(options.key_field)
+        self._key_fields = (options.key_field,) if options.key_field else KEY_FIELDS
+        self._text_fields = (options.text_field,) if options.text_field else TEXT_FIELDS
+        self._history_fields = options.history_fields
+        self._max_bytes = options.max_document_bytes
 
     def document(
         self, record: dict[str, Any], position: int, start: int, end: int
@@ -141,6 +122,48 @@ class RecordFields:
             published_at=history[1],
             links=history[2],
         )
+
+    def row(
+        self, cells: Iterable[tuple[str, Any]], position: int, offset: int = 0
+    ) -> Document | Rejection:
+        """Return the document of a row of a table, or its rejection; long texts are rejected.
+
+        Args:
+            cells: Names of columns and values; see :func:`of_table`.
+            position: Number of the row in its table.
+            offset: Where it stands.
+        """
+        made = self.document(of_table(cells), position, offset, offset)
+        reason = made if isinstance(made, str) else too_long(made.text, self._max_bytes)
+        if isinstance(made, Document) and reason is None:
+            return made
+        return Rejection(self._name, position, offset, offset, reason or "")
+
+
+def check_columns(
+    label: str, names: Container[str], options: ReadOptions, remedy: Callable[[str], str]
+) -> None:
+    """Raise where a table has no column for the key or the text.
+
+    Args:
+        label: The table in the message.
+        names: Its columns.
+        options: The columns that are named for key and text.
+        remedy: Returns how a column is named for ``key`` or ``text``.
+
+    Raises:
+        InvalidParameter: One has no column.
+    """
+    for what, chosen, usual in (
+        ("key", options.key_field, KEY_FIELDS),
+        ("text", options.text_field, TEXT_FIELDS),
+    ):
+        wanted = (chosen,) if chosen else usual
+        # A column may hold an object.
+        if not any(name in names or name.partition(".")[0] in names for name in wanted):
+            raise InvalidParameter(
+                f"{label}: no column is called {' or '.join(wanted)}; {remedy(what)}"
+            )
 
 
 def too_long(text: str, limit: int | None) -> str | None:
@@ -221,20 +244,123 @@ def _take_history(record: dict[str, Any], fields: HistoryFields) -> _History:
     Raises:
         ValueError: One is no time, or no list of keys.
     """
-    times = []
-    for name in (fields.seen, fields.published):
-        value = _take(record, name)
-        try:
-            times.append(None if value is None else seconds(value))
-        except ValueError as error:
-            raise ValueError(f"the field {name}: {error}") from None
+    seen, published = (_time(_take(record, name), name) for name in (fields.seen, fields.published))
     found = _take(record, fields.links)
-    links = [found] if isinstance(found, str) else found or []
-    if not isinstance(links, list) or not all(isinstance(link, str) for link in links):
-        raise ValueError(f"the field {fields.links} is no list of keys, each a string")
-    return times[0], times[1], tuple(well_formed(link) for link in links)
+    return seen, published, _keys([found] if isinstance(found, str) else found, fields.links)
 
 
 def _take(record: dict[str, Any], path: str | None) -> Any:
     place = _holder(record, path) if path else None
     return place[0].pop(place[1]) if place is not None else None
+
+
+def is_exported(record: dict[str, Any]) -> bool:
+    """Return whether a record is one of an export."""
+    version = record.get(EXPORT_FIELD)
+    return isinstance(version, int) and not isinstance(version, bool)
+
+
+def read_exported(record: dict[str, Any], position: int, start: int, end: int) -> Document:
+    """Return the document of a record of an export.
+
+    What the store found out of it (its digest, its cluster) is left out.
+
+    Args:
+        record: Names to JSON values; metadata may be JSON text, as in tables.
+        position: Number of the record in its source.
+        start: Where it begins.
+        end: Where the next one begins.
+
+    Raises:
+        ValueError: It has no text, or a field is not what an export writes.
+    """
+    if record[EXPORT_FIELD] != EXPORT_VERSION:
+        raise ValueError(
+            f"an export of version {record[EXPORT_FIELD]}; this simstore reads version "
+            f"{EXPORT_VERSION}"
+        )
+    key = _bytes_or_text(record, "key")
+    if not key:
+        raise ValueError("the field key is no key: a string, not empty")
+    text = _bytes_or_text(record, "text")
+    if text is None:
+        raise ValueError("no text: the record was exported without")
+    first, last = (_time(record.get(name), name) for name in ("first_seen", "last_seen"))
+    published = first if record.get("first_seen_basis") == "published" else None
+    return Document(
+        key,
+        text,
+        title=_line(record, "title"),
+        collection=_line(record, "collection"),
+        metadata=_metadata(record),
+        position=position,
+        byte_offset=start,
+        end_offset=end,
+        seen_at=last,
+        published_at=published,
+        links=_links(record),
+        seen_since=first if published is None else None,
+    )
+
+
+def _line(record: dict[str, Any], name: str) -> str | None:
+    line = _string(record, name)
+    return None if line is None else storable(line)
+
+
+def _metadata(record: dict[str, Any]) -> dict[str, Any]:
+    held = record.get("metadata") or {}
+    if isinstance(held, str):
+        try:
+            held = json.loads(held)
+        except (ValueError, RecursionError):
+            raise ValueError("the field metadata is no JSON") from None
+    if not isinstance(held, dict):
+        raise ValueError("the field metadata is no object")
+    return metadata_of(held)
+
+
+def _bytes_or_text(record: dict[str, Any], name: str) -> str | None:
+    """Return a field, from its bytes where they are no UTF-8; None where there is none."""
+    if record.get(f"{name}_base64") is not None:
+        return _decoded(record[f"{name}_base64"], f"{name}_base64")
+    return _string(record, name)
+
+
+def _decoded(value: Any, name: str) -> str:
+    try:
+        return base64.b64decode(value, validate=True).decode("utf-8", "surrogateescape")
+    except (TypeError, ValueError, binascii.Error):
+        raise ValueError(f"the field {name} is no base64") from None
+
+
+def _string(record: dict[str, Any], name: str) -> str | None:
+    value = record.get(name)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"the field {name} is not a string")
+    return None if value is None else well_formed(value)
+
+
+def _links(record: dict[str, Any]) -> tuple[str, ...]:
+    held = record.get("links_base64")
+    if held is None:
+        return _keys(record.get("links"), "links")
+    if not isinstance(held, list):
+        raise ValueError("the field links_base64 is no list")
+    return tuple(_decoded(link, "links_base64") for link in held)
+
+
+def _time(value: Any, field: str | None) -> int | None:
+    """Return the time of a field in seconds; raise ValueError where it is none."""
+    try:
+        return None if value is None else seconds(value)
+    except ValueError as error:
+        raise ValueError(f"the field {field}: {error}") from None
+
+
+def _keys(value: Any, field: str | None) -> tuple[str, ...]:
+    """Return the keys of a field; raise ValueError where it is no list of them."""
+    links = value or []
+    if not isinstance(links, list) or not all(isinstance(link, str) for link in links):
+        raise ValueError(f"the field {field} is no list of keys, each a string")
+    return tuple(map(well_formed, links))

@@ -1,22 +1,84 @@
-"""Tables in memory: the rows of DataFrames, Arrow tables and data sets, some at a time.
+"""Documents in memory: lists of them, records, and rows of DataFrames, Arrow tables and data sets.
 
-They are known by their methods, so that none of their packages is imported here.
+Tables are known by their methods, so that none of their packages is imported here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any
 
 import numpy as np
 
 from simstore.errors import InvalidParameter
+from simstore.model import Document, Rejection
+from simstore.sources.documents import accept
+from simstore.sources.fields import KEY_FIELDS, RecordFields, check_columns
+from simstore.sources.reader import ReadOptions
 
 _ROWS = 1_000
+_RECORDS = "records"
 # Names of columns to their values, all of one length.
 _Columns = Mapping[str, Sequence[Any]]
+
+
+def documents_of(given: Iterable[Any], read: ReadOptions | None) -> Iterator[Document | Rejection]:
+    """Return an iterator over the documents of what a caller gives.
+
+    Args:
+        given: Documents, (key, text) pairs and mappings, as for
+            :func:`~.documents.accept`; or a table, as for
+            :func:`as_table`, whose rows are records.
+        read: How records are read; where it is given, mappings are records too. None: mappings
+            are documents, and tables are read by the usual names.
+
+    Raises:
+        InvalidParameter: It holds no documents; a table has no column for the key or the text; or,
+            while iterating, something that is no record or document is met.
+    """
+    table = as_table(given)
+    if table is not None:
+        options = read or ReadOptions()
+        if table.names is not None:
+            check_columns(
+                table.label, table.names, options,
+                lambda what: f"name the {what}'s: read=ReadOptions({what}_field=...)",
+            )  # fmt: skip
+        return _read(table.label, table.rows(), options)
+    if isinstance(given, Mapping | str | bytes) or not isinstance(given, Iterable):
+        raise InvalidParameter(
+            f"{type(given).__name__} holds no documents; give a list of them, or a DataFrame"
+        )
+    if read is None:
+        return map(accept, given)
+    return _read(_RECORDS, map(_as_record, given), read)
+
+
+def _as_record(given: Any) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InvalidParameter(f"{type(given).__name__} is no record; give a mapping")
+    return present((str(name), value) for name, value in given.items())
+
+
+def _read(
+    label: str, records: Iterable[dict[str, Any]], options: ReadOptions
+) -> Iterator[Document | Rejection]:
+    """Yield the document of each record; why there is none, where it cannot be used."""
+    fields = RecordFields(label, options, key_required=True)
+    key_fields = (options.key_field,) if options.key_field else KEY_FIELDS
+    for number, record in enumerate(records):
+        for name in key_fields:
+            # pandas makes floats of whole numbers where one of a column is missing.
+            key = record.get(name)
+            if isinstance(key, float) and key.is_integer():
+                record[name] = int(key)
+        made = fields.row(record.items(), number)
+        if isinstance(made, Document):
+            # It comes from no source in which it could stand.
+            made = replace(made, position=None, byte_offset=None, end_offset=None)
+        yield made
 
 
 @dataclass(frozen=True, slots=True)

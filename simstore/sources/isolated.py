@@ -3,6 +3,10 @@
 A damaged file can crash such code, keep it busy for ever, or let it ask for any memory. The process
 reads one file after the other; it ends at a file that it cannot stand, and only that file is lost,
 from the record on where it happened.
+
+It sends frames: a header (two sizes), a JSON object, and the texts of its records, one after the
+other in UTF-8. The object has a ``kind``: ``records`` (perhaps none: reading goes on), ``end``,
+``missing`` (an optional package) or ``failed`` (why reading ended).
 """
 
 from __future__ import annotations
@@ -18,20 +22,25 @@ import struct
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from threading import Lock
 from typing import Any
 
 from simstore.errors import MissingExtra
-from simstore.model import Rejection
+from simstore.model import Document, Ignored, Rejection
 from simstore.sources import bounded
 from simstore.sources.reader import ReadRequest
-from simstore.sources.record_frames import HEADER, unpacked
 from simstore.sources.source import Record
 from simstore.sources.streams import count_read
 
+HEADER = struct.Struct(">IQ")
+# A key or a title may hold bytes that are no UTF-8, as lone surrogates.
+_ERRORS = "surrogatepass"
+# Fields of a document but its key and its text.
+_FIELDS = tuple(field.name for field in fields(Document))[2:]
 PROGRAM = "simstore.sources.isolated_process"
 # Processor time from one answer to the next. Books of a thousand pages take some seconds.
 MOST_SECONDS = 60
@@ -49,6 +58,64 @@ _PIPE_BYTES = 1 << 20
 SIZE = struct.Struct(">I")
 
 
+def packed(kind: str, records: Sequence[Record] = (), **facts: Any) -> bytes:
+    """Return a frame.
+
+    Args:
+        kind: What it is.
+        records: The records in it.
+        facts: What else it says: JSON values.
+    """
+    texts: list[bytes] = []
+    rows = [_row(record, texts) for record in records]
+    told = json.dumps(
+        {"kind": kind, "records": rows, **facts}, ensure_ascii=False, separators=(",", ":")
+    ).encode(errors=_ERRORS)
+    size = sum(map(len, texts))
+    return b"".join((HEADER.pack(len(told), size), told, *texts))
+
+
+def unpacked(
+    told: bytes | bytearray, texts: bytes | bytearray
+) -> tuple[dict[str, Any], list[Record]]:
+    """Return what a frame says, and its records.
+
+    Args:
+        told: Its JSON object.
+        texts: The texts after it.
+    """
+    facts: dict[str, Any] = json.loads(str(told, errors=_ERRORS))
+    records: list[Record] = []
+    view = memoryview(texts)
+    place = 0
+    for row in facts.pop("records"):
+        kind = row[0]
+        if kind == "rejection":
+            records.append(Rejection(*(*row[1:-1], b64decode(row[-1]))))
+        elif kind == "passed over":
+            records.append(Ignored(*row[1:]))
+        else:
+            _, key, size, *values = row
+            text = str(view[place : place + size], errors=_ERRORS)
+            place += size
+            named = dict(zip(_FIELDS, values, strict=True))
+            named["links"] = tuple(named["links"])
+            records.append(Document(key, text, **named))
+    return facts, records
+
+
+def _row(record: Record, texts: list[bytes]) -> tuple[Any, ...]:
+    """Return a record as a JSON array; a text is put to the others, and its size stays."""
+    if isinstance(record, Document):
+        texts.append(record.text.encode(errors=_ERRORS))
+        rest = (getattr(record, name) for name in _FIELDS)
+        return ("document", record.key, len(texts[-1]), *rest)
+    place = (record.source, record.position, record.byte_offset, record.end_offset, record.reason)
+    if isinstance(record, Rejection):
+        return ("rejection", *place, b64encode(record.head).decode())
+    return ("passed over", *place, record.seen_key, record.seen_at, record.is_source)
+
+
 class IsolatedReader(ABC):
     """A base of readers that read in a process of their own.
 
@@ -62,18 +129,12 @@ class IsolatedReader(ABC):
         most_seconds: Processor time from one answer of the process to the next.
     """
 
-    name: str
-    suffixes: tuple[str, ...]
     needs_file = True
     record_ends: tuple[bytes, ...] = ()
     package: str
     feature: str
     extra: str
     most_seconds = MOST_SECONDS
-
-    @abstractmethod
-    def recognises(self, head: bytes) -> bool:
-        """Return whether a source is of this format, by its first bytes."""
 
     @abstractmethod
     def read_here(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record | None]:
@@ -144,7 +205,7 @@ def _records(
     """
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
-    asked = {
+    job = {
         "reader": f"{type(reader).__module__}:{type(reader).__qualname__}",
         "name": request.name,
         "position": request.position,
@@ -155,7 +216,7 @@ def _records(
         "memory_bytes": _LEAST_MEMORY + _MEMORY_A_BYTE * size,
     }
     with _file_of(stream) as descriptor:
-        process = _asked(asked, descriptor)
+        process = _started(job, descriptor)
         answered = False
         try:
             while True:
@@ -219,19 +280,19 @@ class _Process:
             # It reads on while its last answer is worked on.
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
-    def ask(self, asked: dict[str, Any], descriptor: int) -> None:
+    def ask(self, job: dict[str, Any], descriptor: int) -> None:
         """Send what to read, and the file; wait until it is taken.
 
         Raises:
             _Ended: It is not.
         """
         self.file_count += 1
-        data = json.dumps(asked).encode()
+        data = json.dumps(job).encode()
         # Where it has ended, it gives no answer.
         with suppress(OSError):
             socket.send_fds(self._socket, [SIZE.pack(len(data))], [descriptor])
             self._socket.sendall(data)
-        self.answer(asked["seconds"])
+        self.answer(job["seconds"])
 
     def answer(self, seconds: int) -> tuple[dict[str, Any], list[Record]]:
         """Return its next answer.
@@ -283,7 +344,7 @@ _idle: list[_Process] = []
 _all: set[_Process] = set()
 
 
-def _asked(asked: dict[str, Any], descriptor: int) -> _Process:
+def _started(job: dict[str, Any], descriptor: int) -> _Process:
     """Return a process that begins to read a file.
 
     Raises:
@@ -295,7 +356,7 @@ def _asked(asked: dict[str, Any], descriptor: int) -> _Process:
         process = waiting or _Process()
         _all.add(process)
         try:
-            process.ask(asked, descriptor)
+            process.ask(job, descriptor)
         except _Ended:
             process.end()
             # One that waited may have been ended by somebody else.

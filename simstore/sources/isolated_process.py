@@ -2,7 +2,7 @@
 
 Its standard input is a socket, from which it takes what to read: a size of 4 bytes with the
 descriptor of an open file, and a JSON object. It answers on its standard output with frames
-(:mod:`~.record_frames`), the first of them before it reads, and takes the next file, until its
+(:mod:`~.isolated`), the first of them before it reads, and takes the next file, until its
 input ends.
 """
 
@@ -20,10 +20,8 @@ from typing import Any, BinaryIO
 
 from simstore.errors import MissingExtra
 from simstore.sources import bounded
-from simstore.sources.fields import HistoryFields
-from simstore.sources.isolated import SIZE, IsolatedReader
-from simstore.sources.reader import ReadOptions, ReadRequest
-from simstore.sources.record_frames import packed
+from simstore.sources.isolated import SIZE, IsolatedReader, packed
+from simstore.sources.reader import HistoryFields, ReadOptions, ReadRequest
 from simstore.sources.source import Record
 from simstore.sources.streams import CountingReader
 from simstore.sources.unpacking import buffered
@@ -47,11 +45,11 @@ def main() -> None:
             size, descriptors, _, _ = socket.recv_fds(source, SIZE.size, 1)
             if len(size) < SIZE.size or not descriptors:
                 return
-            asked = json.loads(_received(source, *SIZE.unpack(size)))
+            job = json.loads(_received(source, *SIZE.unpack(size)))
             with os.fdopen(descriptors[0], "rb", buffering=0) as file:
                 # It is taken.
                 _write(target, packed("records"))
-                if not _answer(asked, file, target):
+                if not _answer(job, file, target):
                     return
 
 
@@ -62,10 +60,10 @@ def _received(source: socket.socket, size: int) -> bytes:
     return data
 
 
-def _answer(asked: dict[str, Any], file: io.RawIOBase, target: BinaryIO) -> bool:
+def _answer(job: dict[str, Any], file: io.RawIOBase, target: BinaryIO) -> bool:
     """Send the records of a file; return whether this process can read another one."""
     try:
-        _Answer(asked, file, target).send()
+        _Answer(job, file, target).send()
     except MissingExtra as error:
         _write(target, packed("missing", feature=error.feature, extra=error.extra))
         return True
@@ -87,13 +85,13 @@ class _Answer:
     """The answer to what was asked: frames of records.
 
     Args:
-        asked: How to read.
+        job: How to read.
         file: The file.
         target: Where frames are written.
     """
 
-    def __init__(self, asked: dict[str, Any], file: io.RawIOBase, target: BinaryIO) -> None:
-        self._asked = asked
+    def __init__(self, job: dict[str, Any], file: io.RawIOBase, target: BinaryIO) -> None:
+        self._job = job
         self._raw = CountingReader(file)
         self._target = target
         self._records: list[Record] = []
@@ -102,17 +100,17 @@ class _Answer:
 
     def send(self) -> None:
         """Read the file, and send its records."""
-        asked = self._asked
+        job = self._job
         self._raw.seek(0)
         stream = buffered(self._raw)
-        head = stream.read(asked["head_bytes"])
+        head = stream.read(job["head_bytes"])
         stream.seek(0)
-        options = dict(asked["options"])
+        options = dict(job["options"])
         options["history_fields"] = HistoryFields(**options["history_fields"])
-        place = asked["name"], asked["position"], asked["byte_offset"]
+        place = job["name"], job["position"], job["byte_offset"]
         request = ReadRequest(*place, ReadOptions(**options), head)
         self._bound()
-        for record in _reader(asked["reader"]).read_here(stream, request):
+        for record in _reader(job["reader"]).read_here(stream, request):
             if record is None:
                 if self._records or time.monotonic() - self._written_at > _SECONDS:
                     self._flush()
@@ -124,7 +122,7 @@ class _Answer:
         self._flush("end")
 
     def _bound(self) -> None:
-        bounded.bound(self._asked["seconds"], self._asked["memory_bytes"])
+        bounded.bound(self._job["seconds"], self._job["memory_bytes"])
 
     def _flush(self, kind: str = "records") -> None:
         """Send what was read; what comes has its own time."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from io import BufferedReader
 from typing import Any
 
-from simstore.model import Rejection
+from simstore.model import Document
+from simstore.sources.documents import TOO_DEEP
 from simstore.sources.encoding_detection import RecordDecoder, not_certain
 from simstore.sources.encodings import (
     UTF8,
@@ -18,113 +18,32 @@ from simstore.sources.encodings import (
     undecodable_at,
     wide_encoding,
 )
-from simstore.sources.fields import NO_HISTORY, HistoryFields, RecordFields
-from simstore.sources.json_values import TOO_DEEP
-from simstore.sources.lines import read_line
+from simstore.sources.fields import RecordFields
+from simstore.sources.lines import line_records
 from simstore.sources.reader import ReadRequest
-from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
-from simstore.sources.unpacking import DamagedStream
+from simstore.sources.source import Record
 
-_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
 _MARK = "\ufeff"
 _BLANKS = " \t\r\n\v\f"
 
 
-class JsonlReader:
-    """Reads JSON Lines; see :func:`read_jsonl`.
+def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
+    """Yield the records of JSON Lines.
+
+    What the fields mean: :class:`~.fields.RecordFields`. Blank lines are skipped, and counted.
 
     They are UTF-8, but a file of UTF-16 or UTF-32 is read as what it is. Lines that are not UTF-8
     are read in the encoding that is named, or that they or the beginning of the file are recognised
-    to be in; where that is not certain, they are rejected.
+    to be in; where that is not certain, they are rejected. Of a line in another encoding the
+    metadata tell it (``encoding``).
     """
+    fields = RecordFields(request.name, request.options)
 
-    name = "jsonl"
-    suffixes = (".jsonl", ".ndjson")
-    needs_file = False
-    record_ends = (b"\n", b"\n\0")
+    def document(line: Decoded, position: int, start: int, end: int) -> Document | str | None:
+        found = _object(line)
+        return fields.document(found, position, start, end) if isinstance(found, dict) else found
 
-    def recognises(self, head: bytes) -> bool:
-        """Return whether the bytes begin with an object."""
-        if (encoding := wide_encoding(head)) is not None:
-            head = head[:HEAD_BYTES].decode(encoding, "replace").removeprefix(_MARK).encode()
-        return _BEGINNING.match(head) is not None
-
-    def read(self, stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the records of a file."""
-        options = request.options
-        decode_line, line_end = _decoding(request)
-        return read_jsonl(
-            stream,
-            request.name,
-            position=request.position,
-            byte_offset=request.byte_offset,
-            max_document_bytes=options.max_document_bytes,
-            key_field=options.key_field,
-            text_field=options.text_field,
-            history_fields=options.history_fields,
-            decode_line=decode_line,
-            line_end=line_end,
-        )
-
-
-def read_jsonl(
-    stream: BufferedReader,
-    name: str,
-    *,
-    position: int = 0,
-    byte_offset: int = 0,
-    max_document_bytes: int | None = MAX_DOCUMENT_BYTES,
-    key_field: str | None = None,
-    text_field: str | None = None,
-    history_fields: HistoryFields = NO_HISTORY,
-    decode_line: Callable[[bytes], Decoded | str] | None = None,
-    line_end: bytes = b"\n",
-) -> Iterator[Record]:
-    """Yield the records of a JSON Lines file.
-
-    What the fields mean: :class:`~.fields.RecordFields`. Blank lines are skipped.
-
-    Args:
-        stream: Bytes from ``byte_offset`` on, which is a line's beginning.
-        name: The source's name, for rejections and keys.
-        position: Number of the first line that is read, blank lines included.
-        byte_offset: Where the stream begins in the source.
-        max_document_bytes: Longer lines are rejected, without being held; None: no limit.
-        key_field: The one field that holds the key; a record without it is rejected.
-        text_field: The one field that holds the text.
-        history_fields: The fields that hold times and links; a record whose field is no time, or
-            no list of keys, is rejected.
-        decode_line: Returns the text of a line, or why there is none; None: lines are UTF-8.
-            Where a line is in another encoding, the metadata tell it (``encoding``).
-        line_end: LF in the encoding of the file.
-    """
-    decode_line = decode_line or _decoder(UTF8)
-    fields = RecordFields(name, key_field, text_field, history_fields)
-    offset = byte_offset
-    while True:
-        try:
-            line, size = read_line(stream, max_document_bytes, line_end)
-        except DamagedStream as error:
-            yield Rejection(name, position, offset, offset, error.reason)
-            return
-        if not size:
-            return
-        end = offset + size
-        if size > len(line):
-            found: Any = (
-                f"the line has {size:,} bytes, more than the limit of {max_document_bytes:,}"
-            )
-        else:
-            decoded = decode_line(line)
-            found = decoded if isinstance(decoded, str) else _object(decoded)
-            if isinstance(found, dict):
-                found = fields.document(found, position, offset, end)
-        if isinstance(found, str):
-            yield Rejection(name, position, offset, end, found, line[:HEAD_BYTES])
-        elif found is not None:
-            yield found
-        position += 1
-        offset = end
+    return line_records(stream, request, *_decoding(request), document)
 
 
 def _decoding(request: ReadRequest) -> tuple[Callable[[bytes], Decoded | str], bytes]:

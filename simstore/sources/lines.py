@@ -17,8 +17,8 @@ _BLANKS = " \t\r\n\v\f"
 _PIECE = 1 << 20
 
 
-class LinesReader:
-    """Reads plain text with a document a line; the key is ``NAME:LINE``, from 1.
+def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
+    """Yield the document of each line of a plain text; the key is ``NAME:LINE``, from 1.
 
     Blank lines are skipped. The line end, LF or CR LF, does not belong to the text. The file's
     encoding is the one that is named, or UTF-16 or UTF-32, if it begins so; else each line is UTF-8
@@ -26,51 +26,65 @@ class LinesReader:
     not certain, the line is rejected. Bytes that are not UTF-8 are kept as they are on request.
     """
 
-    name = "lines"
-    suffixes = ()
-    needs_file = False
-    record_ends = (b"\n", b"\n\0")
+    def document(line: Decoded, position: int, start: int, end: int) -> Document | None:
+        text = line.text.removesuffix("\n").removesuffix("\r")
+        # A byte order mark stands at a file's beginning only.
+        text = text if start else text.removeprefix(_MARK)
+        if not text.strip(_BLANKS):
+            return None
+        return Document(
+            f"{request.name}:{position + 1}",
+            text,
+            metadata=line.metadata,
+            position=position,
+            byte_offset=start,
+            end_offset=end,
+        )
 
-    def recognises(self, _head: bytes) -> bool:
-        """Return False: no text tells that its lines are documents."""
-        return False
+    return line_records(stream, request, *_decoding(request), document)
 
-    def read(self, stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the documents of a file."""
-        name, position, offset = request.name, request.position, request.byte_offset
-        limit = request.options.max_document_bytes
-        decode_line, line_end = _decoding(request)
-        while True:
-            try:
-                line, size = read_line(stream, limit, line_end)
-            except DamagedStream as error:
-                yield Rejection(name, position, offset, offset, error.reason)
-                return
-            if not size:
-                return
-            end = offset + size
-            if size > len(line):
-                reason = f"the line has {size:,} bytes, more than the limit of {limit:,}"
-                yield Rejection(name, position, offset, end, reason, line[:HEAD_BYTES])
-            else:
-                found = decode_line(line)
-                if isinstance(found, str):
-                    yield Rejection(name, position, offset, end, found, line[:HEAD_BYTES])
-                else:
-                    text = found.text.removesuffix("\n").removesuffix("\r")
-                    # A byte order mark stands at a file's beginning only.
-                    text = text if offset else text.removeprefix(_MARK)
-                    if text.strip(_BLANKS):
-                        yield Document(
-                            f"{name}:{position + 1}",
-                            text,
-                            metadata=found.metadata,
-                            position=position,
-                            byte_offset=offset,
-                            end_offset=end,
-                        )
-            position += 1
-            offset = end
+
+def line_records(
+    stream: BufferedReader,
+    request: ReadRequest,
+    decode_line: Callable[[bytes], Decoded | str],
+    line_end: bytes,
+    made_of: Callable[[Decoded, int, int, int], Document | str | None],
+) -> Iterator[Record]:
+    """Yield what is made of each line of a file; all lines count, those of no record too.
+
+    Args:
+        stream: Bytes from ``request.byte_offset`` on, which is a line's beginning.
+        request: What is wanted; longer lines than the limit are rejected, without being held.
+        decode_line: Returns the text of a line, or why there is none.
+        line_end: LF in the encoding of the file.
+        made_of: Returns the document of a line, its number, first byte and end; None: there is none
+            and need not be; or why there is none.
+    """
+    name, position, start = request.name, request.position, request.byte_offset
+    limit = request.options.max_document_bytes
+    while True:
+        try:
+            line, size = read_line(stream, limit, line_end)
+        except DamagedStream as error:
+            yield Rejection(name, position, start, start, error.reason)
+            return
+        if not size:
+            return
+        end = start + size
+        made: Document | str | None
+        if size > len(line):
+            made = f"the line has {size:,} bytes, more than the limit of {limit:,}"
+        elif isinstance(decoded := decode_line(line), str):
+            made = decoded
+        else:
+            made = made_of(decoded, position, start, end)
+        if isinstance(made, str):
+            yield Rejection(name, position, start, end, made, line[:HEAD_BYTES])
+        elif made is not None:
+            yield made
+        position += 1
+        start = end
 
 
 def _decoding(request: ReadRequest) -> tuple[Callable[[bytes], Decoded | str], bytes]:

@@ -27,16 +27,10 @@ class PdfReader(OfficeReader):
         most_seconds: Most processor time of a file.
     """
 
-    name = "pdf"
-    suffixes = (".pdf",)
     package, feature = "pypdf", "reading .pdf files"
 
     def __init__(self, most_seconds: int = MOST_SECONDS) -> None:
         self.most_seconds = most_seconds
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether the bytes begin as every PDF file does."""
-        return head.startswith(_HEADER)
 
     def read_here(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
         """Yield the document.
@@ -73,6 +67,9 @@ class PdfReader(OfficeReader):
             yield document_of(request, size, text, title)
         else:
             yield refused(request, size, "no text layer: its pages are pictures")
+
+
+read = PdfReader().read
 
 
 def _pages_text(document: Any, limit: int | None) -> str:

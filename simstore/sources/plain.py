@@ -1,7 +1,8 @@
-"""Plain text files: one document a file, its path the key."""
+"""Plain text and Markdown files: one document a file, its path the key."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from io import BufferedReader
@@ -14,31 +15,33 @@ from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import decode
 
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|$)")
 
-class PlainReader:
-    """Reads a plain text: a document whose key is the file's name.
+
+def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
+    """Yield a plain text as a document whose key is the file's name.
 
     What is not UTF-8 is read in the encoding that a byte order mark or the text itself declares,
     or that it is recognised to be in; where that is not certain, it is rejected. Where an encoding
     is named, the text is read in it. The metadata tell it: ``encoding``, ``encoding_detected`` and
     ``replaced_bytes``. Where bytes are to be kept, they are surrogate escapes (PEP 383).
     """
+    if request.position:
+        return
+    data = read_whole(stream, request)
+    yield data if isinstance(data, Rejection) else plain_document(data, request)
 
-    name = "text"
-    suffixes = ()
-    needs_file = False
-    record_ends = ()
 
-    def recognises(self, _head: bytes) -> bool:
-        """Return False: it is what nothing else is."""
-        return False
+def read_markdown(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
+    """Yield Markdown as a plain text, without the front matter that some programs put before it.
 
-    def read(self, stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the document."""
-        if request.position:
-            return
-        data = read_whole(stream, request)
-        yield data if isinstance(data, Rejection) else plain_document(data, request)
+    The markup stays: without it, texts that differ in markup only would be the same.
+    """
+    for record in read(stream, request):
+        if isinstance(record, Document) and (matter := _FRONT_MATTER.match(record.text)):
+            yield replace(record, text=record.text[matter.end() :])
+        else:
+            yield record
 
 
 def plain_document(data: bytes, request: ReadRequest) -> Document | Rejection:

@@ -8,11 +8,30 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from simstore.errors import InvalidParameter
-from simstore.sources.fields import HistoryFields
 from simstore.sources.source import MAX_DOCUMENT_BYTES, MAX_EXPANSION, Record
 
 # What a read can be asked for, with room for line ends.
 _MOST_BYTES = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFields:
+    """The fields of a record that say when it was seen and what it links to.
+
+    A field that is named is no metadata; a record may lack it.
+
+    Attributes:
+        seen: When the source saw the document; None: no field says so.
+        published: When the document was published.
+        links: Keys that it links to: a string, or a list of strings.
+    """
+
+    seen: str | None = None
+    published: str | None = None
+    links: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.seen or self.published or self.links)
 
 
 @dataclass(frozen=True, slots=True)

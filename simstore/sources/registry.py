@@ -1,51 +1,136 @@
-"""The registry of readers: chosen by a source's first bytes, then by its name."""
+"""The registry of readers: one is chosen by the first bytes, then by the name, of a source."""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 
 from simstore.errors import InvalidParameter
-from simstore.sources.articles import ArticleReader
-from simstore.sources.columnar import ArrowReader, ParquetReader
-from simstore.sources.delimited import DelimitedReader
-from simstore.sources.jsonl import JsonlReader
-from simstore.sources.lines import LinesReader
-from simstore.sources.office import DocxReader, MarkdownReader
-from simstore.sources.pdf import PdfReader
-from simstore.sources.plain import PlainReader
-from simstore.sources.reader import ReadOptions, SourceReader
-from simstore.sources.streams import STANDARD_INPUT, base_name
-from simstore.sources.warc import WarcReader
-from simstore.sources.web import HtmlReader
+from simstore.model import Document, Ignored, Rejection
+from simstore.sources.documents import as_stored
+from simstore.sources.encodings import wide_encoding
+from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
+from simstore.sources.source import HEAD_BYTES, Record
+from simstore.sources.streams import STANDARD_INPUT, base_name, sought
+from simstore.sources.unpacking import DamagedStream, prefixed
 
 ENTRY_POINTS = "simstore.readers"
 # Why a file is passed over whose name says nothing of how it is read.
 TYPE_UNKNOWN = "its type is not known"
-_ARTICLES = ArticleReader()
-_TEXT = PlainReader()
-# Those that read files before those that read streams; an earlier one is asked first.
-BUILT_IN: tuple[SourceReader, ...] = (
-    ParquetReader(),
-    ArrowReader(),
-    DocxReader(),
-    PdfReader(),
-    WarcReader(),
-    HtmlReader(),
-    JsonlReader(),
-    DelimitedReader(),
-    _ARTICLES,
-    LinesReader(),
-    MarkdownReader(),
-    _TEXT,
+# What an older Word document begins with, and any that is protected by a password. They are
+# recognised to be refused: they are no text.
+COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
+PAGE_BEGINNING = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html)[\s>]",
+    re.IGNORECASE | re.DOTALL,
 )
-FORMATS = ("auto", *(reader.name for reader in BUILT_IN))
+_OBJECT_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
+_LINE_ENDS = (b"\n", b"\n\0")
 _TEXT_SUFFIXES = (".txt",)
 _TAR_SUFFIXES = (".tar", ".tgz", ".tbz2", ".txz", ".tzst")
 _ARCHIVE_SUFFIXES = (".zip", *_TAR_SUFFIXES)
 _TAR_BLOCK = 512
 _ARTICLE_NAMES = ("article*.txt", "sample*.txt")
+# Bytes at a source's beginning that tell its format, and its identity.
+HEAD = 65_536
+# Why a source without a byte is passed over.
+IS_EMPTY = "it is empty"
+# Readers of plain text: whether they keep bytes that are not UTF-8 changes what they read.
+_MAY_KEEP_BYTES = ("text", "markdown", "lines", "articles")
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInReader:
+    """A reader of this package, whose module is imported when it reads.
+
+    Attributes:
+        name: What ``--as`` takes.
+        module: The module of ``simstore.sources`` that reads.
+        function: What reads there, of a stream and a request.
+        suffixes: Endings of names.
+        needs_file: Whether it wants a stream that can be sought.
+        record_ends: What stands at the end of a record in files that grow.
+        beginning: Tells whether bytes are the beginning of such a file; None: nothing tells it.
+    """
+
+    name: str
+    module: str
+    function: str = "read"
+    suffixes: tuple[str, ...] = ()
+    needs_file: bool = False
+    record_ends: tuple[bytes, ...] = ()
+    beginning: Callable[[bytes], object] | None = None
+
+    def recognises(self, head: bytes) -> bool:
+        """Return whether a source is of this format, by its first bytes."""
+        return self.beginning is not None and bool(self.beginning(head))
+
+    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+        """Yield the records from the one that is asked for on."""
+        module = import_module(f"simstore.sources.{self.module}")
+        records: Iterator[Record] = getattr(module, self.function)(stream, request)
+        return records
+
+
+def _begins_as_word_document(head: bytes) -> bool:
+    first = head[:200]
+    is_package = b"[Content_Types].xml" in first or b"_rels/.rels" in first
+    return head.startswith(COMPOUND_FILE) or (
+        head.startswith(b"PK\x03\x04") and is_package and b"word/document.xml" in head
+    )
+
+
+def _begins_with_object(head: bytes) -> bool:
+    if (encoding := wide_encoding(head)) is not None:
+        head = head[:HEAD_BYTES].decode(encoding, "replace").removeprefix("\ufeff").encode()
+    return _OBJECT_BEGINNING.match(head) is not None
+
+
+_ARTICLES = BuiltInReader("articles", "articles", record_ends=(b"\f",))
+_TEXT = BuiltInReader("text", "plain")
+# Those that read files before those that read streams; an earlier one is asked first.
+BUILT_IN: tuple[SourceReader, ...] = (
+    BuiltInReader(
+        "parquet", "columnar", "read_parquet", (".parquet", ".pq"),
+        needs_file=True, beginning=re.compile(rb"PAR1").match,
+    ),
+    BuiltInReader(
+        "arrow", "columnar", "read_arrow", (".arrow", ".arrows", ".feather", ".ipc"),
+        needs_file=True, beginning=re.compile(rb"ARROW1").match,
+    ),
+    BuiltInReader(
+        "docx", "office", suffixes=(".docx",), needs_file=True, beginning=_begins_as_word_document
+    ),
+    BuiltInReader(
+        "pdf", "pdf", suffixes=(".pdf",), needs_file=True, beginning=re.compile(rb"%PDF-").match
+    ),
+    BuiltInReader(
+        "warc", "warc", suffixes=(".warc", ".wet"), record_ends=(b"\r\n\r\n",),
+        beginning=re.compile(rb"WARC/\d\.\d{1,2}[ \t]*\r?\n").match,
+    ),
+    BuiltInReader(
+        "html", "web", suffixes=(".html", ".htm", ".xhtml"), beginning=PAGE_BEGINNING.match
+    ),
+    BuiltInReader(
+        "jsonl", "jsonl", suffixes=(".jsonl", ".ndjson"), record_ends=_LINE_ENDS,
+        beginning=_begins_with_object,
+    ),
+    BuiltInReader(
+        "csv", "delimited", suffixes=(".csv", ".tsv", ".tab"), record_ends=_LINE_ENDS
+    ),
+    _ARTICLES,
+    BuiltInReader("lines", "lines", record_ends=_LINE_ENDS),
+    BuiltInReader("markdown", "plain", "read_markdown", (".md", ".markdown")),
+    _TEXT,
+)  # fmt: skip
+FORMATS = ("auto", *(reader.name for reader in BUILT_IN))
 
 
 def reader_named(name: str) -> SourceReader:
@@ -188,6 +273,95 @@ def added_readers() -> tuple[SourceReader, ...]:
     return tuple(found)
 
 
-def _by_suffix(base: str, readers: tuple[SourceReader, ...]) -> SourceReader | None:
+def _by_suffix(base: str, readers: Sequence[SourceReader]) -> SourceReader | None:
     lower = base.lower()
     return next((reader for reader in readers if lower.endswith(reader.suffixes)), None)
+
+
+def look_ahead(
+    stream: io.BufferedReader, name: str, options: ReadOptions
+) -> tuple[SourceReader, bytes, io.BufferedReader]:
+    """Return the reader of a stream, its first bytes, and the stream from its start.
+
+    To find a form feed, as much is read as a document may have.
+    """
+    damage: DamagedStream | None = None
+    ended = False
+    parts = bytearray()
+
+    def read_on() -> bytes:
+        nonlocal damage, ended
+        data = b""
+        if not ended:
+            try:
+                data = stream.read1(_PIECE)
+            except DamagedStream as error:
+                damage = error
+            ended = not data
+            parts.extend(data)
+        return data
+
+    def holds_form_feed() -> bool:
+        if b"\f" in parts:
+            return True
+        limit = options.max_document_bytes
+        while (limit is None or len(parts) <= limit) and (data := read_on()):
+            if b"\f" in data:
+                return True
+        return False
+
+    while len(parts) < HEAD and read_on():
+        pass
+    head = bytes(parts[:HEAD])
+    reader = choose_reader(name, head, options, holds_form_feed)
+    return reader, head, prefixed(bytes(parts), stream, damage)
+
+
+def read_with(
+    reader: SourceReader, stream: io.BufferedReader, request: ReadRequest
+) -> Iterator[Record]:
+    """Yield the records of a stream; one that must be sought becomes a file.
+
+    A source that holds nothing, or no record, is told as passed over.
+
+    Raises:
+        DamagedStream: The bytes break off before the first record that is wanted.
+    """
+    if not request.head and not request.position and not stream.peek(1):
+        yield Ignored(request.name, 0, 0, 0, IS_EMPTY, is_source=True)
+        return
+    found = False
+    with sought(stream, request.name) if reader.needs_file else nullcontext(stream) as opened:
+        for record in reader.read(opened, request):
+            found = True
+            yield _as_stored(record, request.name)
+    if not found and not request.position:
+        yield Ignored(request.name, 0, 0, 0, "no document in it", is_source=True)
+
+
+def _as_stored(record: Record, name: str) -> Record:
+    """Return a record; where it is a document that cannot be stored, its rejection."""
+    if not isinstance(record, Document):
+        return record
+    try:
+        return as_stored(record)
+    except ValueError as error:
+        return Rejection(
+            name, record.position or 0, record.byte_offset or 0, record.end_offset or 0,
+            str(error),
+        )  # fmt: skip
+
+
+def reader_label(reader: str, options: ReadOptions) -> str:
+    """Return a name for a reader and its options: what another one reads is read anew."""
+    fields = f"{options.key_field} {options.text_field}"
+    if options.history_fields:
+        history = options.history_fields
+        fields += f" {history.seen} {history.published} {history.links}"
+    if options.extract != "main":
+        fields += f" {options.extract}"
+    if options.named_encoding is not None:
+        fields += f" {options.named_encoding}"
+    elif reader in _MAY_KEEP_BYTES and not options.keeps_bytes:
+        fields += " auto"
+    return f"{reader} {options.max_document_bytes} {fields}"[:200]

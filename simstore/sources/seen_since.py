@@ -1,11 +1,10 @@
-"""Read the time since which a record says that its document is there."""
+"""Decide since when a document is known, by its record and by what is stored."""
 
 from __future__ import annotations
 
-from simstore.model import Document
+from simstore.model import FIRST_SEEN_BASES, Document
 
-# Who says when a document was first seen, the strongest last.
-BASES = ("ingest", "crawl", "published")
+_STRENGTH = tuple(FIRST_SEEN_BASES).index
 Sight = tuple[int, str]
 
 
@@ -24,7 +23,7 @@ def claim(document: Document, seen_at: int) -> tuple[int, str]:
 
 def earlier(one: Sight, other: Sight) -> Sight:
     """Return the earlier of two first sights; of equal times the one that is known better."""
-    return max(one, other, key=lambda sight: (-sight[0], BASES.index(sight[1])))
+    return max(one, other, key=lambda sight: (-sight[0], _STRENGTH(sight[1])))
 
 
 def first_sight(

@@ -16,7 +16,7 @@ from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme, scheme_of_json
 from simstore.model import Document, Rejection
-from simstore.sources.exported import read_exported
+from simstore.sources.fields import read_exported
 
 MANIFEST = "manifest.json"
 VERSION = 1

@@ -32,8 +32,8 @@ _RESPONSE_HEADERS = 1 << 16
 _READ = ("response", "resource", "conversion", "revisit")
 
 
-class WarcReader:
-    """Reads WARC, and WET, its form with texts.
+def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+    """Yield the documents of WARC, and of WET, its form with texts.
 
     A document is a response of HTTP with status 200 to 299, a resource, or a conversion, of a page
     (its main text is taken) or of plain text. Its key is the target URI, it was seen at
@@ -44,26 +44,13 @@ class WarcReader:
     Each record is taken out by its length. Where no record begins there, all up to the next line
     that begins one is rejected. The library of the field was not taken for this: at the first
     malformed record it ends.
+
+    Raises:
+        MissingExtra: Pages are in it, and resiliparse is not installed.
     """
-
-    name = "warc"
-    suffixes = (".warc", ".wet")
-    needs_file = False
-    record_ends = (b"\r\n\r\n",)
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether the bytes begin as every WARC record does."""
-        return _VERSION.match(head) is not None
-
-    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the documents.
-
-        Raises:
-            MissingExtra: Pages are in it, and resiliparse is not installed.
-        """
-        records = _Records(stream, request)
-        while (found := records.next()) is not None:
-            yield from (found,) if isinstance(found, Rejection) else _record_of(found, request)
+    records = _Records(stream, request)
+    while (found := records.next()) is not None:
+        yield from (found,) if isinstance(found, Rejection) else _record_of(found, request)
 
 
 def framed_records(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Framed]:

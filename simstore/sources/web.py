@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,57 +11,41 @@ from simstore.sources.encoding_detection import decoded
 from simstore.sources.encodings import Decoded, declared_encoding, decoded_as
 from simstore.sources.plain import read_whole
 from simstore.sources.reader import ReadOptions, ReadRequest
+from simstore.sources.registry import PAGE_BEGINNING
 from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.web_pages import read_page
 
 _PAGE_TYPES = ("text/html", "application/xhtml+xml")
-_BEGINNING = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html)[\s>]",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
-class HtmlReader:
-    """Reads a web page: a document whose key is the file's name.
+def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
+    """Yield a web page as a document whose key is the file's name.
 
     Its text is the main one, or all that is visible (``extract``); title, canonical address,
-    language, date and links: :class:`~.pages.Page`. The encoding: a byte order mark, what the page
-    declares, UTF-8, else what it is recognised to be in; see
+    language, date and links: :class:`~.web_pages.Page`. The encoding: a byte order mark, what the
+    page declares, UTF-8, else what it is recognised to be in; see
     :func:`~.encoding_detection.decoded`.
+
+    Raises:
+        MissingExtra: resiliparse is not installed.
     """
-
-    name = "html"
-    suffixes = (".html", ".htm", ".xhtml")
-    needs_file = False
-    record_ends = ()
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether the bytes begin as a page does: with its type, or its first element."""
-        return _BEGINNING.match(head) is not None
-
-    def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
-        """Yield the document.
-
-        Raises:
-            MissingExtra: resiliparse is not installed.
-        """
-        if request.position:
-            return
-        data = read_whole(stream, request)
-        if isinstance(data, Rejection):
-            yield data
-            return
-        blank = Document(request.name, "", position=0, byte_offset=0, end_offset=len(data))
-        made = page_record(data, blank, request.options, None)
-        if isinstance(made, str):
-            yield Rejection(request.name, 0, 0, len(data), made, data[:HEAD_BYTES])
-        else:
-            yield made
+    if request.position:
+        return
+    data = read_whole(stream, request)
+    if isinstance(data, Rejection):
+        yield data
+        return
+    blank = Document(request.name, "", position=0, byte_offset=0, end_offset=len(data))
+    made = page_record(data, blank, request.options, None)
+    if isinstance(made, str):
+        yield Rejection(request.name, 0, 0, len(data), made, data[:HEAD_BYTES])
+    else:
+        yield made
 
 
 def is_page(media_type: str, body: bytes) -> bool:
     """Return whether bytes of a type, or of none that is told, are a web page."""
-    return media_type in _PAGE_TYPES or (not media_type and _BEGINNING.match(body) is not None)
+    return media_type in _PAGE_TYPES or (not media_type and PAGE_BEGINNING.match(body) is not None)
 
 
 def page_record(

@@ -28,12 +28,12 @@ def add_documents(output: Output, read: DataFrame) -> DataFrame:
 
     new = read.where("text_digest is not null").withColumn("record", f.col("place"))
     earlier = output.documents()
-    slim = _told(new, fresh=True).unionByName(
-        _told(earlier, fresh=False).join(_keys(new).distinct(), "key_id", "left_semi")
+    slim = _outlines(new, fresh=True).unionByName(
+        _outlines(earlier, fresh=False).join(_keys(new).distinct(), "key_id", "left_semi")
         if output.manifest["tables"]["documents"]
-        else _told(new, fresh=True).limit(0)
+        else _outlines(new, fresh=True).limit(0)
     )
-    told = (
+    outlines = (
         slim.groupBy("key_id")
         .agg(
             f.count(f.lit(1)).alias("records"),
@@ -45,11 +45,11 @@ def add_documents(output: Output, read: DataFrame) -> DataFrame:
         )
         .where("records > 1")
     )
-    told = output.folder.write(told, WORK, "told")
-    if told.isEmpty():
+    outlines = output.folder.write(outlines, WORK, "told")
+    if outlines.isEmpty():
         return output.add("documents", new)
     bases = f.array(*(f.lit(name) for name in reversed(_BASES)))
-    changes = told.select(
+    changes = outlines.select(
         "key_id",
         f.col("winner.record").alias("winner"),
         f.col("winner.last_seen").alias("now_last"),
@@ -75,13 +75,15 @@ def add_documents(output: Output, read: DataFrame) -> DataFrame:
         )
     )
     single = new.join(
-        told.select(f.col("key_id").alias("told_key")), _key_id() == f.col("told_key"), "left_anti"
+        outlines.select(f.col("key_id").alias("newer")),
+        _key_id() == f.col("newer"),
+        "left_anti",
     )
-    gone = told.select(f.explode("replaced").alias("record"))
+    superseded = outlines.select(f.explode("replaced").alias("record"))
     names = both.columns
     added = output.add("documents", _as_stored(single).unionByName(won.select(*names)))
-    if not gone.isEmpty():
-        output.add("superseded", gone)
+    if not superseded.isEmpty():
+        output.add("superseded", superseded)
     return added
 
 
@@ -96,9 +98,9 @@ def add_texts(output: Output, read: DataFrame, added: DataFrame) -> tuple[DataFr
     from pyspark.sql import functions as f
 
     earlier, moved = output.texts(), None
-    gone = output.of_run("superseded")
-    if gone is not None:
-        moved = output.folder.write(_moved(output, gone), WORK, "moved-texts")
+    superseded = output.of_run("superseded")
+    if superseded is not None:
+        moved = output.folder.write(_moved(output, superseded), WORK, "moved-texts")
         earlier = earlier.unionByName(moved)
     held = added.groupBy("digest").agg(f.min("record").alias("text_id"))
     if output.manifest["tables"]["texts"]:
@@ -119,7 +121,7 @@ def add_texts(output: Output, read: DataFrame, added: DataFrame) -> tuple[DataFr
     return earlier, new
 
 
-def _moved(output: Output, gone: DataFrame) -> DataFrame:
+def _moved(output: Output, superseded: DataFrame) -> DataFrame:
     """Return the texts that stood, whose holder is gone, and that another document has.
 
     One that was gone before this run is not among them: it was not compared meanwhile, so it comes
@@ -127,12 +129,12 @@ def _moved(output: Output, gone: DataFrame) -> DataFrame:
 
     Args:
         output: All runs, this one's documents too.
-        gone: ``record`` of what this run superseded.
+        superseded: ``record`` of what this run superseded.
     """
     from pyspark.sql import functions as f
 
-    holders_gone = gone.withColumnRenamed("record", "holder")
-    lost = output.table("texts").join(holders_gone, "holder", "left_semi").drop("holder")
+    superseded_holders = superseded.withColumnRenamed("record", "holder")
+    lost = output.table("texts").join(superseded_holders, "holder", "left_semi").drop("holder")
     holders = (
         output.documents()
         .join(lost.select("digest"), "digest", "left_semi")
@@ -142,7 +144,7 @@ def _moved(output: Output, gone: DataFrame) -> DataFrame:
     return lost.join(holders, "digest")
 
 
-def _told(documents: DataFrame, *, fresh: bool) -> DataFrame:
+def _outlines(documents: DataFrame, *, fresh: bool) -> DataFrame:
     from pyspark.sql import functions as f
 
     weakness = f.array_position(

@@ -11,9 +11,10 @@ from simstore.errors import InvalidParameter, printable
 from simstore.fingerprint.channels import signatures
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Document, Ignored, Rejection
-from simstore.reports.exported import ExportedDocument, exported_record
+from simstore.model.export import ExportedDocument
+from simstore.reports.exported import exported_record
 from simstore.reports.lines import to_json
-from simstore.sources.fields import RecordFields, of_table, too_long
+from simstore.sources.fields import RecordFields
 from simstore.sources.files import FileSource
 from simstore.sources.frames import present
 from simstore.sources.reader import ReadOptions
@@ -85,27 +86,13 @@ class Reading:
         Args:
             batches: Rows; their places are in the column :data:`PLACE`.
         """
-        options = self.options
-        fields = RecordFields(
-            self.label,
-            options.key_field,
-            options.text_field,
-            options.history_fields,
-            key_required=True,
-        )
+        fields = RecordFields(self.label, self.options, key_required=True)
 
         def records() -> Iterator[tuple[int, Any]]:
             for batch in batches:
                 for row in batch.to_pylist():
                     place = row.pop(PLACE)
-                    made = fields.document(of_table(present(row.items()).items()), place, 0, 0)
-                    if not isinstance(made, str):
-                        reason = too_long(made.text, options.max_document_bytes)
-                        if reason is None:
-                            yield place, made
-                            continue
-                        made = reason
-                    yield place, Rejection(self.label, place, 0, 0, made)
+                    yield place, fields.row(present(row.items()).items(), place)
 
         return self._signed(records())
 

@@ -1,4 +1,4 @@
-"""A session of Spark: one's own, where nobody gives one."""
+"""A Spark session: the caller's, or a new one with our settings."""
 
 from __future__ import annotations
 

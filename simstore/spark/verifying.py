@@ -103,10 +103,10 @@ def verified(pairs: DataFrame, texts: DataFrame, documents: DataFrame, recipe: R
     """
     from pyspark.sql import functions as f
 
-    asked = pairs.select(f.explode(f.array("first", "second")).alias("text_id")).distinct()
+    needed = pairs.select(f.explode(f.array("first", "second")).alias("text_id")).distinct()
     contents = (
         texts.select("text_id", "holder", "feature_count", "w0", "w1")
-        .join(asked, "text_id", "left_semi")
+        .join(needed, "text_id", "left_semi")
         .join(documents.select(f.col("place").alias("holder"), "text", "text_base64"), "holder")
         .drop("holder")
     )

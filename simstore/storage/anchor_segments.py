@@ -29,7 +29,7 @@ from simstore.search.anchor_pages import (
 )
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
-from simstore.storage.schema import anchor_page, anchor_segment
+from simstore.storage.tables import anchor_page, anchor_segment
 
 FAN_OUT = 8
 # The numbers of its pages, and of the first page behind them, are to be 64-bit integers.

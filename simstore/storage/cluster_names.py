@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, update
 
 from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
-from simstore.storage.schema import cluster
+from simstore.storage.tables import cluster
 
 # Names that ended and are remembered at least, and how many clusters there are to one of them.
 LEAST_ENDED = 1_000

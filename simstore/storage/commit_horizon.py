@@ -3,7 +3,7 @@
 Writers beside each other take numbers from one sequence and commit in any order, so a row may come
 under a smaller number than rows that are there already. What was once seen to be the largest is
 settled as soon as all transactions have ended that were under way then: each of them had its own
-number before it took any of the sequence (``storage.postgres_server``).
+number before it took any of the sequence (``storage.dialects.postgres_server``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 
 from sqlalchemy import Connection
 
-from simstore.storage.dialects.connection import forms_of
+from simstore.storage.rows import dialect_of
 
 # Observations that are kept: more are of transactions that take very long.
 _KEPT = 64
@@ -42,7 +42,7 @@ class SettledNumbers:
         Returns:
             None: all numbers are settled, because writers take turns.
         """
-        found = forms_of(connection).largest_number(connection, self._table, self._column)
+        found = dialect_of(connection).largest_number(connection, self._table, self._column)
         if found is None:
             return None
         with self._lock:

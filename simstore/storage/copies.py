@@ -9,8 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from simstore.outputs import journals_of, make_private
-from simstore.storage.engine import APPLICATION_ID, Database
-from simstore.storage.translate import translated
+from simstore.storage.engine import APPLICATION_ID, Database, translated
 
 _COPIED_PAGES = 4_096
 

@@ -10,8 +10,7 @@ from collections import Counter
 
 from sqlalchemy import Connection
 
-from simstore.storage.dialects.connection import forms_of
-from simstore.storage.rows import execute, fetch
+from simstore.storage.rows import dialect_of, execute, fetch
 
 _APPEND = "INSERT INTO addition (generation_id, fingerprints) VALUES (?, ?)"
 # How the counters are read, with what was not added to them yet.
@@ -25,7 +24,7 @@ EDITION = f"edition + (SELECT count(*) {_OF_GENERATION})"
 
 def changes_of(connection: Connection) -> str:
     """Return how the store's count of changes is selected."""
-    return CHANGES if forms_of(connection).appends_counts else "changes"
+    return CHANGES if dialect_of(connection).appends_counts else "changes"
 
 
 def note_change(connection: Connection) -> None:
@@ -40,7 +39,7 @@ def note_fingerprints(connection: Connection, generation_id: int, added: int) ->
 
 def settle(connection: Connection) -> None:
     """Add to the counters what was appended; for a writer that is the only one."""
-    if forms_of(connection).appends_counts:
+    if dialect_of(connection).appends_counts:
         settle_all(connection)
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from simstore.storage.damage import json_of
 from simstore.storage.history import Times
 from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
-from simstore.storage.schema import document, document_text, reindexed_count, source
+from simstore.storage.tables import document, document_text, reindexed_count, source
 from simstore.text.decoding import line_as_stored
 
 # Below every database's limit of parameters in a statement.
@@ -352,3 +352,26 @@ def filtered(
             if all(str(values.get(name)) == value for name, value in where):
                 passing.add(document_id)
     return passing
+
+
+_ROWS = (
+    "SELECT document_id, key, digest, byte_count, token_count, first_seen FROM document "
+    "WHERE document_id > ? "
+)
+
+
+def content_rows(
+    connection: Connection, after: int, limit: int, collection: str | None
+) -> list[tuple[Any, ...]]:
+    """Return documents in order of ingest: number, key, digest, bytes, features, first seen.
+
+    Args:
+        connection: A snapshot.
+        after: Only numbers above it.
+        limit: At most so many.
+        collection: Only documents of this collection; None: of any or none.
+    """
+    if collection is None:
+        return fetch(connection, _ROWS + "ORDER BY document_id LIMIT ?", after, limit)
+    statement = _ROWS + "AND collection = ? ORDER BY document_id LIMIT ?"
+    return fetch(connection, statement, after, line_as_stored(collection), limit)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from simstore.storage.documents import chunks
 from simstore.storage.rows import change_in, execute, fetch, insert_rows, select_in
-from simstore.storage.schema import duplicate
+from simstore.storage.tables import duplicate
 
 _COLUMNS = (
     "key", "digest", "state", "document_id", "original_id", "original_key", "distance",

@@ -1,28 +1,49 @@
-"""Connections: many readers with a snapshot each, and writers."""
+"""Connections to the database of a store, and the one place where its errors become ours."""
 
 from __future__ import annotations
 
+import errno
 import os
+import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError, MultipleResultsFound, NoResultFound
 
-from simstore.errors import ForkedStore, InvalidParameter, ReadOnlyStore, printable, shown_place
-from simstore.storage.backends import (
+from simstore.errors import (
+    CorruptStore,
+    DiskFull,
+    ForkedStore,
+    InvalidParameter,
+    ReadOnlyStore,
+    SimstoreError,
+    StorageError,
+    printable,
+    shown_place,
+)
+from simstore.storage.dialects.protocol import (
     APPLICATION_ID,
     BUSY_SECONDS,
     Backend,
     SharedSnapshot,
     Synchronous,
 )
-from simstore.storage.sqlite_file import SqliteFile, has_open
-from simstore.storage.translate import gone, translated
+from simstore.storage.dialects.sqlite import from_sqlite, gone
+from simstore.storage.dialects.sqlite_file import SqliteFile, has_open
 
-__all__ = ["APPLICATION_ID", "Connection", "Database", "SharedSnapshot", "Synchronous"]
+__all__ = [
+    "APPLICATION_ID",
+    "Connection",
+    "Database",
+    "SharedSnapshot",
+    "Synchronous",
+    "translated",
+    "translated_files",
+]
 
 
 class Database:
@@ -68,7 +89,7 @@ class Database:
         if self.given is None:
             self.path = None
             self.label = shown_place(text)
-            from simstore.storage.postgres_server import PostgresServer
+            from simstore.storage.dialects.postgres_server import PostgresServer
 
             self._backend = PostgresServer(
                 self.url, self.label, synchronous=synchronous, busy_seconds=busy_seconds
@@ -140,9 +161,9 @@ class Database:
             yield connection
 
     @property
-    def lets_write_beside(self) -> bool:
-        """Return whether writers may work beside each other."""
-        return self._backend.lets_write_beside
+    def allows_concurrent_writers(self) -> bool:
+        """Return whether several writers may work at the same time."""
+        return self._backend.allows_concurrent_writers
 
     @contextmanager
     def autocommit(self) -> Iterator[Connection]:
@@ -199,3 +220,53 @@ class Database:
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise ForkedStore
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Raise the fitting StorageError where the database raises its own.
+
+    Args:
+        path: The store, for the message.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise from_sqlite(error, path) from error
+    except DBAPIError as error:
+        if isinstance(error.orig, sqlite3.Error):
+            raise from_sqlite(error.orig, path) from error
+        raise _from_postgres(error.orig or error, path) from error
+    except (MultipleResultsFound, NoResultFound) as error:
+        # What the tables allow once only, damage may have doubled or taken away.
+        raise CorruptStore(path, f"a table has not the one row that it should ({error})") from error
+    except _postgres_errors() as error:
+        raise _from_postgres(error, path) from error
+
+
+@contextmanager
+def translated_files(path: str) -> Iterator[None]:
+    """Raise the fitting StorageError where the file system refuses.
+
+    Args:
+        path: The file that is written, for the message.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise DiskFull(path) from error
+        reason = error.strerror or str(error)
+        raise StorageError(f"{path} cannot be written: {reason}; name another place") from error
+
+
+def _postgres_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of PostgreSQL's driver; none where nothing has imported it."""
+    driver = sys.modules.get("psycopg")
+    return () if driver is None else (driver.Error,)
+
+
+def _from_postgres(error: BaseException, path: str) -> SimstoreError:
+    from simstore.storage.dialects.postgresql import from_postgres
+
+    return from_postgres(error, path)

@@ -15,7 +15,7 @@ from simstore.storage.damage import check_deleted
 from simstore.storage.documents import chunks, integers
 from simstore.storage.generations import GenerationRow
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
-from simstore.storage.schema import (
+from simstore.storage.tables import (
     FAMILIES,
     FingerprintTables,
     document,

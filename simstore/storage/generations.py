@@ -13,9 +13,8 @@ from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import OnDuplicate, Policy
 from simstore.storage import counter_deltas
 from simstore.storage.damage import corrupt
-from simstore.storage.dialects.connection import forms_of
-from simstore.storage.rows import execute, fetch
-from simstore.storage.schema import fingerprint_tables, generation, scheme, store
+from simstore.storage.rows import dialect_of, execute, fetch
+from simstore.storage.tables import fingerprint_tables, generation, scheme, store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +128,7 @@ def settings(connection: Connection) -> StoreSettings:
     Raises:
         CorruptStore: They are gone.
     """
-    rows = fetch(connection, _SETTINGS_OF[forms_of(connection).appends_counts])
+    rows = fetch(connection, _SETTINGS_OF[dialect_of(connection).appends_counts])
     return _settings(_one(connection, rows))
 
 
@@ -139,7 +138,7 @@ def standing(connection: Connection) -> tuple[StoreSettings, int | None, Generat
     Raises:
         CorruptStore: The settings are gone, or the number of the generation is damaged.
     """
-    row = _one(connection, fetch(connection, _STANDING_OF[forms_of(connection).appends_counts]))
+    row = _one(connection, fetch(connection, _STANDING_OF[dialect_of(connection).appends_counts]))
     scheme_id, number, *rest = row[_SETTINGS_COUNT:]
     found = None if number is None else GenerationRow(number, rest[0], "standing", *rest[1:])
     if number is not None and number > LARGEST_GENERATION:
@@ -181,7 +180,7 @@ def set_policy(connection: Connection, policy: Policy) -> None:
 
 def note_change(connection: Connection) -> None:
     """Count a change of the stored documents."""
-    if forms_of(connection).appends_counts:
+    if dialect_of(connection).appends_counts:
         counter_deltas.note_change(connection)
     else:
         execute(connection, "UPDATE store SET changes = changes + 1")
@@ -301,7 +300,7 @@ def add_generation(
 
 def generations(connection: Connection, statuses: Sequence[str]) -> list[GenerationRow]:
     """Return the generations with one of these statuses, the newest first."""
-    statement = _OF_STATUS_OF[forms_of(connection).appends_counts]
+    statement = _OF_STATUS_OF[dialect_of(connection).appends_counts]
     marks = ", ".join("?" * len(statuses))
     return [GenerationRow(*row) for row in fetch(connection, statement.format(marks), *statuses)]
 
@@ -337,7 +336,7 @@ def note_fingerprints(
     """
     if not added and not packed:
         return
-    if not packed and forms_of(connection).appends_counts:
+    if not packed and dialect_of(connection).appends_counts:
         counter_deltas.note_fingerprints(connection, generation_id, added)
         return
     execute(

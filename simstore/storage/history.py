@@ -1,15 +1,15 @@
-"""Visits of documents, their earlier versions, and the links between them."""
+"""Visits of documents, their earlier versions, the links between them, and their checks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select, text
 
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
-from simstore.storage.schema import document, document_link, snapshot
+from simstore.storage.tables import document, document_link, snapshot
 from simstore.text.decoding import line_as_stored
 
 # Earlier versions that are kept of a document; beyond, the oldest go.
@@ -250,3 +250,44 @@ def visited_between(
         first = min([version_seen, *(one.first_seen for one in earlier)])
         found.append((number, first, last_seen, visits + sum(one.visits for one in earlier)))
     return [row for row in found if row[3] > 1]
+
+
+# What each statement finds, a document a row.
+_BROKEN = (
+    (
+        "last seen before it was first seen",
+        "SELECT key FROM document WHERE last_seen < first_seen",
+    ),
+    (
+        "its present version was first seen outside the times it was seen",
+        "SELECT key FROM document WHERE version_seen < first_seen OR version_seen > last_seen",
+    ),
+    (
+        "nobody says when it was first seen",
+        "SELECT key FROM document WHERE first_seen_basis NOT IN ('ingest', 'crawl', 'published')",
+    ),
+    ("never visited", "SELECT key FROM document WHERE visits < 1"),
+    (
+        "an earlier version is not earlier",
+        "SELECT DISTINCT key FROM document JOIN snapshot USING (document_id) "
+        "WHERE snapshot.revision >= document.revision OR snapshot.revision < 1",
+    ),
+    (
+        "an earlier version was seen at impossible times",
+        "SELECT DISTINCT key FROM document JOIN snapshot USING (document_id) "
+        "WHERE snapshot.last_seen < snapshot.first_seen OR snapshot.visits < 1 "
+        "OR snapshot.first_seen < document.first_seen OR snapshot.last_seen > document.last_seen",
+    ),
+    (
+        f"more than {MOST_SNAPSHOTS} earlier versions",
+        "SELECT key FROM document WHERE document_id IN (SELECT document_id FROM snapshot "  # noqa: S608 - a number
+        f"GROUP BY document_id HAVING count(*) > {MOST_SNAPSHOTS})",
+    ),
+)
+
+
+def broken(connection: Connection, most: int) -> Iterator[tuple[bytes, str]]:
+    """Yield the keys of documents whose history contradicts itself, and how; at most so many."""
+    for problem, statement in _BROKEN:
+        for (key,) in fetch(connection, f"{statement} LIMIT ?", most):
+            yield bytes(key), problem

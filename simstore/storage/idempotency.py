@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from simstore.storage.rows import execute, fetch, insert_rows
-from simstore.storage.schema import idempotency
+from simstore.storage.tables import idempotency
 
 # How long a reply is given again.
 KEPT_SECONDS = 86_400

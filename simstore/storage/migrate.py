@@ -20,7 +20,7 @@ from simstore.errors import (
     StoreExists,
 )
 from simstore.storage.engine import APPLICATION_ID, Database
-from simstore.storage.schema import metadata
+from simstore.storage.tables import metadata
 
 HISTORY = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
 HEAD = HISTORY[-1]

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from simstore.search.pages import restored
 from simstore.storage import segment_pages, tail
 from simstore.storage.rows import fetch
-from simstore.storage.schema import FAMILIES, fingerprint_tables, store
+from simstore.storage.tables import FAMILIES, fingerprint_tables, store
 
 Rows = list[tuple[object, ...]]
 

@@ -19,7 +19,7 @@ from simstore.search.segments import SEGMENT_BITS
 from simstore.storage import segment_pages, tail
 from simstore.storage.documents import chunks
 from simstore.storage.generations import GenerationRow
-from simstore.storage.schema import fingerprint_tables
+from simstore.storage.tables import fingerprint_tables
 
 # Look-ups that a compound statement does faster than a list of keys.
 _FEW = 8

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, select
 
 from simstore.model import Match, QueryRun, SampleResult
-from simstore.storage.schema import query_match, query_run, query_sample
+from simstore.storage.tables import query_match, query_run, query_sample
 
 KEPT_RUNS = 100
 _SENTENCES = "sentences"
@@ -109,7 +109,8 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
     ):
         found = dict(zip(names, values, strict=True))
         # Runs of before there were two channels name none.
-        channels = tuple(filter(None, (found["channels"] or "simhash").split(",")))
+        named = "simhash" if found["channels"] is None else found["channels"]
+        channels = tuple(filter(None, named.split(",")))
         if found["passage_similarity"] is not None:
             channels += (_SENTENCES,)
         found |= {"key": _text(found["key"]), "channels": channels}

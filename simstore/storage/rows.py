@@ -7,15 +7,17 @@ rows neither wait nor make the writer wait.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Table
 
-from simstore.storage.dialects.connection import forms_of, sqlite_driver
+from simstore.storage.dialects.protocol import Dialect
+from simstore.storage.dialects.sqlite import SqliteDialect
 
 # Parameters a statement: SQLite takes 32,766, PostgreSQL 65,535; more than this gains nothing.
 _PARAMETERS = 4_096
@@ -23,6 +25,25 @@ _PARAMETERS = 4_096
 _LOOKED_UP = (512, 64, 8, 1)
 # SQLAlchemy takes longer to tell the driver's connection than a small statement takes.
 _drivers: WeakKeyDictionary[Connection, Any] = WeakKeyDictionary()
+_SQLITE = SqliteDialect()
+
+
+def dialect_of(connection: Connection) -> Dialect:
+    """Return the dialect of a connection's database."""
+    return _SQLITE if connection.dialect.name == "sqlite" else _postgresql()
+
+
+@cache
+def _postgresql() -> Dialect:
+    from simstore.storage.dialects.postgresql import PostgresDialect
+
+    return PostgresDialect()
+
+
+def sqlite_driver(connection: Connection) -> sqlite3.Connection | None:
+    """Return SQLite's own connection; None: it is another database."""
+    driver = connection.connection.driver_connection
+    return driver if isinstance(driver, sqlite3.Connection) else None
 
 
 def fetch(connection: Connection, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -45,7 +66,7 @@ def _run(connection: Connection, statement: str, parameters: tuple[Any, ...]) ->
     if driver is None:
         driver = sqlite_driver(connection)
         if driver is None:
-            return forms_of(connection).run(connection, statement, parameters)
+            return dialect_of(connection).run(connection, statement, parameters)
         _drivers[connection] = driver
     return driver.execute(statement, parameters)
 
@@ -71,7 +92,7 @@ def insert_rows(
     """
     if len(rows) == 1:
         return execute(connection, _insert(table.name, columns, conflict, 1), *rows[0])
-    if not conflict and forms_of(connection).copy_rows(connection, table.name, columns, rows):
+    if not conflict and dialect_of(connection).copy_rows(connection, table.name, columns, rows):
         return len(rows)
     most = _PARAMETERS // len(columns)
     changed = start = 0
@@ -135,7 +156,7 @@ def next_numbers(connection: Connection, table: str, column: str, count: int) ->
     """
     if not count:
         return []
-    return forms_of(connection).next_numbers(connection, table, column, count)
+    return dialect_of(connection).next_numbers(connection, table, column, count)
 
 
 @lru_cache(256)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from simstore.model import Rejection, SourceState, StoredRejection
 from simstore.storage.documents import chunks
 from simstore.storage.rows import execute, fetch, select_in
-from simstore.storage.schema import ingest_run, reject, seen_record, source
+from simstore.storage.tables import ingest_run, reject, seen_record, source
 from simstore.text.decoding import line_as_stored
 
 # A source and the number of a record in it; None: from no source.

@@ -20,10 +20,9 @@ from simstore.search import pages
 from simstore.search.segments import SEGMENT_BITS
 from simstore.storage import generations
 from simstore.storage.damage import corrupt
-from simstore.storage.dialects.connection import forms_of, sqlite_driver
 from simstore.storage.documents import chunks
-from simstore.storage.rows import fetch, insert_rows
-from simstore.storage.schema import fingerprint_page
+from simstore.storage.rows import dialect_of, fetch, insert_rows, sqlite_driver
+from simstore.storage.tables import fingerprint_page
 
 # A row's number: 32 bits of generation, 3 of segment, 16 of value, 12 of the row within its page.
 _GENERATION_SHIFT = SEGMENT_BITS + 3
@@ -427,7 +426,7 @@ def _rewrite(connection: Connection, first: int, end: int, rows: list[tuple[int,
 def _replace(connection: Connection, held: dict[int, bytes], rows: list[tuple[int, bytes]]) -> None:
     """Write the rows that differ from those held, and delete those that are no more."""
     different = [row for row in rows if held.get(row[0]) != row[1]]
-    forms_of(connection).replace_rows(
+    dialect_of(connection).replace_rows(
         connection, "fingerprint_page", ("page", "records"), different
     )
     gone = held.keys() - {row[0] for row in rows}

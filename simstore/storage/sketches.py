@@ -15,7 +15,7 @@ from simstore.fingerprint.minhash import BandLayout
 from simstore.storage.damage import check_deleted, corrupt
 from simstore.storage.documents import chunks
 from simstore.storage.rows import fetch, insert_rows, select_in
-from simstore.storage.schema import band_layout, band_page, sketch
+from simstore.storage.tables import band_layout, band_page, sketch
 
 # Sketches that are read from the database at a time.
 _READ_ROWS = 8_192

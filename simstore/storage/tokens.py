@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from simstore.storage.rows import execute, fetch, insert_rows
-from simstore.storage.schema import token
+from simstore.storage.tables import token
 
 _COLUMNS = ("name", "standing_name", "digest", "scope", "created_at", "expires_at")
 _SELECT = "SELECT token_id, name, digest, scope, created_at, expires_at, revoked_at FROM token"

@@ -17,10 +17,9 @@ from sqlalchemy import Table as Table
 
 from simstore.errors import Conflict
 from simstore.storage import counter_deltas, generations
-from simstore.storage.dialects.connection import forms_of
 from simstore.storage.migrate import HEAD
-from simstore.storage.rows import execute, fetch, insert_rows
-from simstore.storage.schema import metadata
+from simstore.storage.rows import dialect_of, execute, fetch, insert_rows
+from simstore.storage.tables import metadata
 
 Row = tuple[Any, ...]
 
@@ -51,9 +50,9 @@ def read(connection: Connection, table: Table, after: Row | None, limit: int) ->
         after: Only rows with a key above this; None: from the first.
         limit: At most so many.
     """
-    forms = forms_of(connection)
-    columns = ", ".join(forms.plain(column) for column in table.columns)
-    keys = ", ".join(forms.in_order(column) for column in _keys(table))
+    dialect = dialect_of(connection)
+    columns = ", ".join(dialect.plain(column) for column in table.columns)
+    keys = ", ".join(dialect.in_order(column) for column in _keys(table))
     marks = ", ".join("?" * len(_keys(table)))
     where = "" if after is None else f"WHERE ({keys}) > ({marks}) "
     statement = f"SELECT {columns} FROM {table.name} {where}ORDER BY {keys} LIMIT ?"  # noqa: S608 - ours
@@ -67,9 +66,9 @@ def key_of(table: Table, row: Row) -> Row:
 
 def last_key(connection: Connection, table: Table) -> Row | None:
     """Return the largest key of a table's rows; None: it has none."""
-    forms = forms_of(connection)
-    names = ", ".join(forms.plain(column) for column in _keys(table))
-    order = ", ".join(f"{forms.in_order(column)} DESC" for column in _keys(table))
+    dialect = dialect_of(connection)
+    names = ", ".join(dialect.plain(column) for column in _keys(table))
+    order = ", ".join(f"{dialect.in_order(column)} DESC" for column in _keys(table))
     statement = f"SELECT {names} FROM {table.name} ORDER BY {order} LIMIT 1"  # noqa: S608 - ours
     found = fetch(connection, statement)
     return found[0] if found else None
@@ -88,7 +87,7 @@ def write(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
             for row in rows
         ]
     names = tuple(column.name for column in table.columns)
-    if not forms_of(connection).copy_rows(connection, table.name, names, rows, least=1):
+    if not dialect_of(connection).copy_rows(connection, table.name, names, rows, least=1):
         insert_rows(connection, table, names, rows)
 
 
@@ -188,8 +187,8 @@ def finish(source: Connection, target: Connection) -> None:
     for table in tables():
         column = table.autoincrement_column
         if column is not None:
-            last = forms_of(source).last_number(source, table.name, column.name)
-            forms_of(target).go_on_after(target, table.name, column.name, last)
+            last = dialect_of(source).last_number(source, table.name, column.name)
+            dialect_of(target).go_on_after(target, table.name, column.name, last)
     counter_deltas.settle_all(target)
     target.exec_driver_sql(f"DROP TABLE {_UNDER_WAY}")
 

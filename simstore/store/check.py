@@ -1,11 +1,11 @@
-"""Papers against the store: which of their passages were taken, and from where."""
+"""Methods of the store: papers checked for copied passages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from simstore.model import CheckedPaper, CheckOptions, Ignored, Rejection
-from simstore.services.ingest.accept import Addable, accept
+from simstore.sources.documents import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import known_bytes, read_so_far, samples_of
@@ -88,9 +88,9 @@ class CheckMixin(Opened):
         sources, _ = open_sources(names, self._read_options(read))
         papers = samples_of(sources, on_pass_over)
         expected = known_bytes(sources) if threads != 1 else 0
-        asked = options or CheckOptions()
+        chosen = options or CheckOptions()
         for found in check_papers(
-            self._opened, papers, asked, threads=threads, expected_characters=expected
+            self._opened, papers, chosen, threads=threads, expected_characters=expected
         ):
             if on_progress is not None:
                 on_progress(*read_so_far(sources))

@@ -1,4 +1,4 @@
-"""Clusters."""
+"""Methods of the store: clusters of near-duplicates."""
 
 from __future__ import annotations
 

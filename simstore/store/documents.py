@@ -1,4 +1,4 @@
-"""List and show stored documents."""
+"""Methods of the store: listing, showing and exporting documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simstore.store.opened import Opened
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
-    from simstore.reports.known_filter import KnownFilter
+    from simstore.known_filter import KnownFilter
     from simstore.services.export.export import ExportOptions, ExportSummary
     from simstore.services.generations.refresh import Progress
 

@@ -1,4 +1,4 @@
-"""Fingerprints by their values."""
+"""Methods of the store: fingerprints by their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that come: one, many, or from sources."""
+"""Methods of the store: adding documents, one, many, or from sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simstore.model import (
     Outcome,
     StoredRejection,
 )
-from simstore.services.ingest.accept import Addable
+from simstore.sources.documents import Addable
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.store.opened import Opened
@@ -121,8 +121,8 @@ class IngestMixin(Opened):
             NotFound: Duplicates are asked for, and the store keeps nothing to verify them by.
         """
         self._check_takes_documents()
-        from simstore.services.ingest.given_records import documents_of
         from simstore.services.ingest.ingest import IngestOptions, Observer, ingest_documents
+        from simstore.sources.frames import documents_of
 
         options = IngestOptions(
             refresh=refresh,

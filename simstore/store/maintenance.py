@@ -1,4 +1,4 @@
-"""Vocabulary, schemes, files."""
+"""Methods of the store: vocabulary, schemes, backups, packing and checks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simstore.storage import generations
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
-    from simstore.reports.store_figures import StoreFigures
+    from simstore.model import StoreFigures
     from simstore.services.generations.refresh import Progress
     from simstore.services.maintenance.scheme_choice import SchemeChoice
 

@@ -1,4 +1,4 @@
-"""The store that is open, and what its parts ask of it."""
+"""The base of the store's methods: an open store and access to its state."""
 
 from __future__ import annotations
 

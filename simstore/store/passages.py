@@ -1,4 +1,4 @@
-"""The passage index of a store."""
+"""Methods of the store: the passage index."""
 
 from __future__ import annotations
 

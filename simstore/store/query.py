@@ -1,4 +1,4 @@
-"""Questions by a text."""
+"""Methods of the store: queries by a text, comparisons and evaluation."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from simstore.model import (
     QueryRun,
     SampleResult,
 )
-from simstore.services.ingest.accept import Addable, accept
 from simstore.services.query.query import query_samples
+from simstore.sources.documents import Addable, accept
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import known_bytes, read_so_far, samples_of

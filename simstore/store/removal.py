@@ -1,4 +1,4 @@
-"""Documents that leave."""
+"""Methods of the store: removal and expiry of documents."""
 
 from __future__ import annotations
 

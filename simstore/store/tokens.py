@@ -1,4 +1,4 @@
-"""Tokens for those who use the store through a server."""
+"""Methods of the store: access tokens for a server."""
 
 from __future__ import annotations
 

@@ -14,7 +14,12 @@ def decode(data: bytes) -> str:
 
     A byte order mark at the start is dropped.
     """
-    return data.removeprefix(UTF8_BOM).decode("utf-8", "surrogateescape")
+    return exact_text(data.removeprefix(UTF8_BOM))
+
+
+def exact_text(data: bytes) -> str:
+    """Decode UTF-8 as :func:`decode` does, and keep a byte order mark: the inverse of `encode`."""
+    return data.decode("utf-8", "surrogateescape")
 
 
 def encode(text: str) -> bytes:

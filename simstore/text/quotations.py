@@ -1,4 +1,4 @@
-"""Parts of a text that are another's by their own account: quotations, and the list of references.
+"""Quotations and the list of references in a text.
 
 Spans are [start, end) in characters.
 """

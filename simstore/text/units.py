@@ -1,4 +1,4 @@
-"""Characters and words of a text in order: the units of which its shingles are made."""
+"""Characters and words of a text in order: the units of its shingles."""
 
 from __future__ import annotations
 

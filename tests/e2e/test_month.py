@@ -13,7 +13,7 @@ import pytest
 
 from simstore import Store
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.sources.fields import HistoryFields
+from simstore.sources.reader import HistoryFields
 from simstore.text.shingles import tokens
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"

@@ -18,7 +18,7 @@ from simstore.errors import (
     StatementCancelled,
     StatementTimeout,
 )
-from simstore.storage import postgres_server as server_module
+from simstore.storage.dialects import postgres_server as server_module
 from simstore.storage.engine import Database
 
 pytestmark = pytest.mark.postgres

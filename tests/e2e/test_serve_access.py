@@ -17,7 +17,7 @@ from served import REPOSITORY, Served, serve
 
 from simstore import Store
 from simstore.model import SCOPES, Scope
-from simstore.server.access import GuardedRoute, scopes_of
+from simstore.server.access.gate import GuardedRoute, scopes_of
 from simstore.server.app import create_app
 
 PATIENCE_SECONDS = 60

@@ -22,9 +22,9 @@ from simstore.fingerprint import vocabulary
 from simstore.model import Document
 from simstore.reports.simtool import render
 from simstore.services import simtool
-from simstore.sources import course_pages
+from simstore.sources import course as course_pages
 from simstore.sources.articles import read_articles
-from simstore.sources.course_pages import part_ends, read_bytes, take_pages
+from simstore.sources.course import part_ends, read_bytes, take_pages
 from simstore.text import letter_scan
 from simstore.text.letter_scan import PADDING, LetterTable, scan_letters_of
 

@@ -20,23 +20,18 @@ from hypothesis import strategies as st
 
 from simstore.errors import UnreadableSource
 from simstore.model import Document, Rejection
-from simstore.sources.articles import ArticleReader
-from simstore.sources.columnar import ArrowReader, ParquetReader
-from simstore.sources.delimited import DelimitedReader
 from simstore.sources.files import FileSource
-from simstore.sources.jsonl import JsonlReader
-from simstore.sources.lines import LinesReader
-from simstore.sources.plain import PlainReader
 from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
+from simstore.sources.registry import reader_named
 from simstore.sources.source import Record
 from simstore.sources.unpacking import zstd
 
 READERS: list[SourceReader] = [
-    ArticleReader(),
-    DelimitedReader(),
-    JsonlReader(),
-    LinesReader(),
-    PlainReader(),
+    reader_named("articles"),
+    reader_named("csv"),
+    reader_named("jsonl"),
+    reader_named("lines"),
+    reader_named("text"),
 ]
 # Pieces that mean something to one of the formats, and any others.
 pieces = st.one_of(
@@ -93,7 +88,7 @@ def test_readers_of_streams_take_any_bytes_and_go_on_anywhere(
 @example(data=b'id,text\n1,"a\n2,b\n"\n3,c', limit=None)
 @example(data=b'id,text\n"\n"\n"\n"', limit=1)
 def test_rows_of_any_bytes_are_read_or_rejected(data: bytes, limit: int | None) -> None:
-    check(DelimitedReader(), data, limit)
+    check(reader_named("csv"), data, limit)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=20)
@@ -107,7 +102,7 @@ def test_rows_come_back_as_the_library_wrote_them(
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator=ends)
     writer.writerows([("id", "text"), *rows])
-    found = read(DelimitedReader(), out.getvalue().encode(), None, (0, 0))
+    found = read(reader_named("csv"), out.getvalue().encode(), None, (0, 0))
     assert [(d.key, d.text) for d in found if isinstance(d, Document)] == rows
     assert len(found) == len(rows)
 
@@ -115,7 +110,7 @@ def test_rows_come_back_as_the_library_wrote_them(
 @given(rows=rows)
 def test_objects_come_back_as_they_were_written(rows: list[tuple[str, str]]) -> None:
     data = "".join(json.dumps({"id": k, "text": t, "more": [t, {k: None}]}) + "\n" for k, t in rows)
-    found = read(JsonlReader(), data.encode(), None, (0, 0))
+    found = read(reader_named("jsonl"), data.encode(), None, (0, 0))
     assert [(d.key, d.text) for d in found if isinstance(d, Document)] == rows
     assert all(d.metadata["more"][0] == d.text for d in found if isinstance(d, Document))
 
@@ -198,7 +193,7 @@ def test_damaged_tables_are_read_as_far_as_they_go(data: st.DataObject) -> None:
     ):
         whole[place] = value
     cut = bytes(whole[: data.draw(st.integers(0, len(whole)))])
-    reader: SourceReader = ParquetReader() if kind == "parquet" else ArrowReader()
+    reader: SourceReader = reader_named("parquet") if kind == "parquet" else reader_named("arrow")
     request = ReadRequest("name", options=ReadOptions(), head=cut)
     for record in reader.read(io.BufferedReader(io.BytesIO(cut)), request):
         assert not isinstance(record, Rejection) or "\n" not in record.reason

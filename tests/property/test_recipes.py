@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore.fingerprint.feature_hash import FEATURE_HASHES
-from simstore.fingerprint.fields import EnumeratedField
 from simstore.fingerprint.schemes import open_scheme
-from simstore.fingerprint.web import WebScheme
+from simstore.fingerprint.web import EnumeratedField, WebScheme
 from simstore.text.normalization import Normalization
 from simstore.text.recipes import FeatureRecipe
 from simstore.text.segmentation import SEGMENTERS

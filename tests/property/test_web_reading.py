@@ -17,22 +17,19 @@ from simstore.model import Document, Ignored, Rejection
 from simstore.sources.encoding_detection import decoded, not_certain
 from simstore.sources.encodings import codec_named, declared_encoding
 from simstore.sources.http_bodies import Response, UnreadableBody, parse_response, plain_body
-from simstore.sources.office import DocxReader, MarkdownReader
-from simstore.sources.pdf import PdfReader
 from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
+from simstore.sources.registry import reader_named
 from simstore.sources.source import Record
-from simstore.sources.warc import WarcReader
-from simstore.sources.web import HtmlReader
 from simstore.text.decoding import encode
 
 # What once broke a reader, or came near it; a file's name says which reader it was for.
 FOUND = sorted((Path(__file__).parent.parent / "data" / "fuzz").iterdir())
 READERS: dict[str, SourceReader] = {
-    "html": HtmlReader(),
-    "warc": WarcReader(),
-    "docx": DocxReader(),
-    "pdf": PdfReader(),
-    "markdown": MarkdownReader(),
+    "html": reader_named("html"),
+    "warc": reader_named("warc"),
+    "docx": reader_named("docx"),
+    "pdf": reader_named("pdf"),
+    "markdown": reader_named("markdown"),
 }
 pages = st.lists(
     st.one_of(
@@ -186,19 +183,19 @@ def test_what_was_found_before_is_read(path: Path) -> None:
 @given(pages)
 @example(b"<html lang='en'><base href='http://[x'><a href='//[y/z'>")
 def test_any_page_is_one_record(data: bytes) -> None:
-    found = read(HtmlReader(), data)
+    found = read(reader_named("html"), data)
     check(found, len(data))
     assert len(found) == 1
 
 
 @given(archives)
 def test_any_archive_is_read_to_its_end_and_on_from_anywhere(data: bytes) -> None:
-    found = read(WarcReader(), data)
+    found = read(reader_named("warc"), data)
     check(found, len(data))
     for count, record in enumerate(found, start=1):
         place = (record.position or 0) + 1, record.end_offset or 0
         if not isinstance(record, Rejection):
-            assert read(WarcReader(), data, place) == found[count:]
+            assert read(reader_named("warc"), data, place) == found[count:]
 
 
 @given(responses)
@@ -256,7 +253,7 @@ def whole_pdf() -> bytes:
 
 @given(st.data())
 @pytest.mark.parametrize(
-    ("reader", "whole"), [(DocxReader(), whole_docx()), (PdfReader(), whole_pdf())]
+    ("reader", "whole"), [(reader_named("docx"), whole_docx()), (reader_named("pdf"), whole_pdf())]
 )
 def test_any_damaged_document_is_read_or_rejected(
     reader: SourceReader, whole: bytes, data: st.DataObject
@@ -269,8 +266,8 @@ def test_any_damaged_document_is_read_or_rejected(
 
 @given(st.one_of(st.binary(max_size=100), st.binary(max_size=50).map(lambda data: b"---\n" + data)))
 def test_any_markdown_is_one_record(data: bytes) -> None:
-    (found,) = read(MarkdownReader(), data)
+    (found,) = read(reader_named("markdown"), data)
     if isinstance(found, Rejection):
         assert found.reason == not_certain(data)
-    (found,) = read(MarkdownReader(), data, encoding="keep")
+    (found,) = read(reader_named("markdown"), data, encoding="keep")
     assert isinstance(found, Document)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simstore import model
 from simstore.errors import InvalidParameter
-from simstore.reports.wire import decoded, encoded, from_wire, to_wire
+from simstore.wire import decoded, encoded, from_wire, to_wire
 
 KINDS = [
     value
@@ -36,7 +36,11 @@ def values_of(kind: Any, depth: int = 0) -> st.SearchStrategy[Any]:
     """Values of a type as it is written in a dataclass; made here, not by the code under test."""
     origin, inside = get_origin(kind), get_args(kind)
     if dataclasses.is_dataclass(kind):
-        hints = get_type_hints(kind)
+        hints = {
+            name: hint
+            for name, hint in get_type_hints(kind).items()
+            if hint is not dataclasses.KW_ONLY
+        }
         return st.builds(kind, **{name: values_of(hint, depth) for name, hint in hints.items()})
     if origin is Literal:
         return st.sampled_from(inside)

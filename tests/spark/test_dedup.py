@@ -17,8 +17,7 @@ from simstore import Store
 from simstore.errors import Conflict, InvalidParameter, JobFailed, NotFound
 from simstore.fingerprint.web import WebScheme
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.sources.fields import HistoryFields
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.spark import DedupOptions, dedup, dedup_frame, read_output
 
 from . import corpus

@@ -15,8 +15,7 @@ from served import serve
 from simstore.client import Client
 from simstore.model import QueryOptions
 from simstore.services.ingest.ingest import IngestOptions, Observer
-from simstore.sources.fields import HistoryFields
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions
 
 from .history_checks import same
 from .history_model import Model, Record, Rule

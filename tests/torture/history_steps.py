@@ -12,8 +12,7 @@ from simstore.model import Document, Idempotency, Policy, RemoveRequest, WriteRe
 from simstore.services.export.export import ExportOptions
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.sources.fields import HistoryFields
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.store import copy_store, upgrade
 
 from . import history_checks

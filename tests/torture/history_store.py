@@ -23,8 +23,7 @@ from simstore.model import Document, IngestSummary, Policy, QueryOptions
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store import open_store
-from simstore.sources.fields import HistoryFields
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions
 
 from .history_model import Model, Record, Rule, Told
 from .plain_texts import Recipe, Texts

@@ -18,7 +18,7 @@ import simstore.services.fsck.fsck as fsck
 import simstore.services.generations.pack_sketches as pack
 from simstore import outputs
 from simstore.search import pages
-from simstore.storage import sqlite_file
+from simstore.storage.dialects import sqlite_file
 
 Put = Callable[[Any, str, object], None]
 _ROOT = Path(__file__).resolve().parents[2]

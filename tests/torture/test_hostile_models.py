@@ -32,14 +32,14 @@ sys.path[:0] = [{root!r}]
 from simstore.model import Rejection
 from simstore.sources import jsonl
 
-read = jsonl.read_jsonl
+read = jsonl.read
 
 def read_silently(*arguments, **options):
     for record in read(*arguments, **options):
         if not isinstance(record, Rejection):
             yield record
 
-jsonl.read_jsonl = read_silently
+jsonl.read = read_silently
 """
 SWALLOWED_ERROR = """
 import sys

@@ -25,7 +25,7 @@ from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import anchor_segments, idempotency, migrate, passages
 from simstore.storage.engine import Connection, Database
 from simstore.storage.rows import execute, fetch
-from simstore.storage.schema import metadata
+from simstore.storage.tables import metadata
 
 MakeDatabase = Callable[[], Database]
 TEXTS = [

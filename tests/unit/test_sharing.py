@@ -13,8 +13,8 @@ import pytest
 from simstore import Store
 from simstore.errors import ForkedStore
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.storage import connection_pool, sqlite_file
-from simstore.storage.connection_pool import LogPages
+from simstore.storage.dialects import sqlite_file
+from simstore.storage.dialects.sqlite_file import LogPages
 
 SIMTOOL = SchemeChoice("simtool", bits=32, features=5)
 
@@ -213,7 +213,7 @@ def test_two_owners_of_a_live_simtool_store_end_fresh(tmp_path: Path) -> None:
 def test_the_log_of_a_resident_store_is_short_after_much_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resident: bool
 ) -> None:
-    monkeypatch.setattr(connection_pool, "_LARGE_ROWS", 10)
+    monkeypatch.setattr(sqlite_file, "_LARGE_ROWS", 10)
     monkeypatch.setattr(sqlite_file, "_LOG", LogPages(large=400, small=40))
     with Store.open(tmp_path / "s.db", create=True, resident=resident) as store:
         sizes = []

@@ -22,7 +22,7 @@ from simstore.model import OnDuplicate, QueryOptions, SampleResult
 from simstore.search import table_lookup
 from simstore.search.sorted_tables import SortedTables
 from simstore.services.duplicates import edges
-from simstore.storage.sqlite_file import SqliteFile
+from simstore.storage.dialects.sqlite_file import SqliteFile
 from simstore.store import Store
 
 DOCUMENTS = 1_500

@@ -1,4 +1,4 @@
-"""A paper comes, and its report is shown."""
+"""The page that checks a paper and shows its report."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from starlette.datastructures import FormData, UploadFile
 from simstore.errors import BadInput, DocumentNotFound, SimstoreError, UnreadableSource
 from simstore.model import CheckedPaper, CheckOptions, Document
 from simstore.reports.check_html import html_report, report_contents
-from simstore.server.access import GuardedRoute, requires
-from simstore.server.bounded_executor import Step, while_wanted
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.page.browser_request import from_address, in_address, language_of
 from simstore.server.page.problems import FormError, ReportGone, keep_form
 from simstore.server.page.rendering import answer
-from simstore.server.page.report_cache import CachedReport
-from simstore.server.page.state import standing_of
+from simstore.server.page.state import CachedReport, page_state_of
 from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
-from simstore.server.uploads import UploadLimits, read_paper
+from simstore.server.workers.bounded_executor import Step, while_wanted
+from simstore.server.workers.uploads import UploadLimits, read_paper
 
 router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
 
@@ -84,7 +83,7 @@ async def _home(
 ) -> dict[str, Any]:
     """Return what the first page says, but for an error."""
     service = service_of(request)
-    now = await standing_of(request).store(service)
+    now = await page_state_of(request).store.value()
     return {
         "store": now.figures,
         "can_check": now.passages == "ready",
@@ -118,7 +117,7 @@ async def check(request: Request) -> Response:
     pasted = page_words(language_of(request))["pasted"]
     with while_wanted() as step:
         report = await service.heavy.run(_check, service, given, pasted, step)
-    name = standing_of(request).reports.keep(report, request.state.principal.owner)
+    name = page_state_of(request).reports.keep(report, request.state.principal.owner)
     return RedirectResponse(f"/report/{name}", 303)
 
 
@@ -159,13 +158,13 @@ async def save_report(request: Request, name: str) -> Response:
 @router.post("/report/{name}/forget", dependencies=[requires("read")])
 async def forget_report(request: Request, name: str) -> Response:
     """Forget a report."""
-    standing_of(request).reports.forget(name, request.state.principal.owner)
+    page_state_of(request).reports.forget(name, request.state.principal.owner)
     return RedirectResponse("/", 303)
 
 
 def _found(request: Request, name: str) -> CachedReport:
     owner = request.state.principal.owner
-    report = standing_of(request).reports.find(name, owner)
+    report = page_state_of(request).reports.find(name, owner)
     if report is None:
         raise ReportGone()
     return report

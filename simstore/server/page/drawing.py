@@ -1,13 +1,64 @@
-"""Parts of plots: series, hints, bars, and the same figures as a table."""
+"""Parts of plots: scales, series, hints, bars, and the same figures as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simstore.server.page.scales import Tick, box, count_ticks
-
+# Paths have these coordinates, whatever size they are drawn at.
+WIDTH, HEIGHT = 1000, 100
+_STEPS = (1, 2, 5)
+_MOST_TICKS = 4
 _WIDEST = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A line of the scale: its place, in percent from below or from the left, and its label."""
+
+    place: float
+    label: str
+
+
+def count_ticks(most: int) -> tuple[tuple[Tick, ...], int]:
+    """Return the ticks of a scale of counts from 0, and where it ends, at or above the most."""
+    step = 1
+    while -(-most // step) > _MOST_TICKS:
+        power = 10 ** (len(str(step)) - 1)
+        step = next((n * power for n in _STEPS if n * power > step), 10 * power)
+    end = max(-(-most // step), 1) * step
+    ticks = (Tick(round(100 * value / end, 2), _short(value)) for value in range(0, end + 1, step))
+    return tuple(ticks), end
+
+
+def line(points: Sequence[tuple[float, float]]) -> str:
+    """Return a line through points, each share of the width and share of the height, 0 to 1."""
+    return "".join(
+        f"{'L' if place else 'M'}{x * WIDTH:.2f} {(1 - y) * HEIGHT:.2f}"
+        for place, (x, y) in enumerate(points)
+    )
+
+
+def stairs(values: Sequence[int], most: int, *, closed: bool = False) -> str:
+    """Return a line that reaches each value at the end of its part of the width, from 0 on."""
+    points = [(0.0, 0.0)]
+    points += [((place + 1) / len(values), value / most) for place, value in enumerate(values)]
+    drawn = line(points)
+    return f"{drawn}V{HEIGHT}H0z" if closed else drawn
+
+
+def box(left: float, right: float, low: float, high: float) -> str:
+    """Return a box between shares of the width and of the height, 0 to 1."""
+    top, bottom = (1 - high) * HEIGHT, (1 - low) * HEIGHT
+    return f"M{left * WIDTH:.2f} {bottom:.2f}V{top:.2f}H{right * WIDTH:.2f}V{bottom:.2f}z"
+
+
+def _short(value: int) -> str:
+    for size, sign in ((10**9, "G"), (10**6, "M"), (10**4, "k")):
+        if value >= size:
+            scale = 1000 if sign == "k" else size
+            return f"{value / scale:.2f}".rstrip("0").rstrip(".") + sign
+    return f"{value:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +98,6 @@ class Plot:
         series: What is drawn, the hindmost first.
         rows: Ticks of the height.
         columns: Ticks of the width.
-        hints: What resting on its parts tells.
         heads: Heads of the table.
         table: Its rows.
         begins: Ticks of the width say where something begins.
@@ -60,11 +110,25 @@ class Plot:
     series: tuple[Series, ...] = ()
     rows: tuple[Tick, ...] = ()
     columns: tuple[Tick, ...] = ()
-    hints: tuple[Hint, ...] = ()
     heads: tuple[str, ...] = ()
     table: tuple[tuple[str, ...], ...] = ()
     begins: bool = False
     empty: str = ""
+
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        """Return for each row of the table what resting on its part of the plot tells."""
+        width = 100 / max(len(self.table), 1)
+        return tuple(
+            Hint(
+                round(place * width, 3),
+                round(width, 3),
+                "\n".join(
+                    (row[0], *(f"{h}: {v}" for h, v in zip(self.heads[1:], row[1:], strict=True)))
+                ),
+            )
+            for place, row in enumerate(self.table)
+        )
 
 
 def bars(
@@ -117,21 +181,7 @@ def bars(
         series=tuple(series),
         rows=rows,
         columns=columns,
-        hints=hints(heads, table),
         heads=heads,
         table=table,
         begins=begins,
-    )
-
-
-def hints(heads: Sequence[str], table: Sequence[Sequence[str]]) -> tuple[Hint, ...]:
-    """Return for each row of a table what resting on its part of the plot tells."""
-    width = 100 / len(table)
-    return tuple(
-        Hint(
-            round(place * width, 3),
-            round(width, 3),
-            "\n".join((row[0], *(f"{h}: {v}" for h, v in zip(heads[1:], row[1:], strict=True)))),
-        )
-        for place, row in enumerate(table)
     )

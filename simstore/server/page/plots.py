@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
+from simstore.model import StoreFigures
 from simstore.reports.html_page import percent
-from simstore.reports.store_figures import StoreFigures
-from simstore.server.page.drawing import Plot, Series, bars, hints
-from simstore.server.page.scales import HEIGHT, Tick, count_ticks, line, stairs
+from simstore.server.page.drawing import HEIGHT, Plot, Series, Tick, bars, count_ticks, line, stairs
 
 _MOST_BARS = 24
 _DAY = 86_400
@@ -70,11 +69,9 @@ def _growth(figures: StoreFigures, words: Words) -> Plot:
     return Plot(
         name="growth",
         title=title,
-        note="",
         series=tuple(series),
         rows=rows,
         columns=_time_ticks(figures),
-        hints=hints(heads, table),
         heads=heads,
         table=table,
         begins=True,
@@ -190,16 +187,14 @@ def _vocabulary(figures: StoreFigures, words: Words) -> Plot:
     )
     table = tuple((f"{p.documents:,}", f"{p.terms:,}", percent(p.new_share)) for p in parts)
     heads = (words["documents"], words["terms_short"], words["new_terms"])
-    told = _drift(figures, words)
     drawn = tuple(series if len(parts) > 1 else series[:2])
     return Plot(
         name="vocabulary",
         title=title,
-        note=told,
+        note=_drift(figures, words),
         series=drawn,
         rows=rows,
         columns=columns,
-        hints=hints(heads, table),
         heads=heads,
         table=table,
     )
@@ -236,6 +231,3 @@ def _day(seconds: int, span: int) -> str:
         return datetime.fromtimestamp(seconds, UTC).strftime(form)
     except (ValueError, OverflowError, OSError):
         return f"{seconds} s"
-
-
-_Draw = Callable[[StoreFigures, Words], Plot]

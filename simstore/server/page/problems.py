@@ -48,8 +48,8 @@ class FormError(InvalidParameter):
         self.name = name
         self.values = values
         words = page_words("en")
-        told = (words.get(value, value) for value in values)
-        super().__init__(words[f"problem_{name}"].format(*told))
+        shown = (words.get(value, value) for value in values)
+        super().__init__(words[f"problem_{name}"].format(*shown))
 
 
 class ReportGone(NotFound):
@@ -66,6 +66,20 @@ def wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "").lower()
 
 
+def headers_of(error: SimstoreError) -> dict[str, str]:
+    """Return the headers of a reply that tells of an error."""
+    headers = {}
+    if isinstance(error, Unavailable) and error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, ceil(error.retry_after)))
+    elif error.http_status == 503:
+        headers["Retry-After"] = "1"
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, MethodNotAllowed):
+        headers["Allow"] = error.allowed
+    return headers
+
+
 def problem_page(request: Request, error: SimstoreError) -> Response:
     """Return an error as a page; where a token is needed, the way to the page that asks for it."""
     if isinstance(error, Unauthorized):
@@ -75,55 +89,48 @@ def problem_page(request: Request, error: SimstoreError) -> Response:
             there = quote(request.scope["path"], safe="/") + (f"?{query}" if query else "")
             place += f"?next={quote(there, safe='')}"
         return RedirectResponse(place, 303, {"Cache-Control": "no-store"})
-    headers = {}
-    if isinstance(error, Unavailable) and error.retry_after is not None:
-        headers["Retry-After"] = str(max(1, ceil(error.retry_after)))
-    elif error.http_status == 503:
-        headers["Retry-After"] = "1"
-    if isinstance(error, MethodNotAllowed):
-        headers["Allow"] = error.allowed
-    template, told = getattr(request.state, "filled_form", ("problem.html", {}))
+    template, shown = getattr(request.state, "filled_form", ("problem.html", {}))
     problem = problem_words(error, page_words(language_of(request)))
-    told = {**told, "problem": problem}
-    return answer(request, template, told, status=error.http_status, headers=headers)
+    shown = {**shown, "problem": problem}
+    return answer(request, template, shown, status=error.http_status, headers=headers_of(error))
 
 
-def keep_form(request: Request, template: str, told: Mapping[str, Any]) -> None:
+def keep_form(request: Request, template: str, shown: Mapping[str, Any]) -> None:
     """From now on, tell of what goes wrong on the page of a form, with what was typed into it.
 
     Args:
         request: What the form sent.
         template: File of the templates.
-        told: What the page says, by the template's names; the error will be ``problem``.
+        shown: What the page says, by the template's names; the error will be ``problem``.
     """
-    request.state.filled_form = (template, told)
+    request.state.filled_form = (template, shown)
 
 
 def problem_words(error: SimstoreError, words: Any) -> dict[str, Any]:
     """Return what the page says of an error: title, help, detail, remedy."""
-    told = {"title": "", "help": "", "detail": "", "remedy": "", "translated": False}
+    shown = {"title": "", "help": "", "detail": "", "remedy": "", "translated": False}
     if isinstance(error, FormError):
         values = (words.get(value, value) for value in error.values)
         said = words[f"problem_{error.name}"].format(*values)
         title = f"problem_{error.name}_title"
-        return told | {"title": words.get(title, words["problem_bad_title"]), "help": said}
+        return shown | {"title": words.get(title, words["problem_bad_title"]), "help": said}
     if isinstance(error, ReportGone):
-        return told | {"title": words["report_gone_title"], "help": words["report_gone"]}
+        return shown | {"title": words["report_gone_title"], "help": words["report_gone"]}
     if isinstance(error, DocumentNotFound):
         said = key_text(error.key)
-        return told | {"title": words["document_unknown_title"], "help": words["document_unknown"],
+        return shown | {"title": words["document_unknown_title"], "help": words["document_unknown"],
                        "detail": said, "translated": True}  # fmt: skip
     if isinstance(error, TooLarge):
         said = words["problem_large"].format(size_text(error.limit))
-        return told | {"title": words["problem_large_title"], "help": said}
+        return shown | {"title": words["problem_large_title"], "help": said}
     if isinstance(error, TimedOut | TooSlow):
-        return told | {"title": words["problem_time_title"], "help": words["problem_time"]}
+        return shown | {"title": words["problem_time_title"], "help": words["problem_time"]}
     if isinstance(error, Unavailable):
         seconds = max(1, ceil(error.retry_after or 1))
         said = words["problem_busy"].format(seconds)
-        return told | {"title": words["problem_busy_title"], "help": said}
+        return shown | {"title": words["problem_busy_title"], "help": said}
     if isinstance(error, RouteNotFound):
-        return told | {"title": words["problem_missing_title"], "help": words["problem_missing"]}
+        return shown | {"title": words["problem_missing_title"], "help": words["problem_missing"]}
     titles = (
         (Forbidden, "problem_denied_title"),
         (BadInput, "problem_bad_title"),
@@ -131,4 +138,4 @@ def problem_words(error: SimstoreError, words: Any) -> dict[str, Any]:
         (NotFound, "problem_missing_title"),
     )
     title = next((name for kind, name in titles if isinstance(error, kind)), "problem_store_title")
-    return told | {"title": words[title], "detail": str(error)}
+    return shown | {"title": words[title], "detail": str(error)}

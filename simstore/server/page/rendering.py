@@ -12,8 +12,7 @@ from fastapi.responses import HTMLResponse
 
 from simstore.errors import MissingExtra
 from simstore.reports.html_page import LANGUAGE_TAGS, percent, shown
-from simstore.reports.lines import key_text
-from simstore.reports.times import time_text
+from simstore.reports.lines import key_text, time_text
 from simstore.server.page.browser_request import (
     LANGUAGE_COOKIE,
     chosen_now,

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from simstore.errors import RouteNotFound, SimstoreError, Unauthorized, printable
-from simstore.server.access import GuardedRoute, gate_of, requires
+from simstore.server.access.gate import GuardedRoute, gate_of, requires
 from simstore.server.page import check, search
 from simstore.server.page.browser_request import asked_values, language_of, local_place
 from simstore.server.page.files import static_file
 from simstore.server.page.plots import run_plot, store_plots
 from simstore.server.page.rendering import answer
-from simstore.server.page.state import standing_of
+from simstore.server.page.state import page_state_of
 from simstore.server.page.words import page_words
 from simstore.server.service import service_of
 
@@ -31,8 +31,7 @@ _WEEK_SECONDS = 604_800
 @router.get("/overview", dependencies=[requires("read")])
 async def overview(request: Request) -> Response:
     """Show the store in numbers and pictures."""
-    service, standing = service_of(request), standing_of(request)
-    now = await standing.store(service)
+    now = await page_state_of(request).store.value()
     told: dict[str, Any] = {"plots": None, "failed": "", "drawn_at": None}
     if now.passages != "fingerprints":
         told |= await _plots(request)
@@ -53,7 +52,7 @@ async def overview(request: Request) -> Response:
 async def _plots(request: Request) -> dict[str, Any]:
     words = page_words(language_of(request))
     try:
-        drawn = await standing_of(request).drawn(service_of(request))
+        drawn = await page_state_of(request).drawn()
     except SimstoreError as error:
         return {"failed": str(error)}
     if drawn is None:

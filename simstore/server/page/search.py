@@ -25,11 +25,11 @@ from simstore.reports.check_html import paragraphs_of
 from simstore.reports.html_page import shown
 from simstore.reports.lines import key_text, to_json
 from simstore.reports.story import span
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.page.browser_request import asked_values, in_address, language_of
 from simstore.server.page.problems import FormError, keep_form
 from simstore.server.page.rendering import answer
-from simstore.server.page.state import StoreOverview, standing_of
+from simstore.server.page.state import StoreOverview, page_state_of
 from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
 
@@ -140,8 +140,8 @@ class SearchResults:
 @router.get("/search", dependencies=[requires("read")])
 async def search(request: Request) -> Response:
     """Search by the words in the address; without words show where to give them."""
-    asked = asked_values(request).get("q", "")
-    return await _searched(request, asked)
+    query = asked_values(request).get("q", "")
+    return await _searched(request, query)
 
 
 @router.post("/search", dependencies=[requires("read")])
@@ -149,48 +149,48 @@ async def search_form(request: Request) -> Response:
     """Search by the words of a form; few have an address of their own."""
     most = service_of(request).settings.body_bytes
     async with request.form(max_files=0, max_fields=10, max_part_size=most) as form:
-        asked = str(form.get("q", "")).replace("\r\n", "\n").strip()
-    if len(asked) <= LONGEST_IN_ADDRESS:
-        return RedirectResponse(f"/search?q={in_address(asked)}", 303)
-    return await _searched(request, asked)
+        query = str(form.get("q", "")).replace("\r\n", "\n").strip()
+    if len(query) <= LONGEST_IN_ADDRESS:
+        return RedirectResponse(f"/search?q={in_address(query)}", 303)
+    return await _searched(request, query)
 
 
-async def _searched(request: Request, asked: str) -> Response:
+async def _searched(request: Request, query: str) -> Response:
     service = service_of(request)
-    store = await standing_of(request).store(service)
+    store = await page_state_of(request).store.value()
     if store.passages == "fingerprints":
         raise FormError("fingerprints")
     told: dict[str, Any] = {
-        "q": asked,
+        "q": query,
         "found": None,
         "can_check": store.passages == "ready",
         "problem": None,
     }
-    if asked.strip():
+    if query.strip():
         words = page_words(language_of(request))
         keep_form(request, "search.html", told)
-        found = await service.heavy.run(_find, service, store, asked.strip(), words)
+        found = await service.heavy.run(_find, service, store, query.strip(), words)
         told = told | {"found": found}
     return answer(request, "search.html", told)
 
 
 def _find(
-    service: Service, now: StoreOverview, asked: str, words: Mapping[str, str]
+    service: Service, now: StoreOverview, query: str, words: Mapping[str, str]
 ) -> SearchResults:
     store = service.store
     seen = None
-    if len(asked) <= _LONGEST_KEY and "\n" not in asked:
-        seen = store.seen(asked)
-    run = service.reader.query_run([Document("?", asked)], QueryOptions())
+    if len(query) <= _LONGEST_KEY and "\n" not in query:
+        seen = store.seen(query)
+    run = service.reader.query_run([Document("?", query)], QueryOptions())
     sample = run.samples[0]
     matches = {match.key: match for match in sample.matches}
     shares: dict[str, float] = {}
     shared: dict[str, str] = {}
-    unsearched = now.reason or ("search_too_long" if len(asked) > _LONGEST_SEARCHED else "")
+    unsearched = now.reason or ("search_too_long" if len(query) > _LONGEST_SEARCHED else "")
     if not unsearched:
         options = CheckOptions(include_self=True, moderate=0.3, channels=("anchors", "sentences"))
-        paper = store.check_text(asked, options)
-        shares = shared_words(asked, paper.copies)
+        paper = store.check_text(query, options)
+        shares = shared_words(query, paper.copies)
         for copy in paper.copies:
             if len(copy.source_text or "") > len(shared.get(copy.source_key, "")):
                 shared[copy.source_key] = copy.source_text or ""
@@ -203,7 +203,7 @@ def _find(
     for key in keys[:_MOST_HITS]:
         title, begun = _told(service, key)
         hits.append(Hit(key, title, _cut(shared.get(key) or begun), known[key]))
-    nothing = [words["found_nothing_key"]] if len(asked) <= _LONGEST_KEY else []
+    nothing = [words["found_nothing_key"]] if len(query) <= _LONGEST_KEY else []
     nothing.append(words["too_short" if sample.too_short else "found_nothing_alike"])
     if not unsearched:
         least = (now.least_words, now.least_characters)
@@ -250,11 +250,11 @@ def _cut(text: str) -> str:
 async def show_document(request: Request) -> Response:
     """Tell a document's story."""
     service = service_of(request)
-    asked = asked_values(request)
+    values = asked_values(request)
     told = await service.readers.run(
-        _document, service, asked.get("key", ""), whole=asked.get("text") == "whole"
+        _document, service, values.get("key", ""), whole=values.get("text") == "whole"
     )
-    store = await standing_of(request).store(service)
+    store = await page_state_of(request).store.value()
     return answer(request, "document.html", told | {"can_check": store.passages == "ready"})
 
 

@@ -1,30 +1,30 @@
-"""State of the page beside the store: reports just made, and figures that take a while."""
+"""State of the page besides the store: cached reports, and figures that take a while."""
 
 from __future__ import annotations
 
-import asyncio
+import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import partial
+from threading import Lock
+from typing import Any
 
 from fastapi import Request
 
-from simstore.errors import SimstoreError
-from simstore.model import StoreStatistics
-from simstore.reports.store_figures import StoreFigures
-from simstore.server.bounded_executor import BoundedExecutor
-from simstore.server.page.report_cache import ReportCache
+from simstore.model import CheckedPaper, StoreFigures, StoreStatistics
+from simstore.server.cached_value import CachedValue
 from simstore.server.service import Service, service_of
 
-T = TypeVar("T")
+KEPT_SECONDS = 3_600
+MOST_BYTES = 128 << 20
+_LETTER_BYTES, _COPY_BYTES, _PASSAGE_BYTES, _BLOCK_BYTES = 2, 1_000, 200, 150
 _LEAST_SECONDS = 2.0
 # What took a second to count is counted again after twenty.
 _TIMES_ITS_COST = 20.0
 _PATIENCE_SECONDS = 3.0
 _RUNS = 24
-
-
 # What the page says where papers cannot be checked, by what there is of a passage index.
 _REASONS = {
     "none": "no_passages",
@@ -32,6 +32,91 @@ _REASONS = {
     "unfinished": "passages_unfinished",
     "fingerprints": "fingerprints",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class CachedReport:
+    """A report.
+
+    Attributes:
+        papers: What was checked, at least one.
+        left_out: Names of what could not be read, and why.
+        made_at: When it was made, in seconds since 1970-01-01 UTC.
+    """
+
+    papers: tuple[CheckedPaper, ...]
+    left_out: tuple[tuple[str, str], ...]
+    made_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    report: CachedReport
+    owner: str
+    size: int
+    ends: float
+
+
+class ReportCache:
+    """Reports by names that nobody can guess. Threads may share it.
+
+    Args:
+        most_bytes: About as much memory is used; the oldest go first. The latest stays always.
+        clock: Tells seconds.
+    """
+
+    def __init__(
+        self, most_bytes: int = MOST_BYTES, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._most_bytes = most_bytes
+        self._clock = clock
+        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def keep(self, report: CachedReport, owner: str) -> str:
+        """Keep a report for its owner; return its name."""
+        name = secrets.token_urlsafe(18)
+        held = _Held(report, owner, _size(report), self._clock() + KEPT_SECONDS)
+        with self._lock:
+            self._held[name] = held
+            now = self._clock()
+            total = sum(one.size for one in self._held.values())
+            for old, one in list(self._held.items())[:-1]:
+                if one.ends > now and total <= self._most_bytes:
+                    break
+                del self._held[old]
+                total -= one.size
+        return name
+
+    def find(self, name: str, owner: str) -> CachedReport | None:
+        """Return a report; None where there is none, it has ended, or it is another's."""
+        with self._lock:
+            held = self._held.get(name)
+            if held is not None and held.ends <= self._clock():
+                del self._held[name]
+                held = None
+        return None if held is None or held.owner != owner else held.report
+
+    def forget(self, name: str, owner: str) -> None:
+        """Forget a report, if there is one and it is the owner's."""
+        with self._lock:
+            held = self._held.get(name)
+            if held is not None and held.owner == owner:
+                del self._held[name]
+
+
+def _size(report: CachedReport) -> int:
+    """Return about how much memory a report takes."""
+    size = 0
+    for paper in report.papers:
+        size += _LETTER_BYTES * len(paper.text) + _PASSAGE_BYTES * len(paper.passages)
+        for copy in paper.copies:
+            size += _COPY_BYTES + _LETTER_BYTES * len(copy.source_text or "")
+            size += _BLOCK_BYTES * len(copy.blocks)
+    return size
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,81 +153,35 @@ class Drawn:
     made_at: int
 
 
-class Kept(Generic[T]):
-    """A value that takes a while to find; one asks for it, the others wait or take the last one."""
-
-    def __init__(self, find: Callable[[Service], T]) -> None:
-        self._find = find
-        self._value: T | None = None
-        self._failure: SimstoreError | None = None
-        self._until = 0.0
-        self._task: asyncio.Task[None] | None = None
-
-    async def value(
-        self, service: Service, lane: BoundedExecutor, patience: float | None = None
-    ) -> T | None:
-        """Return the value.
-
-        Args:
-            service: What it is found in.
-            lane: The threads that find it.
-            patience: How long to wait, seconds; then the last value is taken. None: for ever.
-
-        Returns:
-            None: It takes longer, and there is none yet.
-
-        Raises:
-            SimstoreError: It cannot be found.
-        """
-        if time.monotonic() >= self._until and self._task is None:
-            self._task = asyncio.create_task(self._fetch(service, lane))
-        if self._task is not None:
-            await asyncio.wait([self._task], timeout=patience)
-        if self._failure is not None and self._task is None:
-            raise self._failure
-        return self._value
-
-    async def _fetch(self, service: Service, lane: BoundedExecutor) -> None:
-        begun = time.monotonic()
-        self._failure = None
-        try:
-            self._value = await lane.run(self._find, service)
-        except SimstoreError as error:
-            self._failure = error
-        finally:
-            now = time.monotonic()
-            self._until = now + max(_LEAST_SECONDS, _TIMES_ITS_COST * (now - begun))
-            self._task = None
-
-
 class PageState:
-    """What the page holds as long as the server runs."""
+    """What the page holds as long as the server runs.
 
-    def __init__(self) -> None:
+    Args:
+        service: What it shows.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
         self.reports = ReportCache()
-        self._store = Kept(_store_now)
-        self._drawn = Kept(_drawn)
+        self.store = CachedValue(
+            partial(_store_now, service), service.readers, _LEAST_SECONDS, _TIMES_ITS_COST
+        )
+        self._drawn = CachedValue(
+            partial(_drawn, service), service.heavy, _LEAST_SECONDS, _TIMES_ITS_COST
+        )
 
-    async def store(self, service: Service) -> StoreOverview:
-        """Return what there is to say of the store as a whole."""
-        found = await self._store.value(service, service.readers)
-        if found is None:
-            found = await service.readers.run(_store_now, service)
-        return found
-
-    async def drawn(self, service: Service) -> Drawn | None:
+    async def drawn(self) -> Drawn | None:
         """Return what the plots draw; None where that takes longer."""
-        return await self._drawn.value(service, service.heavy, _PATIENCE_SECONDS)
+        return await self._drawn.soon(_PATIENCE_SECONDS)
 
 
-def standing_of(request: Request) -> PageState:
+def page_state_of(request: Request) -> PageState:
     """Return what the page of an application holds."""
     service = service_of(request)
-    held = getattr(request.app.state, "page", None)
-    if held is None or held[0] is not service:
-        held = request.app.state.page = (service, PageState())
-    standing: PageState = held[1]
-    return standing
+    held: PageState | None = getattr(request.app.state, "page", None)
+    if held is None or held.service is not service:
+        held = request.app.state.page = PageState(service)
+    return held
 
 
 def _store_now(service: Service) -> StoreOverview:

@@ -15,11 +15,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from simstore.errors import InvalidParameter, Stopping
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.openapi import problems
 from simstore.server.request_context import exchange_of
-from simstore.server.sent_copies import sent_copy
-from simstore.server.service import Service, service_of
+from simstore.server.service import Service, sent_copy, service_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["operation"])
 

@@ -15,8 +15,7 @@ from simstore.model import CheckedPaper, CheckOptions, Comparison, Document
 from simstore.reports.check_html import html_report
 from simstore.reports.html_page import content_policy
 from simstore.reports.html_words import Language
-from simstore.reports.wire import to_wire
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import (
     JSON,
     accepts,
@@ -27,13 +26,14 @@ from simstore.server.bodies import (
     reply,
     taken,
 )
-from simstore.server.bounded_executor import while_wanted
 from simstore.server.documents import GivenDocument, document_of_given
 from simstore.server.openapi import answers, json_body
 from simstore.server.service import Service, service_of
-from simstore.server.uploads import UploadLimits, read_paper
+from simstore.server.workers.bounded_executor import while_wanted
+from simstore.server.workers.uploads import UploadLimits, read_paper
 from simstore.services.compare.compared import CompareOptions
 from simstore.sources.encodings import checked_encoding
+from simstore.wire import to_wire
 
 router = APIRouter(route_class=GuardedRoute, tags=["search"])
 _FORM = "multipart/form-data"
@@ -145,33 +145,33 @@ async def check(request: Request, lang: Language = "en") -> Response:
 async def compare(request: Request) -> Response:
     """Compare two texts by every algorithm; texts that are given are not stored."""
     service = service_of(request)
-    asked = await read_body(request, CompareBody, service.readers)
-    if len(asked.options.bits) > _MOST_LENGTHS:
+    wanted = await read_body(request, CompareBody, service.readers)
+    if len(wanted.options.bits) > _MOST_LENGTHS:
         raise TooLarge("lengths of fingerprints", _MOST_LENGTHS)
-    if (asked.options.filter_counters or 0) > _MOST_COUNTERS:
+    if (wanted.options.filter_counters or 0) > _MOST_COUNTERS:
         raise TooLarge("counters of a filter", _MOST_COUNTERS)
-    first, second = _compared(asked.first, "first"), _compared(asked.second, "second")
+    first, second = _compared(wanted.first, "first"), _compared(wanted.second, "second")
     with while_wanted() as step:
         found = await service.heavy.run(
             lambda: service.store.compare(
-                first, second, asked.options, on_progress=lambda _done, _all: step()
+                first, second, wanted.options, on_progress=lambda _done, _all: step()
             )
         )
     return await service.heavy.go_on(lambda: reply(to_wire(found)))
 
 
 async def _of_json(request: Request, service: Service) -> tuple[list[Document], CheckOptions]:
-    asked = await read_body(request, CheckBody, service.readers)
-    if sum(one is not None for one in (asked.text, asked.stored, asked.papers)) != 1:
+    wanted = await read_body(request, CheckBody, service.readers)
+    if sum(one is not None for one in (wanted.text, wanted.stored, wanted.papers)) != 1:
         raise MalformedRequest("body", "give one of text, stored and papers")
-    if asked.text is not None:
-        return [Document("", asked.text)], asked.options
-    if asked.stored is not None:
-        return [await service.readers.run(_stored, service, asked.stored)], asked.options
-    papers = asked.papers or ()
+    if wanted.text is not None:
+        return [Document("", wanted.text)], wanted.options
+    if wanted.stored is not None:
+        return [await service.readers.run(_stored, service, wanted.stored)], wanted.options
+    papers = wanted.papers or ()
     if len(papers) > service.settings.batch_documents:
         raise TooLarge("papers of a request", service.settings.batch_documents)
-    return [Document(one.key, one.text, title=one.title) for one in papers], asked.options
+    return [Document(one.key, one.text, title=one.title) for one in papers], wanted.options
 
 
 async def _of_form(request: Request, service: Service) -> tuple[list[Document], CheckOptions]:

@@ -16,14 +16,14 @@ from simstore.model import (
     DuplicateState,
     StoredCluster,
 )
-from simstore.reports.wire import to_wire
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
 from simstore.server.cursors import cursor_of, key_of, number_of
 from simstore.server.idempotency import query_text
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers
 from simstore.server.service import service_of
+from simstore.wire import to_wire
 
 router = APIRouter(route_class=GuardedRoute, tags=["clusters"])
 Limit = Annotated[int | None, Query(ge=1, le=LARGEST)]
@@ -121,8 +121,8 @@ async def cluster_of(request: Request, key: str) -> Response:
 async def cluster_summary(request: Request, largest: bool = False) -> Response:
     """Return what there is of clusters; ``largest`` looks at every text."""
     service = service_of(request)
-    lane = service.heavy if largest else service.readers
-    found = await lane.run(lambda: service.store.cluster_summary(largest=largest))
+    executor = service.heavy if largest else service.readers
+    found = await executor.run(lambda: service.store.cluster_summary(largest=largest))
     return reply({"summary": to_wire(found)})
 
 

@@ -1,4 +1,4 @@
-"""Documents: they come, are looked at, and go."""
+"""Add, list, show and remove documents."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from simstore.model import (
     WriteReply,
     WriteRequest,
 )
-from simstore.reports.wire import to_wire
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import (
     LARGE_BYTES,
     check_coding,
@@ -33,14 +32,15 @@ from simstore.server.bodies import (
     reply,
     value_of,
 )
-from simstore.server.bounded_executor import while_wanted
 from simstore.server.documents import GivenDocument, documents_of
 from simstore.server.idempotency import idempotency_of, key_in_path
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers, json_body
 from simstore.server.request_context import is_ndjson
+from simstore.server.routes.document_stream import OUTCOMES, DocumentStream
 from simstore.server.service import Service, service_of
-from simstore.server.streams import OUTCOMES, DocumentStream
+from simstore.server.workers.bounded_executor import while_wanted
+from simstore.wire import to_wire
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
@@ -172,7 +172,7 @@ async def add_documents(
     # Reading and checking a large body holds up nobody.
     large = len(body) > LARGE_BYTES
     done = await asyncio.wrap_future(await service.readers.run(submitted) if large else submitted())
-    return reply(_told(service, done))
+    return reply(_reply_of(service, done))
 
 
 @router.get(
@@ -239,8 +239,8 @@ async def document(
 async def remove_document(request: Request, key: str, idempotency_key: Named = None) -> Response:
     """Remove a document by its key, percent-encoded; the reply means that it is durable."""
     name = key_in_path(request, key)
-    asked = RemoveRequest((name,), idempotency=idempotency_of(request, idempotency_key, b""))
-    return await _remove(service_of(request), asked)
+    body_fields = RemoveRequest((name,), idempotency=idempotency_of(request, idempotency_key, b""))
+    return await _remove(service_of(request), body_fields)
 
 
 @router.post(
@@ -254,10 +254,10 @@ async def remove_documents(request: Request, idempotency_key: Named = None) -> R
     """Remove documents by their keys; the reply means that it is durable."""
     service = service_of(request)
     body = await checked_json(request)
-    asked = await value_of(body, RemoveBody, service.readers)
-    _check_count(asked.keys, service)
+    body_fields = await value_of(body, RemoveBody, service.readers)
+    _check_count(body_fields.keys, service)
     name = idempotency_of(request, idempotency_key, body)
-    return await _remove(service, RemoveRequest(asked.keys, asked.missing_ok, name))
+    return await _remove(service, RemoveRequest(body_fields.keys, body_fields.missing_ok, name))
 
 
 @router.post(
@@ -273,15 +273,15 @@ async def seen(request: Request) -> Response:
     Of a ``digest``: of each key under which the text was seen, the first seen in front.
     """
     service = service_of(request)
-    asked = await read_body(request, SeenBody, service_of(request).readers)
-    if (asked.keys is None) == (asked.digest is None):
+    body_fields = await read_body(request, SeenBody, service_of(request).readers)
+    if (body_fields.keys is None) == (body_fields.digest is None):
         raise MalformedRequest("body", "give either keys or digest")
-    if asked.keys is None:
-        digest = digest_of(asked.digest or "")
+    if body_fields.keys is None:
+        digest = digest_of(body_fields.digest or "")
         return await service.readers.run(
             lambda: reply({"seen": to_wire(service.store.seen_content(digest))})
         )
-    keys = asked.keys
+    keys = body_fields.keys
     _check_count(keys, service)
     return await service.readers.run(
         lambda: reply({"seen": to_wire(service.store.seen_many(keys))})
@@ -300,8 +300,8 @@ def _check_count(keys: tuple[str, ...], service: Service) -> None:
         raise TooLarge("keys of a request", service.settings.batch_documents)
 
 
-async def _remove(service: Service, asked: RemoveRequest) -> Response:
-    done = await service.submit(asked)
+async def _remove(service: Service, body_fields: RemoveRequest) -> Response:
+    done = await service.submit(body_fields)
     if not done.replayed:
         service.metrics.documents["removed"] += done.removed
     return reply(
@@ -314,7 +314,7 @@ async def _remove(service: Service, asked: RemoveRequest) -> Response:
     )
 
 
-def _told(service: Service, done: WriteReply) -> dict[str, Any]:
+def _reply_of(service: Service, done: WriteReply) -> dict[str, Any]:
     """Return what a request did, as JSON values, and count it."""
     counts = Counter[str](one.outcome for one in done.outcomes)
     if not done.replayed:

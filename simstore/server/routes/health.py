@@ -11,10 +11,9 @@ from fastapi.responses import PlainTextResponse
 
 from simstore.errors import Unavailable
 from simstore.server import metrics
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
-from simstore.server.gauges import gauge, store_lines
-from simstore.server.metrics import family
+from simstore.server.metrics import family, gauge, store_lines
 from simstore.server.openapi import answers, problems
 from simstore.server.service import Service, service_of
 
@@ -115,10 +114,10 @@ def _queue_lines(service: Service) -> Iterator[str]:
         ("seconds", "Time that commits took.", done.seconds),
     ):
         yield from family(f"simstore_writer_{name}_total", "counter", told, [({}, value)])
-    lanes = (("reader", service.readers), ("heavy", service.heavy))
+    executors = (("reader", service.readers), ("heavy", service.heavy))
     yield from family(
         "simstore_lane_requests",
         "gauge",
         "Requests that run or wait in threads.",
-        (({"lane": name}, lane.taken) for name, lane in lanes),
+        (({"lane": name}, executor.taken) for name, executor in executors),
     )

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Request, Response
 
 from simstore.errors import MalformedRequest, TooLarge
 from simstore.model import Document, QueryOptions, QueryRun, SampleResult
-from simstore.reports.wire import to_wire
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import read_body, reply
 from simstore.server.openapi import answers, json_body
 from simstore.server.service import service_of
+from simstore.wire import to_wire
 
 router = APIRouter(route_class=GuardedRoute, tags=["search"])
 # Characters of a text that takes long enough for others to notice, if it were theirs to wait.
@@ -91,32 +91,34 @@ _OPTIONS = tuple(name for name in QueryBody.__dataclass_fields__ if name not in 
 )
 async def query(request: Request) -> Response:
     """Return the documents near each sample, by distance, then order of ingest."""
-    asked = await read_body(request, QueryBody, service_of(request).readers)
+    wanted = await read_body(request, QueryBody, service_of(request).readers)
     service = service_of(request)
-    if (asked.text is None) == (asked.samples is None):
+    if (wanted.text is None) == (wanted.samples is None):
         raise MalformedRequest("body", "give either text or samples")
-    options = QueryOptions(**{name: getattr(asked, name) for name in _OPTIONS})
-    if asked.text is not None and len(asked.text) > _LONG:
+    options = QueryOptions(**{name: getattr(wanted, name) for name in _OPTIONS})
+    if wanted.text is not None and len(wanted.text) > _LONG:
         service.metrics.samples += 1
-        sample = Document("", asked.text)
-        return await service.heavy.run(lambda: _told(service.reader.query_run([sample], options)))
-    if asked.text is not None:
+        sample = Document("", wanted.text)
+        return await service.heavy.run(
+            lambda: _reply_of(service.reader.query_run([sample], options))
+        )
+    if wanted.text is not None:
         service.metrics.samples += 1
-        run = await asyncio.wrap_future(service.queries.submit(Document("", asked.text), options))
+        run = await asyncio.wrap_future(service.queries.submit(Document("", wanted.text), options))
         if len(run.samples[0].matches) > _MANY:
-            return await service.readers.go_on(lambda: _told(run))
-        return _told(run)
-    samples = asked.samples or ()
+            return await service.readers.go_on(lambda: _reply_of(run))
+        return _reply_of(run)
+    samples = wanted.samples or ()
     if len(samples) > service.settings.batch_documents:
         raise TooLarge("samples of a request", service.settings.batch_documents)
     service.metrics.samples += len(samples)
 
     def answered() -> Response:
         documents = [Document(one.key, one.text) for one in samples]
-        return _told(service.reader.query_run(documents, options))
+        return _reply_of(service.reader.query_run(documents, options))
 
     return await service.readers.run(answered)
 
 
-def _told(run: QueryRun) -> Response:
+def _reply_of(run: QueryRun) -> Response:
     return reply(to_wire(QueryReply(run.samples, run.radius, run.bits, run.scheme, run.stale)))

@@ -1,4 +1,4 @@
-"""The store in numbers, what was rejected, the runs; and the crawler's filter."""
+"""Statistics, rejected records, runs, and the crawler's filter."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from simstore.model import StoredRejection, StoreStatistics
-from simstore.reports.wire import to_wire
-from simstore.server.access import GuardedRoute, requires
+from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
 from simstore.server.cached_value import CachedValue
 from simstore.server.known_filter import FilterAsked
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers, problems
 from simstore.server.service import service_of
+from simstore.wire import to_wire
 
 router = APIRouter(route_class=GuardedRoute, tags=["store"])
 _RUNS = Annotated[int, Query(ge=1, le=1_000)]
@@ -152,8 +152,8 @@ async def known_filter(
     service = service_of(request)
     held = request.headers.get("if-none-match", "").split(",")
     tags = frozenset(tag.strip().removeprefix("W/") for tag in held)
-    asked = FilterAsked(false_positive_rate, of, capacity)
-    found = await service.filters.filter(asked, tags)
+    parameters = FilterAsked(false_positive_rate, of, capacity)
+    found = await service.filters.filter(parameters, tags)
     if isinstance(found, str):
         return Response(status_code=304, headers={"ETag": found, "Cache-Control": "no-cache"})
     headers = {"ETag": found.tag, "Cache-Control": "no-cache"}

@@ -11,8 +11,8 @@ from simstore.fingerprint.passage_recipe import SEGMENTS, Cut, PassageRecipe
 from simstore.model import PassageStatus
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, now
-from simstore.storage import documents, generations, passage_indexes, passages
-from simstore.storage.passage_indexes import IndexSize
+from simstore.storage import documents, generations, passages
+from simstore.storage.passages import IndexSize
 from simstore.text.passages import DEFAULT_WINDOW
 
 # Documents a transaction: a kill costs no more than these.
@@ -85,9 +85,9 @@ def begin(
             fingerprints=bool(fingerprints),
             sentences=state.settings.text_kept if with_sentences is None else with_sentences,
         )
-        passage_indexes.begin(connection, recipe.record(), now())
+        passages.begin(connection, recipe.record(), now())
         if not documents.count(connection):
-            passage_indexes.complete(connection)
+            passages.complete(connection)
         return recipe
 
 
@@ -115,7 +115,7 @@ def build(opened: OpenStore, on_progress: Progress | None = None) -> int:
                     return made
                 batch = passages.without_entry(connection, after, BATCH_DOCUMENTS)
                 if not batch:
-                    passage_indexes.complete(connection)
+                    passages.complete(connection)
                     return made
                 texts = feature_counts.whole_texts(snapshot, batch)
                 indexed = pool.map(snapshot.passages.index, texts.values(), chunksize=64)
@@ -131,9 +131,9 @@ def build(opened: OpenStore, on_progress: Progress | None = None) -> int:
 def drop(opened: OpenStore) -> bool:
     """Delete the index; return whether there was one."""
     with opened.write() as connection:
-        if passage_indexes.index(connection) is None:
+        if passages.index(connection) is None:
             return False
-        passage_indexes.drop(connection)
+        passages.drop(connection)
         return True
 
 
@@ -151,7 +151,7 @@ def status(opened: OpenStore, *, sizes: bool = True) -> PassageStatus | None:
         recipe = state.passages
         if recipe is None:
             return None
-        held = passage_indexes.size(connection, sizes=sizes)
+        held = passages.size(connection, sizes=sizes)
         winnowing = recipe.winnowing
         return PassageStatus(
             cut=recipe.cut,

@@ -17,8 +17,8 @@ from simstore.fingerprint.simhash import to_words, word_count
 from simstore.services.features.feature_counts import whole_texts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, fingerprints, sketches
-from simstore.storage.contents import content_rows
 from simstore.storage.damage import corrupt
+from simstore.storage.documents import content_rows
 from simstore.storage.engine import Connection
 
 _PAGE_DOCUMENTS = 400

@@ -15,8 +15,8 @@ from simstore.services.compare import measures
 from simstore.services.compare.compared import CollectionCounts, CompareOptions, Prepared, prepare
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
+from simstore.sources.registry import IS_EMPTY
 from simstore.sources.source import Record
-from simstore.sources.stream_detection import IS_EMPTY
 
 Progress = Callable[[int, int], None]
 _WARM_UP = ("Warm up: 文字。", "Warm 字!")

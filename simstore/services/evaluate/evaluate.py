@@ -1,4 +1,4 @@
-"""Evaluate: what a store finds against what is labelled, and its exact join."""
+"""Evaluation of a store against labelled pairs, and its exact join."""
 
 from __future__ import annotations
 

@@ -109,14 +109,14 @@ def take_resemblances(
 ) -> None:
     """Set the resemblances that the file of labels tells; the store cannot."""
     row_of = {key: row for row, key in enumerate(held.keys)}
-    told = {
+    resemblances = {
         frozenset((row_of[pair.first], row_of[pair.second])): pair.resemblance
         for pair in labelled
         if pair.resemblance is not None and pair.first in row_of and pair.second in row_of
     }
     ends = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
     for place, pair in enumerate(ends):
-        pairs.resemblance[place] = told.get(frozenset(pair), np.nan)
+        pairs.resemblance[place] = resemblances.get(frozenset(pair), np.nan)
 
 
 def part_of(held: StoredDocuments, truth: Truth, part: Part) -> NDArray[np.bool_]:

@@ -11,11 +11,12 @@ from typing import Any, BinaryIO, Literal
 
 from simstore.errors import InvalidParameter, ReadOnlyStore
 from simstore.model import LeastShares
+from simstore.model.export import ExclusionReason, ExportedDocument
 from simstore.outputs import is_standard_output, written
-from simstore.reports.clusters import Rule
-from simstore.reports.exported import ExclusionReason, ExportedDocument, json_line
+from simstore.reports.exported import json_line
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, ClusterOptions, cluster_documents
 from simstore.services.clusters.distinct_texts import Progress, pages
+from simstore.services.clusters.reasons import ClusterRule
 from simstore.services.clusters.stored_clusters import keep_clusters, kept_summary
 from simstore.services.export.representatives import (
     ComputedClusterJudge,
@@ -139,7 +140,7 @@ def _check(options: ExportOptions, target: str | os.PathLike[str]) -> None:
 
 def _bring_up_to_date(
     opened: OpenStore, options: ExportOptions, on_progress: Progress | None
-) -> Rule:
+) -> ClusterRule:
     """Bring the kept clusters up to date where they are gone by; return their rule."""
     if options.part != "all" and options.collection is None:
         try:
@@ -150,11 +151,11 @@ def _bring_up_to_date(
                 raise
     found = kept_summary(opened)
     if found is None:
-        return Rule("first", LeastShares(RESEMBLANCE_ALONE))
-    return Rule(found.policy, LeastShares(found.min_resemblance))
+        return ClusterRule("first", LeastShares(RESEMBLANCE_ALONE))
+    return ClusterRule(found.policy, LeastShares(found.min_resemblance))
 
 
-def _judge(snapshot: Snapshot, options: ExportOptions, rule: Rule) -> Judge:
+def _judge(snapshot: Snapshot, options: ExportOptions, rule: ClusterRule) -> Judge:
     if options.part == "all":
         return KeepAll()
     if options.collection is None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 from simstore.model import Clustering, ClusterMember
-from simstore.reports.clusters import Rule
-from simstore.reports.exported import ExclusionReason
+from simstore.model.export import ExclusionReason
+from simstore.services.clusters.reasons import ClusterRule
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import cluster_names, clusters, documents, fingerprints
 from simstore.storage.damage import corrupt
@@ -32,7 +32,7 @@ class KeepAll:
 class StoredClusterJudge:
     """Goes by the clusters that are kept, in one snapshot; a text that is in none stays."""
 
-    def __init__(self, snapshot: Snapshot, rule: Rule) -> None:
+    def __init__(self, snapshot: Snapshot, rule: ClusterRule) -> None:
         """Judge by a rule, that of the clusters.
 
         Args:
@@ -99,7 +99,7 @@ class StoredClusterJudge:
 class ComputedClusterJudge:
     """Goes by clusters of the moment, which have no names."""
 
-    def __init__(self, found: Clustering, rule: Rule) -> None:
+    def __init__(self, found: Clustering, rule: ClusterRule) -> None:
         self._dropped: dict[int, ExclusionReason] = {}
         for cluster in found.clusters:
             canonical = cluster.members[0].document_id, cluster.key
@@ -112,7 +112,7 @@ class ComputedClusterJudge:
 
 
 def _dropping(
-    cluster_id: int | None, canonical: tuple[int, str], member: ClusterMember, rule: Rule
+    cluster_id: int | None, canonical: tuple[int, str], member: ClusterMember, rule: ClusterRule
 ) -> ExclusionReason:
     reason = rule.reason(member, canonical=False)
     return ExclusionReason(cluster_id, *canonical, member.distance, member.resemblance, reason)

@@ -17,8 +17,7 @@ from simstore.fingerprint.weights import idf_weights
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import vocabularies
 from simstore.storage.engine import Connection
-from simstore.storage.frequencies import Frequencies
-from simstore.storage.vocabularies import FeatureRow
+from simstore.storage.vocabularies import FeatureRow, Frequencies
 
 # Feature numbers to what Scheme.fingerprints takes for them.
 Standing = Callable[[NDArray[np.int64]], NDArray[np.int64]]

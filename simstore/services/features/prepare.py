@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter, printable
+from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import sketch_texts
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.passage_recipe import IndexedText
@@ -18,9 +16,8 @@ from simstore.fingerprint.scheme import Scheme
 from simstore.model import Document
 from simstore.services.features.feature_counts import pack_change
 from simstore.services.open_store.state import State
-from simstore.sources.json_values import check_metadata
 from simstore.storage import codecs
-from simstore.text.decoding import encode, storable, text_digest
+from simstore.text.decoding import encode, text_digest
 from simstore.text.scanning import Scanned
 
 # Bytes a character of texts that are looked at as words alone.
@@ -89,7 +86,6 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     for document in batch:
         if not document.key:
             raise InvalidParameter("a document has an empty key; give each its own key")
-    batch = [as_kept(document) for document in batch]
     encoded = [encode(document.text) for document in batch]
     texts = [document.text for document in batch]
     metadata = [document.metadata for document in batch]
@@ -141,28 +137,3 @@ def is_prepared_for(prepared_with: State, state: State) -> bool:
     return (one.scheme_id, one.channels, one.settings.text_kept, one.passages) == (
         other.scheme_id, other.channels, other.settings.text_kept, other.passages,
     ) and one.settings.vocabulary_recorded == other.settings.vocabulary_recorded  # fmt: skip
-
-
-def as_kept(document: Document) -> Document:
-    """Return the document with title, collection and metadata as they come back from the store.
-
-    Raises:
-        InvalidParameter: The metadata are no JSON values, or too much.
-    """
-    lines: dict[str, Any] = {
-        name: kept
-        for name, line in (("title", document.title), ("collection", document.collection))
-        if line is not None and (kept := storable(line)) != line
-    }
-    if lines:
-        document = replace(document, **lines)
-    if not document.metadata:
-        return document
-    try:
-        check_metadata(document.metadata)
-        fields = json.loads(json.dumps(dict(document.metadata), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(
-            f"the metadata of {printable(document.key)!r} cannot be stored ({error})"
-        ) from None
-    return replace(document, metadata=fields)

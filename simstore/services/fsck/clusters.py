@@ -9,7 +9,7 @@ from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.repair import StoredGraph, first_place
 from simstore.services.clusters.stored_clusters import basis_of
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import cluster_checks, clusters
+from simstore.storage import clusters
 from simstore.storage.clusters import ClusteringRow, TextRow
 from simstore.storage.engine import Connection
 
@@ -30,20 +30,20 @@ def cluster_findings(snapshot: Snapshot) -> Iterator[Finding]:
     """
     connection = snapshot.connection
     kept = clusters.row(connection)
-    for detail in cluster_checks.broken_names(connection):
+    for detail in clusters.broken_names(connection):
         yield Finding("clusters", detail, _REMEDY)
     if kept is None:
-        for name in cluster_checks.leftovers(connection):
+        for name in clusters.leftovers(connection):
             yield Finding("clusters", f"{name} has rows, and no clusters are kept", _REMEDY)
         return
     if (kept.basis.bands is None) != (kept.basis.band_rows is None):
         yield Finding("clusters", "their bands have no size, or no number", _REMEDY)
     if kept.state != "standing" or kept.basis != basis_of(snapshot):
         return
-    missing = cluster_checks.count_missing(connection)
+    missing = clusters.count_missing(connection)
     if missing:
         yield Finding("clusters", f"{missing} texts are in no cluster and do not wait", _REMEDY)
-    for page in cluster_checks.text_pages(connection, _PAGE_TEXTS):
+    for page in clusters.text_pages(connection, _PAGE_TEXTS):
         waiting = clusters.waiting(connection, [row.digest for row in page])
         rows = [row for row in page if row.digest not in waiting]
         yield from _texts(connection, kept, rows)

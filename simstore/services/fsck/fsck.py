@@ -28,11 +28,9 @@ from simstore.services.open_store.state import State
 from simstore.storage import (
     checks,
     codecs,
-    column_checks,
     deltas,
     documents,
     fingerprints,
-    frequencies,
     generations,
     vocabularies,
 )
@@ -72,8 +70,8 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         ]
         if findings:
             return findings
-        findings = _columns(column_checks.broken_columns(connection)) or _columns(
-            column_checks.broken_names_of_sources(connection)
+        findings = _columns(checks.broken_columns(connection)) or _columns(
+            checks.broken_names_of_sources(connection)
         )
         if findings:
             return findings
@@ -110,7 +108,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         ):
             findings += _some(check(_Check(snapshot, on_progress)))
         # What another check has found is not told twice.
-        return findings or _columns(column_checks.broken_digests(connection))
+        return findings or _columns(checks.broken_digests(connection))
 
 
 def _columns(problems: Iterator[str]) -> list[Finding]:
@@ -351,7 +349,7 @@ def _check_ranks(check: _Check) -> Iterator[Finding]:
     number = snapshot.generation.generation_id
     if snapshot.scheme.corpus == "frequencies" and snapshot.is_fresh:
         held = snapshot.store.frequencies_of(connection, number)
-        present = frequencies.present(connection, snapshot.scheme_id)
+        present = vocabularies.present_frequencies(connection, snapshot.scheme_id)
         if not all(map(np.array_equal, held, present)):
             yield Finding("frequencies", "not those of the present vocabulary", _REFRESH)
     ranked = vocabularies.ranks(connection, number)

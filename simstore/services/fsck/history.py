@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from simstore.errors import printable
 from simstore.model import Finding
-from simstore.storage import history_checks
+from simstore.storage import history
 from simstore.storage.engine import Connection
 
 _REMEDY = "remove the document and ingest it again"
@@ -19,6 +19,6 @@ def check_history(connection: Connection, most: int) -> Iterator[Finding]:
         connection: A snapshot.
         most: At most so many documents of a kind.
     """
-    for key, problem in history_checks.broken(connection, most):
+    for key, problem in history.broken(connection, most):
         shown = printable(key.decode("utf-8", "surrogateescape"))
         yield Finding("history", f"{shown}: {problem}", _REMEDY)

@@ -12,7 +12,7 @@ from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.model import Finding
 from simstore.search.anchor_pages import Postings
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import anchor_segments, passage_indexes, passages
+from simstore.storage import anchor_segments, passages
 from simstore.storage.engine import Connection
 from simstore.text.mixing import GAMMA, mix
 
@@ -35,7 +35,7 @@ def check_passages(
     connection = snapshot.connection
     recipe = snapshot.passages
     if recipe is None:
-        for name in passage_indexes.leftovers(connection):
+        for name in passages.leftovers(connection):
             yield Finding("passages", f"{name} has rows, and there is no index", _RESTORE)
         return
     remedy = _REMEDY if snapshot.settings.text_kept else _REINGEST
@@ -44,7 +44,7 @@ def check_passages(
     except CorruptStore as error:
         yield Finding("passages", error.reason, remedy)
         return
-    index_count = passage_indexes.count_of(connection, "count(*)", "passage_index")
+    index_count = passages.count_of(connection, "count(*)", "passage_index")
     if index_count != 1:
         yield Finding("passages", f"there are {index_count} indexes, not one", remedy)
     for number, found, counted in held.miscounted:
@@ -83,7 +83,7 @@ def check_passages(
                 yield Finding("passages", f"document {number}: {problem}", remedy)
     if held.strays:
         yield Finding("passages", f"{held.strays} pages are of no segment", remedy)
-    stray_count = passage_indexes.size(connection).entry_count - entry_count
+    stray_count = passages.size(connection).entry_count - entry_count
     if stray_count:
         yield Finding("passages", f"{stray_count} of documents that are gone", remedy)
 

@@ -10,8 +10,8 @@ from simstore.errors import printable
 from simstore.fingerprint.features import FeatureCounts
 from simstore.services.features.feature_counts import feature_sums
 from simstore.storage import deltas, vocabularies
+from simstore.storage.deltas import TermSums
 from simstore.storage.engine import Connection
-from simstore.storage.term_sums import TermSums
 from simstore.storage.vocabularies import FeatureRow
 
 

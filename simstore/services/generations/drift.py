@@ -9,7 +9,7 @@ from simstore.model import VocabularyStatus, VocabularyTerm
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.generations.refresh import present_ranks
 from simstore.services.open_store.open_store import OpenStore, Snapshot
-from simstore.storage import documents, fingerprints, frequencies, vocabularies
+from simstore.storage import documents, fingerprints, vocabularies
 from simstore.storage.engine import Connection
 
 _DRIFT_SAMPLE = 1_000
@@ -57,7 +57,7 @@ def _compared(snapshot: Snapshot) -> tuple[int, int, int, corpus_statistics.Stan
     connection = snapshot.connection
     generation_id = snapshot.generation.generation_id if snapshot.generation else None
     if snapshot.scheme.corpus == "frequencies":
-        numbers, counts = frequencies.present(connection, snapshot.scheme_id)
+        numbers, counts = vocabularies.present_frequencies(connection, snapshot.scheme_id)
         held = np.empty(0, np.int64), np.empty(0, np.int64)
         if generation_id is not None:
             held = snapshot.store.frequencies_of(connection, generation_id)

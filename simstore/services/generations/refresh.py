@@ -21,7 +21,6 @@ from simstore.storage import (
     deltas,
     documents,
     fingerprints,
-    frequencies,
     generations,
     sketches,
     vocabularies,
@@ -121,8 +120,10 @@ def freeze(snapshot: Snapshot) -> GenerationRow:
     if snapshot.scheme.corpus == "ranks":
         vocabularies.put_ranks(connection, generation_id, present_ranks(snapshot))
     elif snapshot.scheme.corpus == "frequencies":
-        frequencies.put(
-            connection, generation_id, frequencies.present(connection, snapshot.scheme_id)
+        vocabularies.put_frequencies(
+            connection,
+            generation_id,
+            vocabularies.present_frequencies(connection, snapshot.scheme_id),
         )
     return GenerationRow(generation_id, snapshot.scheme_id, "building", snapshot.settings.changes)
 

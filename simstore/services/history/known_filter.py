@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil
 
 from simstore.errors import InvalidParameter
-from simstore.reports.known_filter import KnownFilter
+from simstore.known_filter import KnownFilter
 from simstore.search.cuckoo import hash_words, member_hash
 from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.open_store.open_store import OpenStore

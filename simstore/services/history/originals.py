@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simstore.errors import InvalidParameter, printable
-from simstore.reports.story import BASES, span
-from simstore.reports.times import time_text
+from simstore.model import FIRST_SEEN_BASES
+from simstore.reports.lines import time_text
+from simstore.reports.story import span
 from simstore.text.decoding import encode
 from simstore.text.patterns import Expression
 
@@ -164,4 +165,4 @@ def _links(count: int) -> str:
 
 def _said(one: OriginalCandidate) -> str:
     when = time_text(one.first_seen)
-    return when + (f" by {BASES[one.basis]}" if one.basis in BASES else "")
+    return when + (f" by {FIRST_SEEN_BASES[one.basis]}" if one.basis in FIRST_SEEN_BASES else "")

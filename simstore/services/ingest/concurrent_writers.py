@@ -54,7 +54,7 @@ def claims(
         seen: Keys of documents that are seen again, besides theirs.
         check: What is looked for before the insert; None: nothing is.
     """
-    if not opened.database.lets_write_beside:
+    if not opened.database.allows_concurrent_writers:
         return None
     if not all(_adds_alone(prepared, state) for prepared, state in works):
         return None

@@ -48,7 +48,7 @@ from simstore.services.workers.processors import processor_count
 from simstore.sources.source import Source
 from simstore.storage import runs
 from simstore.storage.engine import Connection
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, storable
 
 __all__ = ["IngestOptions", "Observer", "ingest_batches", "ingest_documents", "ingest_sources"]
 
@@ -274,8 +274,9 @@ def _prepared(
         batch, is_last = given
         documents = batch.documents
         if options.collection is not None:
+            collection = storable(options.collection)
             documents = [
-                d if d.collection else replace(d, collection=options.collection) for d in documents
+                d if d.collection else replace(d, collection=collection) for d in documents
             ]
         return (batch, prepare(documents, state), state), is_last
 

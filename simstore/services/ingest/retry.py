@@ -15,7 +15,7 @@ from simstore.services.ingest.ingest import (
 )
 from simstore.services.ingest.source_batches import Batch
 from simstore.services.open_store.open_store import OpenStore
-from simstore.sources.by_name import source_named
+from simstore.sources.files import source_named
 from simstore.sources.reader import ReadOptions
 from simstore.sources.registry import FORMATS
 from simstore.sources.source import Source

@@ -1,18 +1,24 @@
-"""Requests that are written together: prepared before their transaction, told of after it."""
+"""Requests that are written together: prepared before their transaction, told of after it.
+
+A request may have a name, its idempotency key: it is done once, and answered as often as it comes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
-from simstore.errors import InvalidParameter
-from simstore.model import DocumentOutcome, RemoveRequest, WriteReply, WriteRequest
+from simstore.errors import IdempotencyConflict, InvalidParameter
+from simstore.model import DocumentOutcome, Duplicate, RemoveRequest, WriteReply, WriteRequest
 from simstore.services.duplicates.edges import check_verifiable
-from simstore.services.features.prepare import PreparedBatch, as_kept, prepare
-from simstore.services.ingest.accept import accept
+from simstore.services.features.prepare import PreparedBatch, prepare
 from simstore.services.ingest.batches import BatchOutcome
 from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
 from simstore.services.open_store.state import State
+from simstore.sources.documents import accept
+from simstore.storage import idempotency
+from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 
 Request = WriteRequest | RemoveRequest
@@ -78,7 +84,7 @@ def checked(request: Request, state: State) -> Request:
     check = _check_of(request, state)
     if check is not None:
         check_verifiable(state, check.least, check.radius)
-    documents = tuple(as_kept(accept(one)) for one in request.documents)
+    documents = tuple(map(accept, request.documents))
     if not all(one.key for one in documents):
         raise InvalidParameter("a document has an empty key; give each its own key")
     return replace(request, documents=documents)
@@ -142,3 +148,81 @@ def _wish(request: WriteRequest) -> tuple[str | None, float | None, int | None]:
 
 def _check_of(request: WriteRequest, state: State) -> DuplicateRule | None:
     return check_in(state.settings, request.on_duplicate, request.min_resemblance, request.radius)
+
+
+def repeats_a_name(requests: Sequence[Request]) -> bool:
+    """Return whether two requests have one name: what becomes of the first decides of the other."""
+    names = [(n.owner, n.key) for one in requests if (n := one.idempotency) is not None]
+    return len(set(names)) < len(names)
+
+
+def answered_before(
+    connection: Connection, requests: Sequence[Request], now: int
+) -> dict[int, Reply]:
+    """Return the replies, by places, of requests that came before, or have another's name.
+
+    Args:
+        connection: A writer.
+        requests: The requests; no two of them have one name.
+        now: The time.
+    """
+    replies: dict[int, Reply] = {}
+    for place, request in enumerate(requests):
+        name = request.idempotency
+        if name is None:
+            continue
+        found = idempotency.recorded(
+            connection, name.owner, name.key, now - idempotency.KEPT_SECONDS
+        )
+        if found is not None:
+            same = found.digest == name.digest
+            replies[place] = unpacked_reply(found.reply) if same else IdempotencyConflict(name.key)
+    return replies
+
+
+def record_replies(
+    connection: Connection, requests: Sequence[Request], made: Mapping[int, Reply], now: int
+) -> None:
+    """Keep the replies to named requests; what failed may be asked again.
+
+    Args:
+        connection: The writer that has done them.
+        requests: The group.
+        made: The replies by their places.
+        now: The time.
+    """
+    rows = [
+        (name.owner, name.key, name.digest, packed_reply(reply), now)
+        for place, reply in made.items()
+        if (name := requests[place].idempotency) is not None and isinstance(reply, WriteReply)
+    ]
+    if rows:
+        idempotency.record_many(connection, rows)
+
+
+def packed_reply(reply: WriteReply) -> bytes:
+    """Return a reply as it is kept."""
+    outcomes = [
+        [one.key, one.outcome, None if one.duplicate is None else asdict(one.duplicate),
+         one.same_text_as, [asdict(other) for other in one.displaced]]
+        for one in reply.outcomes
+    ]  # fmt: skip
+    told = [reply.removed, outcomes, reply.orphans, reply.unflagged]
+    return json.dumps(told).encode("ascii")
+
+
+def unpacked_reply(data: bytes) -> WriteReply:
+    """Return a reply that was kept, as one that comes again."""
+    removed, outcomes, orphans, unflagged = json.loads(data)
+    told = tuple(
+        DocumentOutcome(
+            key,
+            outcome,
+            None if found is None else Duplicate(**found),
+            same,
+            # A release before this one kept none.
+            tuple(Duplicate(**one) for some in displaced for one in some),
+        )
+        for key, outcome, found, same, *displaced in outcomes
+    )
+    return WriteReply(told, removed, True, tuple(orphans), tuple(unflagged))

@@ -15,12 +15,6 @@ from simstore.model import WriteReply
 from simstore.services.features.prepare import is_prepared_for, prepare
 from simstore.services.generations import pack_sketches
 from simstore.services.ingest.check_insert import check_and_store
-from simstore.services.ingest.idempotency import (
-    KEPT_SECONDS,
-    answered_before,
-    record_replies,
-    repeats_a_name,
-)
 from simstore.services.ingest.run import RUN_COUNTS
 from simstore.services.ingest.write_groups import (
     PreparedGroup,
@@ -28,10 +22,13 @@ from simstore.services.ingest.write_groups import (
     Reply,
     Request,
     StoringPart,
+    answered_before,
     checked,
     keys_told,
     outcomes_of,
     prepared_group,
+    record_replies,
+    repeats_a_name,
 )
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.open_store.state import State
@@ -215,7 +212,7 @@ class Writer:
                 runs.count_in_run(connection, run_id, of_run, finished_at=None)
             record_replies(connection, group.requests, made, moment)
             if self._commits % _SWEPT_AFTER == 0:
-                idempotency.drop_older(connection, moment - KEPT_SECONDS)
+                idempotency.drop_older(connection, moment - idempotency.KEPT_SECONDS)
         self._run_id, self._counts = run_id, counts
         self._commits += 1
         replies = known | made

@@ -21,9 +21,8 @@ from simstore.outputs import delete_file, delete_journals, locked_folder
 from simstore.services.generations.refresh import Progress
 from simstore.storage import checks, migrate, transfer
 from simstore.storage.damage import corrupt
-from simstore.storage.engine import Connection, Database
+from simstore.storage.engine import Connection, Database, translated_files
 from simstore.storage.transfer import Table
-from simstore.storage.translate import translated_files
 
 
 def copy_store(

@@ -41,9 +41,8 @@ from simstore.storage import (
     transfer,
     vocabularies,
 )
-from simstore.storage.engine import Database
+from simstore.storage.engine import Database, translated_files
 from simstore.storage.generations import StoreSettings
-from simstore.storage.translate import translated_files
 from simstore.version import __version__
 
 # Records of a document, other than the one it was taken from, that a compaction leaves: enough that

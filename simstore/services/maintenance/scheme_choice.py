@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from simstore.errors import InvalidParameter, MissingExtra, printable
-from simstore.fingerprint.fields import EnumeratedField
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.simhash import check_bits
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.vocabulary import check_features
-from simstore.fingerprint.web import WebScheme
+from simstore.fingerprint.web import EnumeratedField, WebScheme
 from simstore.sources.course import read_hash_table, read_stopwords
 from simstore.sources.streams import is_read_once, is_special
 from simstore.text.decoding import decode, encode

@@ -21,11 +21,11 @@ from simstore.services.open_store.fair_lock import FairLock, LongTurns
 from simstore.services.open_store.shingle_cache import ShingleCache, most_kept
 from simstore.services.open_store.state import State
 from simstore.services.open_store.tail_cache import TailCache
-from simstore.storage import counter_deltas, frequencies, generations, passage_indexes, vocabularies
+from simstore.storage import counter_deltas, generations, passages, vocabularies
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection, Database
-from simstore.storage.frequencies import Frequencies
 from simstore.storage.generations import GenerationRow
+from simstore.storage.vocabularies import Frequencies
 
 if TYPE_CHECKING:
     from simstore.services.open_store.band_cache import (
@@ -103,7 +103,7 @@ class OpenStore:
                 is the only writer.
         """
         with self._turns:
-            self.is_beside = claims is not None and self.database.lets_write_beside
+            self.is_beside = claims is not None and self.database.allows_concurrent_writers
             try:
                 with self.database.write(claims) as connection:
                     if not self.is_beside:
@@ -193,7 +193,7 @@ class OpenStore:
     def _passage_recipe(self, connection: Connection, index_id: int) -> PassageRecipe:
         known = self._passages.get(index_id)
         if known is None:
-            row = passage_indexes.index(connection)
+            row = passages.index(connection)
             try:
                 known = PassageRecipe.from_record(row.recipe if row else {})
             except (SchemeMismatch, MissingExtra):
@@ -293,7 +293,7 @@ class OpenStore:
         known = self._frequencies  # one read: another thread may put another in its place
         if known is None or known[0] != generation_id:
             try:
-                found = frequencies.of_generation(connection, generation_id)
+                found = vocabularies.frequencies_of(connection, generation_id)
             except ValueError as error:
                 raise CorruptStore(self.database.label, f"document frequencies: {error}") from error
             known = self._frequencies = (generation_id, found)

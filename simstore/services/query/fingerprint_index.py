@@ -37,7 +37,7 @@ from simstore.search.segments import (
 from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.search.table_lookup import expanded
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import fingerprints, near_rows, segment_pages, tail
+from simstore.storage import fingerprints, segment_pages, tail
 from simstore.storage.generations import GenerationRow
 from simstore.storage.postings import Postings, Probe
 
@@ -171,7 +171,7 @@ class FingerprintIndex:
             each = probes * (_PAGE_COST + _COMPARE_COST * self.count / (1 << SEGMENT_BITS))
         if not has_tail_tables and query_count * each > self.count * _SORT_COST:
             return "sorted"
-        by_server = near_rows.can_find(self._snapshot.connection, self.bits)
+        by_server = tail.can_find_near(self._snapshot.connection, self.bits)
         return "batch" if has_tail_tables or is_batch or by_server else "single"
 
     def everything(self) -> Iterator[NDArray[np.uint64]]:
@@ -197,7 +197,7 @@ class FingerprintIndex:
         """Return the tail in memory; it may hold fingerprints that have gone."""
         snapshot = self._snapshot
         connection = snapshot.connection
-        if self._is_exact or query_count == 1 or near_rows.can_find(connection, self.bits):
+        if self._is_exact or query_count == 1 or tail.can_find_near(connection, self.bits):
             return None
         return snapshot.store.tail_tables(connection, self.bits, self._row, query_count)
 
@@ -219,8 +219,8 @@ class FingerprintIndex:
                     words.append(found)
         if tail_tables is not None:
             near = tail_tables.near_many(queries, radius)
-        elif near_rows.can_find(connection, bits):
-            near = near_rows.near(connection, bits, row.generation_id, queries, radius, thresholds)
+        elif tail.can_find_near(connection, bits):
+            near = tail.near(connection, bits, row.generation_id, queries, radius, thresholds)
         elif row.fingerprint_count > row.packed_count:
             held = np.concatenate([words[0], *tail.scan(connection, bits, row.generation_id)])
             near = SortedTables(held, bits).near_many(queries, radius)[:2]

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import accumulate
 
 from simstore.errors import NotFound
-from simstore.reports.store_figures import StoreFigures, TimeSlot, VocabularySlice
+from simstore.model import StoreFigures, TimeSlot, VocabularySlice
 from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.clusters.read import kept_clusters
 from simstore.services.features import feature_counts

@@ -16,7 +16,7 @@ from simstore.storage import (
     fingerprints,
     generations,
     migrate,
-    passage_indexes,
+    passages,
     queries,
     runs,
     sketches,
@@ -144,7 +144,7 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
         sketched_count = sketches.count(connection, state.scheme_id)
         sketched = state.channels.minhash
         ingested, removed = runs.run_counts(connection)
-        held = None if state.passages is None else passage_indexes.size(connection, sizes=sizes)
+        held = None if state.passages is None else passages.size(connection, sizes=sizes)
         return StoreStatistics(
             path=database.label,
             revision=migrate.revision(connection) or "",

@@ -1,1 +1,1 @@
-"""Dialects: statements that differ between SQLite and PostgreSQL."""
+"""All that differs between SQLite and PostgreSQL."""

@@ -1,15 +1,52 @@
-"""The dialect of SQLite."""
+"""The dialect of SQLite: statements, the types of the values that it keeps, and its errors.
+
+SQLite gives each value a type, not each column. Whatever changed a file behind our back may have
+put a text where a number belongs: every row that is read is checked against the types of its
+columns, so that what reads it can rely on the tables, as it can on a database server.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Connection
+from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, LargeBinary
 
+from simstore.errors import (
+    CorruptStore,
+    DatabaseBusy,
+    DiskFull,
+    NotAStore,
+    ReadOnlyStore,
+    StorageError,
+    printable,
+)
 from simstore.storage.dialects.protocol import COPIED_ROWS, LargestNumber
-from simstore.storage.sqlite_values import OTHER_NAMES, kinds_of
+from simstore.storage.tables import metadata
 
+Row = tuple[Any, ...]
+_WORDS = {int: "a number", float: "a number", str: "a text", bytes: "bytes"}
+# SQLite's own tables of what there is use the name, too.
+_SHARED = {"name": frozenset((str, bytes))}
+# Names that statements give to columns.
+_GIVEN: dict[str, frozenset[type]] = {"source_name": frozenset((bytes, type(None)))}
+# Columns that a statement gives no value where an outer join finds no row.
+_JOINED = frozenset((
+    "generation_id", "scheme_id", "basis", "fingerprint_count", "packed_count", "edition", "name",
+    "text_id", "cluster_id", "value",
+))  # fmt: skip
+# Columns that are of another type than those of their name, and the names that they are read under.
+OTHER_NAMES = {"idempotency.key": "named"}
+# JSON that is a list; all other is an object.
+LISTS = frozenset(("sources", "known_answers"))
+_BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
+# The file under this name is not the one that was opened (SQLITE_READONLY_DBMOVED).
+_MOVED = 1032
+# Write, sync, truncate or shared-memory growth failed: what a full disk or a quota looks like.
+_WRITE_FAILED = frozenset({778, 1034, 1546, 4874})
 # What SQLite calls the types of Python.
 _STORED_AS = {int: "integer", float: "real", str: "text", bytes: "blob"}
 
@@ -111,3 +148,156 @@ class SqliteDialect:
                 yield str(problem)
         for row in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(20):
             yield f"table {row[0]}, row {row[1]}: refers to nothing in {row[2]}"
+
+
+class TypedRows:
+    """What makes the rows of a connection: each value has the type of its column.
+
+    A column is known by its name; the same name is of the same type in all tables, or of either
+    of two. What a statement computes has a name of its own, and is not looked at.
+
+    Args:
+        label: The store, for messages.
+    """
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._description: object = None
+        self._names: tuple[str, ...] = ()
+        self._good: set[Row] = set()
+        self._json: tuple[tuple[int, str], ...] = ()
+
+    def __call__(self, cursor: sqlite3.Cursor, row: Row) -> Row:
+        """Return the row.
+
+        Raises:
+            CorruptStore: A value is of another type than its column.
+        """
+        if cursor.description is not self._description:
+            self._description = cursor.description
+            self._names = tuple(column[0] for column in cursor.description)
+            self._good, self._json = _known(self._names)
+        kinds = tuple(map(type, row))
+        if kinds not in self._good:
+            self._look_at(kinds)
+        for place, begins in self._json:
+            if row[place] is not None and not row[place].startswith(begins):
+                what = "list" if begins == "[" else "object"
+                raise CorruptStore(
+                    self._label, f"a column {self._names[place]} holds no JSON {what}"
+                )
+        return row
+
+    def _look_at(self, kinds: tuple[type, ...]) -> None:
+        for name, kind in zip(self._names, kinds, strict=True):
+            wanted = kinds_of_columns().get(name)
+            if wanted is not None and kind not in wanted:
+                words = " or ".join(sorted({_WORDS[one] for one in wanted & _WORDS.keys()}))
+                raise CorruptStore(
+                    self._label, f"a column {name} holds {_WORDS.get(kind, 'nothing')}, not {words}"
+                )
+        self._good.add(kinds)
+
+
+@cache
+def kinds_of_columns() -> dict[str, frozenset[type]]:
+    """Return the types of values in Python of all columns, by their names."""
+    found: dict[str, set[type]] = {}
+    for table in metadata.tables.values():
+        columns = [one for one in table.c if str(one) not in OTHER_NAMES]
+        for column in columns:
+            kinds = found.setdefault(column.name, set())
+            kinds.update(kinds_of(column.type))
+            if column.nullable or column.name in _JOINED:
+                kinds.add(type(None))
+    known = {
+        name: frozenset(kinds | _SHARED.get(name, frozenset())) for name, kinds in found.items()
+    }
+    return known | _GIVEN
+
+
+@cache
+def _json_names() -> frozenset[str]:
+    """Return the names that only columns of JSON have."""
+    every = [one for table in metadata.tables.values() for one in table.c]
+    others = {one.name for one in every if not isinstance(one.type, JSON)}
+    return frozenset(one.name for one in every) - others
+
+
+def kinds_of(column_type: object) -> frozenset[type]:
+    """Return the types in Python of the values that SQLite keeps of a column's type."""
+    if isinstance(column_type, Float):
+        return frozenset((float, int))
+    if isinstance(column_type, Boolean | Integer):
+        return frozenset((int,))
+    if isinstance(column_type, LargeBinary):
+        return frozenset((bytes,))
+    return frozenset((str,))
+
+
+@cache
+def _known(names: tuple[str, ...]) -> tuple[set[Row], tuple[tuple[int, str], ...]]:
+    """Return the types of rows of these columns that were found right, which grow, and the JSON.
+
+    Of JSON the place in the row, and what it begins with.
+    """
+    found = tuple(
+        (place, "[" if name in LISTS else "{")
+        for place, name in enumerate(names)
+        if name in _json_names()
+    )
+    return set(), found
+
+
+def json_reader(label: str) -> Callable[[str], Any]:
+    """Return what reads the JSON of a store.
+
+    Args:
+        label: The store, for messages.
+    """
+
+    def read(text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise CorruptStore(label, f"a value that should be JSON is none ({error})") from error
+
+    return read
+
+
+def gone(path: str) -> StorageError:
+    """Return the error that a store's file was moved or deleted while it was open."""
+    return StorageError(
+        f"{printable(path)} is gone: its file was moved or deleted while it was open; "
+        "put it back, or open it where it is"
+    )
+
+
+def from_sqlite(error: sqlite3.Error, path: str) -> StorageError:
+    """Return our error for one of the driver's.
+
+    Args:
+        error: The driver's error.
+        path: The store, for the message.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return StorageError(f"{path}: {error}")
+    primary = code & 0xFF
+    if primary in (_BUSY, _LOCKED):
+        return DatabaseBusy(path)
+    if primary == _FULL or code in _WRITE_FAILED:
+        return DiskFull(path)
+    if code == _MOVED:
+        return gone(path)
+    if primary == _READONLY:
+        return ReadOnlyStore(path)
+    if primary == _NOTADB:
+        return NotAStore(path)
+    if primary == _CANTOPEN:
+        return NotAStore(path, "it cannot be opened (permissions, or a folder is missing)")
+    if primary == _CORRUPT:
+        return CorruptStore(path, f"the file is damaged ({error})")
+    if primary == _IOERR:
+        return StorageError(f"{path}: input/output error ({error})")
+    return StorageError(f"{path}: {error}")

@@ -1,23 +1,62 @@
-"""Sources, ingest runs, documents, and what could not be stored."""
+"""Tables of documents and what is known of them: sources, runs, history, tokens, queries."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
     LargeBinary,
+    MetaData,
     String,
     Table,
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.types import TypeEngine
 
-from simstore.storage.tables.base import BIG, metadata
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# SQLite gives out row numbers only to columns of type INTEGER.
+BIG = BigInteger().with_variant(Integer(), "sqlite")
+
+STATUS = "status IN ('building', 'standing', 'retired')"
+
+
+def owner_column(
+    reference: str, of_type: type[Integer] | TypeEngine[int] = BIG, *, name: str | None = None
+) -> Column[Any]:
+    """Return a column of a primary key that names a row of another table, with which rows go.
+
+    Args:
+        reference: The other table and its key: ``document.document_id``.
+        of_type: Its type.
+        name: The name of the column; None: that of the other table's key.
+    """
+    return Column(
+        name or reference.partition(".")[2],
+        of_type,
+        ForeignKey(reference, ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    )
+
 
 source = Table(
     "source",
@@ -96,26 +135,14 @@ document = Table(
 document_text = Table(
     "document_text",
     metadata,
-    Column(
-        "document_id",
-        BIG,
-        ForeignKey("document.document_id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    owner_column("document.document_id"),
     Column("text", LargeBinary, nullable=False),  # UTF-8, zstd
 )
 
 document_features = Table(
     "document_features",
     metadata,
-    Column(
-        "document_id",
-        BIG,
-        ForeignKey("document.document_id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    owner_column("document.document_id"),
     Column("scheme_id", Integer, primary_key=True, autoincrement=False),
     Column("features", LargeBinary, nullable=False),  # codecs.pack_features
 )
@@ -124,13 +151,7 @@ document_features = Table(
 reindexed_count = Table(
     "reindexed_count",
     metadata,
-    Column(
-        "document_id",
-        BIG,
-        ForeignKey("document.document_id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    owner_column("document.document_id"),
     Column("token_count", BIG, nullable=False),
 )
 
@@ -164,4 +185,149 @@ reject = Table(
     Column("run_id", BIG, ForeignKey("ingest_run.run_id"), nullable=False),
     Column("rejected_at", BIG, nullable=False),
     UniqueConstraint("source", "position"),
+)
+
+# Versions of a document before its present one, and between which times each was seen.
+snapshot = Table(
+    "snapshot",
+    metadata,
+    owner_column("document.document_id"),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("first_seen", BIG, nullable=False),
+    Column("last_seen", BIG, nullable=False),
+    Column("visits", BIG, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Keys that a document's page links to, as its source says.
+document_link = Table(
+    "document_link",
+    metadata,
+    owner_column("document.document_id"),
+    Column("target", LargeBinary, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+# What a check before the insert found to be a duplicate. A flagged one is a document too; of a
+# skipped one this row is all there is. One whose original has gone or changed is an orphan.
+duplicate = Table(
+    "duplicate",
+    metadata,
+    Column("duplicate_id", BIG, primary_key=True),
+    Column("key", LargeBinary, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("document_id", BIG, ForeignKey("document.document_id", ondelete="CASCADE")),
+    Column("original_id", BIG, ForeignKey("document.document_id", ondelete="SET NULL")),
+    # Stays when the original has gone.
+    Column("original_key", LargeBinary, nullable=False),
+    # None where the store has no fingerprints.
+    Column("distance", Integer),
+    Column("resemblance", Float, nullable=False),
+    Column("basis", String(10), nullable=False),
+    Column("run_id", BIG, ForeignKey("ingest_run.run_id"), nullable=False),
+    Column("first_seen", BIG, nullable=False),
+    Column("last_seen", BIG, nullable=False),
+    CheckConstraint("state IN ('flagged', 'skipped', 'orphaned')", name="state"),
+    UniqueConstraint("key"),
+    Index(None, "original_id"),
+    Index(None, "document_id"),
+    Index(None, "digest"),
+    sqlite_autoincrement=True,
+)
+
+# A secret is shown once, when it is made; the store has its SHA-256 only.
+token = Table(
+    "token",
+    metadata,
+    Column("token_id", BIG, primary_key=True),
+    Column("name", String(100), nullable=False),
+    # Its name while it is not revoked, as no two of them have one; then it may be given again.
+    Column("standing_name", String(100)),
+    Column("digest", LargeBinary, nullable=False),
+    Column("scope", String(10), nullable=False),
+    Column("created_at", BIG, nullable=False),
+    # None: it does not expire.
+    Column("expires_at", BIG),
+    # A revoked token stays, so that one can tell when it was.
+    Column("revoked_at", BIG),
+    CheckConstraint("scope IN ('read', 'write', 'admin')", name="scope"),
+    CheckConstraint(
+        "(revoked_at IS NULL AND standing_name = name) OR "
+        "(revoked_at IS NOT NULL AND standing_name IS NULL)",
+        name="standing",
+    ),
+    UniqueConstraint("digest"),
+    UniqueConstraint("standing_name"),
+    sqlite_autoincrement=True,
+)
+
+# Replies to writes whose sender named them, written in the transaction of what they tell.
+idempotency = Table(
+    "idempotency",
+    metadata,
+    # Who sent it: names of different senders do not meet.
+    Column("owner", String(120), primary_key=True),
+    Column("key", String(255), primary_key=True),
+    Column("digest", LargeBinary, nullable=False),  # of the request
+    Column("reply", LargeBinary, nullable=False),
+    Column("created_at", BIG, nullable=False),
+    Index(None, "created_at"),
+)
+
+query_run = Table(
+    "query_run",
+    metadata,
+    Column("run_id", BIG, primary_key=True),
+    Column("started_at", BIG, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("sources", JSON, nullable=False),
+    Column("radius", Integer, nullable=False),
+    Column("bits", Integer, nullable=False),
+    Column("scheme", String(60), nullable=False),
+    Column("options", JSON, nullable=False),
+    Column("generation_id", Integer),
+    Column("stale", Text),
+    Column("sample_count", BIG, nullable=False),
+    Column("match_count", BIG, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+query_sample = Table(
+    "query_sample",
+    metadata,
+    owner_column("query_run.run_id"),
+    Column("position", BIG, primary_key=True, autoincrement=False),
+    Column("key", LargeBinary, nullable=False),
+    Column("fingerprint", String(32), nullable=False),
+    # Its features are too few to judge by.
+    Column("too_short", Boolean),
+    sqlite_with_rowid=False,
+)
+
+query_match = Table(
+    "query_match",
+    metadata,
+    owner_column("query_run.run_id"),
+    Column("sample_position", BIG, primary_key=True, autoincrement=False),
+    Column("position", BIG, primary_key=True, autoincrement=False),
+    # The key too, so that a report stays true after the document has gone.
+    Column("document_id", BIG, nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    # None where the store has no fingerprints.
+    Column("distance", Integer),
+    # Which channels found it, and the verification; none in runs of before there was one.
+    Column("channels", String(20)),
+    Column("resemblance", Float),
+    Column("containment", Float),
+    Column("containment_reverse", Float),
+    Column("basis", String(10)),
+    Column("likeness", Float),
+    Column("cosine", Float),
+    # The sentence of the document that is like one of the sample; none where that found nothing.
+    Column("passage_start", Integer),
+    Column("passage_end", Integer),
+    Column("passage_similarity", Float),
+    sqlite_with_rowid=False,
 )

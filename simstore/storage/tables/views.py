@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, MetaData
 from sqlalchemy.event import listens_for
 
-from simstore.storage.tables.base import metadata
+from simstore.storage.tables.documents import metadata
 
 # A row's number, search.pages: its bits below its generation, and below its segment. A row that two
 # pages share has a number of its own above the most rows of a page: 4,096 less the records of the
@@ -23,6 +23,8 @@ _S0 = (
     "((page >> 12) & 65535) "
     "+ CASE WHEN (page & 4095) >= 4089 AND place >= 4096 - (page & 4095) THEN 1 ELSE 0 END"
 )
+# The rows of pages, with their generation.
+_PAGES = "generation CROSS JOIN scheme CROSS JOIN fingerprint_page"
 VIEW_NAMES = ("fingerprint_segments_64", "fingerprint_segments_128")
 
 
@@ -52,7 +54,8 @@ def _statement(bits: int, *, is_postgresql: bool) -> str:
     if not is_postgresql:
         counted = (
             "WITH RECURSIVE counted (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM counted "  # noqa: S608
-            f"WHERE place + 1 < (SELECT max(length(records)) FROM {_pages(bits)}) / {size}) "
+            f"WHERE place + 1 < (SELECT max(length(records)) FROM {_PAGES} "
+            f"WHERE {_of_first_segment(bits)}) / {size}) "
         )
     return (
         f"CREATE VIEW fingerprint_segments_{bits} (generation_id, value, is_packed, {listed}) AS "  # noqa: S608
@@ -62,12 +65,11 @@ def _statement(bits: int, *, is_postgresql: bool) -> str:
     )
 
 
-def _pages(bits: int) -> str:
-    """Return the rows of the first segment's pages, with their generation, as tables of a query."""
+def _of_first_segment(bits: int) -> str:
+    """Return the condition for the rows of the first segment's pages, with their generation."""
     number = f"(CAST(generation.generation_id AS bigint) << {_GENERATION_SHIFT})"
     return (
-        "generation CROSS JOIN scheme CROSS JOIN fingerprint_page "  # noqa: S608
-        f"WHERE scheme.scheme_id = generation.scheme_id AND scheme.bits = {bits} "
+        f"scheme.scheme_id = generation.scheme_id AND scheme.bits = {bits} "  # noqa: S608 - a part
         f"AND page BETWEEN {number} AND ({number} | {_OF_FIRST_SEGMENT}) "
         # Where columns are kept they are read instead.
         "AND (SELECT count(*) FROM store WHERE keep_columns) = 0"
@@ -94,14 +96,13 @@ def _unpacked_sqlite(bits: int, size: int, columns: list[str]) -> str:
         joined = [f"substr({every}, (s0 >> 8) + 1, 1)", f"substr({every}, (s0 & 255) + 1, 1)"]
         joined += [f"substr(record, {place}, 1)" for place in range(size, 0, -1)]
         value = f"CAST({' || '.join(joined)} AS BLOB)"
-    pages, _, conditions = _pages(bits).partition(" WHERE ")
     record = f"substr(records, {size} * place + 1, {size})"
     return (
         f"SELECT generation_id, {value}, 1, {', '.join(columns)} FROM ("  # noqa: S608
         f"SELECT generation_id, s0, record, {', '.join(values)} FROM ("
         f"SELECT generation.generation_id AS generation_id, {_S0} AS s0, "
-        f"{record} AS record, hex({record}) AS digits FROM {pages} CROSS JOIN counted "
-        f"WHERE {conditions} AND {size} * place < length(records)))"
+        f"{record} AS record, hex({record}) AS digits FROM {_PAGES} CROSS JOIN counted "
+        f"WHERE {_of_first_segment(bits)} AND {size} * place < length(records)))"
     )
 
 
@@ -119,11 +120,10 @@ def _unpacked_postgresql(bits: int, size: int, columns: list[str]) -> str:
     else:
         digits = " || ".join(f"lpad(to_hex({column}), 4, '0')" for column in columns)
         value = f"decode({digits}, 'hex')"
-    pages, _, conditions = _pages(bits).partition(" WHERE ")
     return (
         f"SELECT generation_id, {value}, 1, {', '.join(columns)} FROM ("  # noqa: S608
         f"SELECT generation.generation_id, CAST({_S0} AS integer) AS s0, "
-        f"{', '.join(values)} FROM {pages} "
+        f"{', '.join(values)} FROM {_PAGES} "
         f"CROSS JOIN LATERAL generate_series(0, length(records) / {size} - 1) AS place "
-        f"WHERE {conditions}) AS unpacked"
+        f"WHERE {_of_first_segment(bits)}) AS unpacked"
     )

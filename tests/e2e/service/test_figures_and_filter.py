@@ -9,7 +9,7 @@ import pytest
 from served import serve
 
 from simstore import Store
-from simstore.reports.known_filter import KnownFilter
+from simstore.known_filter import KnownFilter
 
 from .asked import NEAR, OTHER, TEXT, accepting, add, lines, refused
 

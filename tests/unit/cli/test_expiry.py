@@ -53,7 +53,7 @@ def test_person_at_a_terminal_is_asked(
     code: int,
     left: int,
 ) -> None:
-    monkeypatch.setattr(expiry, "is_asked_at", lambda: True)
+    monkeypatch.setattr(expiry, "has_terminal", lambda: True)
     done = expire(4, answer=answer)
     assert (done.exit_code, "4 of 5 documents would be removed. Remove them?" in done.stderr) == (
         code,

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from simstore import errors
 from simstore.client import Client
-from simstore.client.addresses import checked_url, key_path, seconds_of
+from simstore.client.connection import checked_url, key_path, seconds_of
 from simstore.client.problems import error_of
 from simstore.errors import InvalidParameter, MalformedRequest, MissingExtra, SimstoreError
-from simstore.reports.wire import decoded, encoded
 from simstore.server.errors import problem
+from simstore.wire import decoded, encoded
 
 KINDS = [
     kind

@@ -5,10 +5,9 @@ from itertools import combinations
 import pytest
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.fields import EnumeratedField
 from simstore.fingerprint.schemes import open_scheme
 from simstore.fingerprint.simhash import to_integers
-from simstore.fingerprint.web import WebScheme
+from simstore.fingerprint.web import EnumeratedField, WebScheme
 
 LANGUAGES = EnumeratedField("lang", ("en", "fr", "zh", "de", "el"), 3)
 

@@ -9,7 +9,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.integrations.scrapy_settings import NAMES, DedupSettings, read_settings
-from simstore.sources.fields import HistoryFields
+from simstore.sources.reader import HistoryFields
 
 
 def test_no_store_means_no_settings() -> None:

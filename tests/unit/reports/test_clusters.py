@@ -8,13 +8,13 @@ import pytest
 
 from simstore.model import Cluster, ClusterMember, ClusterMerge, LeastShares, StoredCluster
 from simstore.reports.clusters import (
-    Rule,
     merges_jsonl,
     numbered,
     render_csv,
     render_jsonl,
     table_rows,
 )
+from simstore.services.clusters.reasons import ClusterRule
 
 ODD = "caf\udce9"
 CLUSTERS = [
@@ -38,11 +38,11 @@ CLUSTERS = [
         9, ODD, (ClusterMember(key=ODD, document_id=7, resemblance=1.0, distance=0, basis="same"),)
     ),
 ]
-RULE = Rule("first", LeastShares(0.5))
+RULE = ClusterRule("first", LeastShares(0.5))
 
 
 def test_table_names_a_cluster_once_and_marks_estimates() -> None:
-    assert list(table_rows(CLUSTERS, RULE)) == [
+    assert list(table_rows(CLUSTERS, RULE.reason)) == [
         ("7", "one", "canonical", 0, "1.000", "canonical: first seen"),
         ("", ODD, "member", 3, "0.912", "resemblance 0.912 >= 0.5"),
         ("", "far", "member", None, "~0.500", "estimated resemblance 0.500 >= 0.5"),
@@ -51,7 +51,9 @@ def test_table_names_a_cluster_once_and_marks_estimates() -> None:
 
 
 def test_jsonl_has_a_line_a_document_and_the_bytes_of_odd_keys() -> None:
-    lines = [json.loads(line) for line in b"".join(render_jsonl(CLUSTERS, RULE)).splitlines()]
+    lines = [
+        json.loads(line) for line in b"".join(render_jsonl(CLUSTERS, RULE.reason)).splitlines()
+    ]
     assert lines[1] == {
         "cluster_id": 7,
         "key": "caf\\xe9",
@@ -66,7 +68,7 @@ def test_jsonl_has_a_line_a_document_and_the_bytes_of_odd_keys() -> None:
 
 
 def test_csv_has_a_row_a_document_and_a_header_in_any_case() -> None:
-    written = b"".join(render_csv(CLUSTERS, RULE)).decode()
+    written = b"".join(render_csv(CLUSTERS, RULE.reason)).decode()
     rows = list(csv.DictReader(io.StringIO(written)))
     assert [(row["cluster_id"], row["key"], row["role"], row["distance"]) for row in rows] == [
         ("7", "one", "canonical", "0"),
@@ -75,7 +77,7 @@ def test_csv_has_a_row_a_document_and_a_header_in_any_case() -> None:
         ("9", "caf\\xe9", "canonical", "0"),
     ]
     header = "cluster_id,key,role,distance,resemblance,reason"
-    assert b"".join(render_csv([], RULE)).decode() == header + "\n"
+    assert b"".join(render_csv([], RULE.reason)).decode() == header + "\n"
 
 
 @pytest.mark.parametrize(
@@ -88,15 +90,15 @@ def test_csv_has_a_row_a_document_and_a_header_in_any_case() -> None:
     ],
 )
 def test_reason_of_a_canonical_document_is_the_policy(policy: str, reason: str) -> None:
-    rule = Rule(policy, LeastShares(0.5))
+    rule = ClusterRule(policy, LeastShares(0.5))
     assert rule.reason(CLUSTERS[0].members[0], canonical=True) == reason
 
 
 def test_reason_of_a_member_is_the_threshold_that_it_reaches() -> None:
     same, alike, _ = CLUSTERS[0].members
-    either = Rule("first", LeastShares(0.95, 0.8, 0.68))
+    either = ClusterRule("first", LeastShares(0.95, 0.8, 0.68))
     assert either.reason(alike, canonical=False) == "likeness 0.812 >= 0.8 with a cosine >= 0.68"
-    either = Rule("first", LeastShares(0.9, 0.8, 0.68))
+    either = ClusterRule("first", LeastShares(0.9, 0.8, 0.68))
     assert either.reason(alike, canonical=False) == "resemblance 0.912 >= 0.9"
     assert either.reason(same, canonical=False) == "same text"
 

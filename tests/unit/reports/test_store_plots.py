@@ -8,7 +8,7 @@ import pytest
 
 from simstore.cli.plots import check_plot
 from simstore.errors import InvalidParameter, MissingExtra
-from simstore.reports.store_figures import StoreFigures, TimeSlot, VocabularySlice
+from simstore.model import StoreFigures, TimeSlot, VocabularySlice
 from simstore.reports.store_plots import PANELS, render_overview, render_panel
 
 DAY = 86_400

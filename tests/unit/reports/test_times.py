@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simstore.reports.times import time_text
+from simstore.reports.lines import time_text
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from fastapi import APIRouter, FastAPI, Request, Response
 
 from simstore.errors import InvalidParameter, SimstoreError, Unavailable
 from simstore.model import SCOPES
-from simstore.server import access
-from simstore.server.access import Gate, GuardedRoute, check_listening, gate_of, requires
-from simstore.server.security_headers import ALWAYS, DEFAULTS, SecurityHeaders
+from simstore.server.access import gate as access
+from simstore.server.access.gate import Gate, GuardedRoute, check_listening, gate_of, requires
+from simstore.server.access.security_headers import ALWAYS, DEFAULTS, SecurityHeaders
 from simstore.services.access import tokens
 from simstore.store import Store
 
@@ -411,7 +411,7 @@ def test_server_does_not_start_where_anybody_could_come(store: Store) -> None:
 
 
 def test_memory_of_who_asked_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from simstore.server import limits, sessions
+    from simstore.server.access import limits, sessions
 
     monkeypatch.setattr(limits, "_MOST_KNOWN", 5)
     monkeypatch.setattr(sessions, "_MOST_SESSIONS", 5)
@@ -440,6 +440,6 @@ def test_memory_of_who_asked_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_one_sender_is_an_address_or_what_one_host_is_given(address: str, network: str) -> None:
-    from simstore.server.limits import network_of
+    from simstore.server.access.limits import network_of
 
     assert network_of(address) == network

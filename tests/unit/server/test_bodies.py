@@ -11,7 +11,7 @@ import pytest
 from simstore.errors import MalformedRequest
 from simstore.server import bodies
 from simstore.server.bodies import LARGE_BYTES, value_of
-from simstore.server.bounded_executor import BoundedExecutor
+from simstore.server.workers.bounded_executor import BoundedExecutor
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import pytest
 
 from simstore.errors import Overloaded
 from simstore.server import cached_value
-from simstore.server.bounded_executor import BoundedExecutor
 from simstore.server.cached_value import CachedValue
+from simstore.server.workers.bounded_executor import BoundedExecutor
 
 
 @pytest.fixture

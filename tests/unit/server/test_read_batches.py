@@ -9,7 +9,7 @@ import pytest
 
 from simstore.errors import InvalidParameter, Overloaded, Stopping
 from simstore.model import Document, QueryOptions
-from simstore.server.read_batches import QueryBatcher
+from simstore.server.workers.read_batches import QueryBatcher
 from simstore.store import Store
 
 TEXTS = [f"the lamp {n % 5} of the harbour bridge {n % 3} and river stone {n}" for n in range(30)]

@@ -12,8 +12,8 @@ import pytest
 
 from simstore.errors import InvalidParameter, StoreNotFound, Unavailable
 from simstore.model import Document, QueryOptions
-from simstore.server.read_batches import QueryBatcher
-from simstore.server.reader_process import AwayReader, ReaderProcess
+from simstore.server.workers.read_batches import QueryBatcher
+from simstore.server.workers.reader_process import AwayReader, ReaderProcess
 from simstore.store import Store
 
 TEXTS = [f"the lamp {n % 5} of the harbour bridge {n % 3} and river stone {n}" for n in range(30)]

@@ -13,12 +13,12 @@ import pytest
 
 from simstore.errors import StorageError, StoreNotFound, Unavailable
 from simstore.model import Document, WriteRequest
-from simstore.server import supervisor
-from simstore.server.reader_process import ReaderProcess
-from simstore.server.store_process import StoreProcess
-from simstore.server.supervisor import Supervised, pause_after
-from simstore.server.write_queue import WriteQueue
-from simstore.server.writer_process import WriterProcess
+from simstore.server.workers import supervisor
+from simstore.server.workers.reader_process import ReaderProcess
+from simstore.server.workers.store_process import StoreProcess
+from simstore.server.workers.supervisor import Supervised, pause_after
+from simstore.server.workers.write_queue import WriteQueue
+from simstore.server.workers.writer_process import WriterProcess
 from simstore.store import Store
 
 PATIENCE_SECONDS = 60.0

@@ -14,9 +14,9 @@ from fastapi import FastAPI
 from texts import BREAD, LIGHTHOUSE
 
 from simstore.server.app import create_app
-from simstore.server.bounded_executor import BoundedExecutor, RequestAbandoned, while_wanted
 from simstore.server.service import Service
 from simstore.server.settings import ServerSettings
+from simstore.server.workers.bounded_executor import BoundedExecutor, RequestAbandoned, while_wanted
 from simstore.services.check import copies
 from simstore.services.clusters import read
 from simstore.services.compare import measures

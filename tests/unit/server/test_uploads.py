@@ -15,8 +15,8 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from simstore.errors import InvalidParameter, SimstoreError, TooLarge, UnreadableSource
-from simstore.server import uploads
-from simstore.server.uploads import Upload, UploadLimits, read_paper, read_upload, safe_name
+from simstore.server.workers import uploads
+from simstore.server.workers.uploads import Upload, UploadLimits, read_paper, read_upload, safe_name
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 

@@ -19,8 +19,8 @@ from simstore.errors import (
     Unavailable,
 )
 from simstore.model import Document, RemoveRequest, WriteRequest
-from simstore.server.write_queue import WriteQueue
-from simstore.server.writer_process import WriterProcess
+from simstore.server.workers.write_queue import WriteQueue
+from simstore.server.workers.writer_process import WriterProcess
 from simstore.store import Store
 
 TEXT = "the river carries stones past the old mill and the lamp above its door is lit"

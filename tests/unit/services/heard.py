@@ -11,7 +11,7 @@ import pytest
 from postgres_places import stores_are_on_server
 from sqlalchemy import Connection, Engine, event
 
-from simstore.storage.sqlite_file import SqliteFile
+from simstore.storage.dialects.sqlite_file import SqliteFile
 
 Heard = list[str]
 

@@ -12,10 +12,10 @@ import pytest
 
 from simstore.model import Document
 from simstore.services.clusters import stored_clusters
-from simstore.sources.jsonl import HistoryFields
+from simstore.sources.reader import HistoryFields
 from simstore.sources.registry import ReadOptions
 from simstore.storage import cluster_names
-from simstore.storage.schema import metadata
+from simstore.storage.tables import metadata
 from simstore.store import Store
 
 from .stores import create, rows

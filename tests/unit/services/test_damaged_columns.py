@@ -19,7 +19,7 @@ from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, Table
 from simstore.errors import CorruptStore, SimstoreError, StorageError
 from simstore.services.export.export import ExportOptions
 from simstore.sources.reader import ReadOptions
-from simstore.storage.schema import metadata
+from simstore.storage.tables import metadata
 from simstore.store import Store
 
 from .stores import SIMTOOL, TEXTS, WEB, create

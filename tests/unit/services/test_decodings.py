@@ -10,7 +10,7 @@ import pytest
 from simstore.model import CheckedPaper, Decoding, Document
 from simstore.services.ingest.ingest import Observer
 from simstore.sources.reader import ReadOptions
-from simstore.sources.stream_detection import reader_label
+from simstore.sources.registry import reader_label
 from simstore.store import Store
 
 from .stores import SIMTOOL, create

@@ -22,7 +22,7 @@ from simstore.services.check import check
 from simstore.services.query import query
 from simstore.services.workers import forks, worker_pool
 from simstore.services.workers.worker_pool import EarlyStart, Worker, WorkerPool, in_order
-from simstore.storage.sqlite_file import has_open
+from simstore.storage.dialects.sqlite_file import has_open
 
 from .worker_tasks import squaring
 

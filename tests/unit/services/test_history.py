@@ -11,8 +11,7 @@ import pytest
 from simstore.errors import InvalidParameter
 from simstore.model import Document
 from simstore.services.ingest import run
-from simstore.sources.fields import HistoryFields
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.storage.history import MOST_SNAPSHOTS
 from simstore.store import Store
 

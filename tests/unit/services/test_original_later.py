@@ -10,8 +10,8 @@ import pytest
 from simstore.model import Document, Duplicate, IngestSummary, WriteRequest
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.services.ingest import later_originals
-from simstore.services.ingest.idempotency import packed, unpacked
 from simstore.services.ingest.ingest import Observer
+from simstore.services.ingest.write_groups import packed_reply, unpacked_reply
 from simstore.store import Store
 
 from .stores import create
@@ -233,9 +233,9 @@ def test_a_writer_tells_what_each_document_displaced_and_tells_it_again(store: S
     assert not isinstance(reply, Exception)
     assert [one.outcome for one in reply.outcomes] == ["added"] * 3
     assert [[d.key for d in one.displaced] for one in reply.outcomes] == [[], ["reprint"], []]
-    again = unpacked(packed(reply))
+    again = unpacked_reply(packed_reply(reply))
     assert again.outcomes == reply.outcomes
     assert again.replayed
     # As a release kept it that knew nothing of this.
-    old = unpacked(b'[0, [["a", "added", null, null]], [], []]')
+    old = unpacked_reply(b'[0, [["a", "added", null, null]], [], []]')
     assert old.outcomes[0].displaced == ()

@@ -11,8 +11,7 @@ import pytest
 
 from simstore.errors import InvalidParameter, MissingExtra, SourceNotFound, UnreadableSource
 from simstore.model import StoredDocument
-from simstore.sources.fields import HistoryFields
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions
 
 from .stores import create
 

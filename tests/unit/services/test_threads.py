@@ -26,9 +26,9 @@ def released(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     calls: list[bool] = []
     call = Kernel.__call__
 
-    def noted(kernel: Kernel, *arguments: Any) -> Any:
+    def noted(kernel: Kernel, *arguments: Any, **named: Any) -> Any:
         calls.append(kernel.lets_go)
-        return call(kernel, *arguments)
+        return call(kernel, *arguments, **named)
 
     monkeypatch.setattr(Kernel, "__call__", noted)
     compiled.enable(0)

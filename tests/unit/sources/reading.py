@@ -9,6 +9,7 @@ from typing import Any
 
 from simstore.model import Document, Rejection
 from simstore.sources.files import open_sources
+from simstore.sources.isolated import IsolatedReader
 from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
 from simstore.sources.source import Record
 
@@ -24,7 +25,7 @@ def read_file(path: Path, **options: Any) -> list[Record]:
 
 
 def read_stream(
-    reader: SourceReader,
+    reader: SourceReader | IsolatedReader,
     data: bytes,
     name: str = "name",
     position: int = 0,
@@ -38,7 +39,9 @@ def read_stream(
     return list(reader.read(stream, request))
 
 
-def check_goes_on_anywhere(reader: SourceReader, data: bytes, **options: Any) -> list[Record]:
+def check_goes_on_anywhere(
+    reader: SourceReader | IsolatedReader, data: bytes, **options: Any
+) -> list[Record]:
     """Read bytes from their start, and on from each record; return what they hold."""
     whole = read_stream(reader, data, **options)
     for count, record in enumerate(whole, start=1):

@@ -18,8 +18,7 @@ import pytest
 
 from simstore.errors import UnreadableSource
 from simstore.model import Document, Ignored, Rejection
-from simstore.sources.by_name import source_named
-from simstore.sources.files import FileSource, open_sources
+from simstore.sources.files import FileSource, open_sources, source_named
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import Record, Source
 from simstore.sources.unpacking import zstd

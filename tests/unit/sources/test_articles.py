@@ -7,8 +7,9 @@ import pytest
 
 from simstore.model import Document, Rejection
 from simstore.sources import articles
-from simstore.sources.articles import ArticleReader, read_articles, split_page
+from simstore.sources.articles import read_articles, split_page
 from simstore.sources.encoding_detection import not_certain
+from simstore.sources.registry import reader_named
 
 from .reading import check_goes_on_anywhere, documents, read, reasons, rejections
 
@@ -126,7 +127,7 @@ def test_trailing_blanks_of_an_id_are_spaces_and_tabs_as_the_course_tool_has_it(
 def test_page_is_read_in_the_encoding_that_is_detected_or_rejected_and_its_key_is_bytes() -> None:
     body = "人人生而自由，在尊严和权利上一律平等。"
     data = f"一\n{body}\f二\n天地\fthree\n".encode("gbk") + b"\xff\fcaf\xe9\nplain\f"
-    records = check_goes_on_anywhere(ArticleReader(), data)
+    records = check_goes_on_anywhere(reader_named("articles"), data)
     keys = [key.encode("gbk").decode("utf-8", "surrogateescape") for key in ("一", "二")]
     assert documents(records) == [(keys[0], body), (keys[1], "天地"), ("caf\udce9", "plain")]
     assert [one.metadata for one in records if isinstance(one, Document)][1:] == [
@@ -139,13 +140,13 @@ def test_page_is_read_in_the_encoding_that_is_detected_or_rejected_and_its_key_i
 @pytest.mark.parametrize("options", [{"encoding": "keep"}, {"texts_are_articles": True}])
 def test_bytes_of_pages_are_kept_on_request_and_for_the_course(options: dict[str, object]) -> None:
     body = "人人生而自由，在尊严和权利上一律平等。".encode("gbk")
-    (record,) = check_goes_on_anywhere(ArticleReader(), b"key\n" + body, **options)
+    (record,) = check_goes_on_anywhere(reader_named("articles"), b"key\n" + body, **options)
     assert isinstance(record, Document)
     assert (record.text.encode("utf-8", "surrogateescape"), record.metadata) == (body, {})
 
 
 def test_named_encoding_is_that_of_all_pages() -> None:
     data = "key\n天地".encode("gbk")
-    (record,) = check_goes_on_anywhere(ArticleReader(), data, encoding="gb18030")
+    (record,) = check_goes_on_anywhere(reader_named("articles"), data, encoding="gb18030")
     assert isinstance(record, Document)
     assert (record.text, record.metadata) == ("天地", {"encoding": "gb18030"})

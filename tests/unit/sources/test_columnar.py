@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from simstore.model import Document, Rejection
-from simstore.sources.columnar import ArrowReader, ParquetReader
-from simstore.sources.fields import HistoryFields
 from simstore.sources.files import FileSource
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions, SourceReader
+from simstore.sources.registry import reader_named
 
 from .reading import check_goes_on_anywhere, documents, read_file, read_stream, reasons, rejections
 
@@ -49,8 +48,8 @@ def packed(rows: list[dict[str, Any]], kind: str, part: int = 10) -> bytes:
     return out.getvalue()
 
 
-def reader(kind: str) -> ParquetReader | ArrowReader:
-    return ParquetReader() if kind == "parquet" else ArrowReader()
+def reader(kind: str) -> SourceReader:
+    return reader_named("parquet") if kind == "parquet" else reader_named("arrow")
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -84,7 +83,7 @@ def test_values_become_metadata_that_json_has_a_form_for() -> None:
         "lasting": datetime.timedelta(seconds=90),
         "nothing": None,
     }
-    (record,) = read_stream(ParquetReader(), packed([row], "parquet"))
+    (record,) = read_stream(reader_named("parquet"), packed([row], "parquet"))
     assert isinstance(record, Document)
     assert record.metadata == {
         "when": "2026-05-01T12:00:00+00:00",
@@ -101,7 +100,7 @@ def test_times_and_links_are_taken_from_the_fields_that_are_named() -> None:
     when = datetime.datetime(2026, 5, 1, tzinfo=datetime.UTC)
     data = packed([{"text": "t", "crawled": when, "links": ["a", "b"]}], "parquet")
     fields = HistoryFields(seen="crawled", links="links")
-    (record,) = read_stream(ParquetReader(), data, history_fields=fields)
+    (record,) = read_stream(reader_named("parquet"), data, history_fields=fields)
     assert isinstance(record, Document)
     assert (record.seen_at, record.links, record.metadata) == (
         int(when.timestamp()),
@@ -168,7 +167,10 @@ def test_bytes_that_were_read_are_those_of_the_file(tmp_path: Path) -> None:
 def test_fields_in_objects_are_reached_by_dotted_paths() -> None:
     rows = [{"content": {"body": "a", "more": 1}, "meta": {"id": "k"}}]
     (record,) = read_stream(
-        ParquetReader(), packed(rows, "parquet"), text_field="content.body", key_field="meta.id"
+        reader_named("parquet"),
+        packed(rows, "parquet"),
+        text_field="content.body",
+        key_field="meta.id",
     )
     assert isinstance(record, Document)
     assert (record.key, record.text) == ("k", "a")

@@ -12,13 +12,13 @@ import pytest
 
 from simstore.model import Document, Rejection
 from simstore.sources import delimited
-from simstore.sources.delimited import DelimitedReader
 from simstore.sources.encoding_detection import not_certain
+from simstore.sources.registry import reader_named
 from simstore.sources.source import Record
 
 from .reading import check_goes_on_anywhere, documents, read_file, read_stream, reasons, rejections
 
-READER = DelimitedReader()
+READER = reader_named("csv")
 
 
 def read_csv(data: bytes | str, **options: object) -> list[Record]:

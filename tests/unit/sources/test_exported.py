@@ -1,26 +1,23 @@
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
 import pytest
 
 from simstore.model import Document, Rejection
-from simstore.reports.exported import EXPORT_FIELD, EXPORT_VERSION, ExportedDocument, json_line
-from simstore.sources import exported
-from simstore.sources.jsonl import read_jsonl
+from simstore.model.export import EXPORT_FIELD, ExportedDocument
+from simstore.reports.exported import json_line
+from simstore.sources.registry import reader_named
+
+from .reading import read_stream
 
 
 def read(*lines: bytes | dict[str, Any], **options: Any) -> list[Document | Rejection]:
     data = b"".join(
         line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines
     )
-    return list(read_jsonl(io.BufferedReader(io.BytesIO(data)), "x.jsonl", **options))  # type: ignore[arg-type]
-
-
-def test_writer_and_reader_mean_the_same_mark() -> None:
-    assert (EXPORT_FIELD, EXPORT_VERSION) == (exported.EXPORT_FIELD, exported.EXPORT_VERSION)
+    return read_stream(reader_named("jsonl"), data, "x.jsonl", **options)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from simstore.model import Document
-from simstore.sources.fields import HistoryFields, RecordFields
+from simstore.sources.fields import RecordFields
+from simstore.sources.reader import HistoryFields, ReadOptions
 
 
 def made(record: dict[str, Any], **options: Any) -> Document | str:
-    return RecordFields("name", **options).document(record, 3, 10, 20)
+    return RecordFields("name", ReadOptions(**options)).document(record, 3, 10, 20)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ import pytest
 from simstore import Store
 from simstore.errors import InvalidParameter
 from simstore.model import IngestSummary
-from simstore.sources.fields import HistoryFields
 from simstore.sources.frames import as_table
-from simstore.sources.reader import ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions
 
 ROWS = 2_345
 FERRY = "The ferry leaves the harbour every morning at seven, when the fog still lies there."

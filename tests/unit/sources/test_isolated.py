@@ -16,8 +16,8 @@ from simstore import Store
 from simstore.errors import MissingExtra
 from simstore.model import Document, Ignored, Rejection
 from simstore.sources import isolated, registry
+from simstore.sources.isolated import HEADER, packed, unpacked
 from simstore.sources.reader import ReadRequest
-from simstore.sources.record_frames import HEADER, packed, unpacked
 
 from .ending_readers import EndingReader, QuickEndingReader
 from .reading import check_goes_on_anywhere, documents, read_stream, reasons

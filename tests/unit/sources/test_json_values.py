@@ -12,9 +12,9 @@ from simstore import Document, Store
 from simstore.errors import InvalidParameter, MalformedRequest
 from simstore.model import Rejection, WriteRequest
 from simstore.server.documents import document_of
+from simstore.sources.documents import MOST_BYTES, check_metadata
 from simstore.sources.fields import RecordFields, of_table
 from simstore.sources.files import FileSource
-from simstore.sources.json_values import MOST_BYTES, check_metadata
 from simstore.sources.reader import ReadOptions
 
 
@@ -90,7 +90,7 @@ def test_the_metadata_of_a_page_are_bounded_too(tmp_path: Path) -> None:
 
 
 def test_a_cell_of_a_table_that_is_nested_too_deeply_is_refused_at_any_depth() -> None:
-    fields = RecordFields("table")
+    fields = RecordFields("table", ReadOptions())
     for levels, is_taken in ((63, True), (64, False), (400, False), (100_000, False)):
         made = fields.document(of_table([("text", "t"), ("n", nested(levels))]), 0, 0, 0)
         assert isinstance(made, Document) == is_taken

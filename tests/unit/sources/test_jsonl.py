@@ -10,15 +10,19 @@ import pytest
 from simstore.model import Document, Rejection
 from simstore.sources.encoding_detection import not_certain
 from simstore.sources.files import FileSource
-from simstore.sources.jsonl import JsonlReader, read_jsonl
 from simstore.sources.reader import ReadOptions
+from simstore.sources.registry import reader_named
 
-from .reading import check_goes_on_anywhere, documents, read, read_stream, reasons, rejections
+from .reading import check_goes_on_anywhere, documents, read_stream, reasons, rejections
+
+READER = reader_named("jsonl")
+# Lines are UTF-8, or rejected.
+read = partial(read_stream, READER, encoding="keep")
 
 
 def one(line: str | bytes) -> Document | Rejection:
     data = line if isinstance(line, bytes) else line.encode()
-    (record,) = read(read_jsonl, data + b"\n")
+    (record,) = read(data + b"\n")
     return record
 
 
@@ -65,7 +69,7 @@ def test_line_that_is_no_record_is_rejected_with_the_reason(line: str | bytes, r
 @pytest.mark.parametrize("depth", [10, 63, 64, 200, 400, 600, 800, 950, 2_000, 100_000])
 def test_nested_record_is_read_or_rejected_at_any_depth(depth: int) -> None:
     nested = '{"key": "k", "text": "t", "n": ' + "[" * depth + "]" * depth + "}"
-    records = read(read_jsonl, f'{nested}\n{{"key": "after", "text": "t"}}\n'.encode())
+    records = read(f'{nested}\n{{"key": "after", "text": "t"}}\n'.encode())
     assert len(records) == 2
     assert records[1] == Document(
         "after",
@@ -100,7 +104,7 @@ def test_lone_surrogates_become_replacement_characters() -> None:
 
 
 def test_byte_order_mark_is_passed_over() -> None:
-    records = read(read_jsonl, b'\xef\xbb\xbf{"key": "k", "text": "t"}\n')
+    records = read(b'\xef\xbb\xbf{"key": "k", "text": "t"}\n')
     assert documents(records) == [("k", "t")]
 
 
@@ -115,45 +119,41 @@ def test_key_may_be_a_number_or_any_text(value: str, key: str) -> None:
 
 def test_record_without_key_is_named_by_its_line() -> None:
     data = b'\n{"text": "a"}\n\n{"key": null, "text": "b"}\n'
-    assert documents(read(read_jsonl, data)) == [("name:2", "a"), ("name:4", "b")]
+    assert documents(read(data)) == [("name:2", "a"), ("name:4", "b")]
 
 
 def test_named_fields_are_the_only_ones_looked_at() -> None:
     data = b'{"key": "k", "text": "t", "k": "mine", "t": "my text"}\n{"key": "k", "t": "x"}\n'
-    records = read(read_jsonl, data, key_field="k", text_field="t")
+    records = read(data, key_field="k", text_field="t")
     assert documents(records) == [("mine", "my text")]
     assert reasons(records) == ["no key: the field k is missing"]
 
 
 def test_positions_and_offsets_count_lines_and_bytes() -> None:
     data = b'{"key": "a", "text": "x"}\r\n\n{bad\n{"key": "b", "text": "y"}'
-    records = read(read_jsonl, data)
+    records = read(data)
     assert [(r.position, r.byte_offset, r.end_offset) for r in records] == [
         (0, 0, 27),
         (2, 28, 33),
         (3, 33, 58),
     ]
     for record in records:
-        rest = read(
-            read_jsonl,
-            data[record.end_offset :],
-            position=(record.position or 0) + 1,
-            byte_offset=record.end_offset,
-        )
+        place = (record.position or 0) + 1, record.end_offset or 0
+        rest = read_stream(READER, data, "name", *place)
         assert rest == records[records.index(record) + 1 :]
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
 def test_limit_is_that_of_the_line_without_its_end(end: bytes) -> None:
     line = json.dumps({"key": "k", "text": "t" * 80}).encode()
-    assert rejections(read(read_jsonl, line + end, max_document_bytes=len(line))) == []
-    assert rejections(read(read_jsonl, line + end, max_document_bytes=len(line) - 1)) == [(0, 0)]
+    assert rejections(read(line + end, max_document_bytes=len(line))) == []
+    assert rejections(read(line + end, max_document_bytes=len(line) - 1)) == [(0, 0)]
 
 
 def test_line_longer_than_the_limit_is_rejected_and_the_rest_is_read() -> None:
     long = json.dumps({"key": "long", "text": "t" * 3_000_000}).encode()
     data = b'{"key": "a", "text": "x"}\n' + long + b'\n{"key": "b", "text": "y"}\n'
-    records = read(read_jsonl, data, max_document_bytes=1_000)
+    records = read(data, max_document_bytes=1_000)
     assert documents(records) == [("a", "x"), ("b", "y")]
     (rejected,) = [r for r in records if isinstance(r, Rejection)]
     assert (rejected.position, rejected.byte_offset) == (1, 26)
@@ -163,8 +163,8 @@ def test_line_longer_than_the_limit_is_rejected_and_the_rest_is_read() -> None:
 
 
 def test_blank_lines_and_no_lines_are_no_records() -> None:
-    assert read(read_jsonl, b"") == []
-    assert read(read_jsonl, b"\n \r\n\t\n") == []
+    assert read(b"") == []
+    assert read(b"\n \r\n\t\n") == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
@@ -173,8 +173,8 @@ def test_file_of_utf_16_is_read_on_from_any_line(encoding: str, mark: str) -> No
     objects = [{"id": f"{n}", "text": text} for n, text in enumerate(["\u0a0a\u010a", "天", "c"])]
     lines = "\n\r\n".join(json.dumps(one, ensure_ascii=False) for one in objects)
     data = f"{mark}{lines}\nno JSON\n".encode(encoding)
-    assert JsonlReader().recognises(data)
-    records = check_goes_on_anywhere(JsonlReader(), data)
+    assert READER.recognises(data)
+    records = check_goes_on_anywhere(READER, data)
     assert documents(records) == [("0", "\u0a0a\u010a"), ("1", "天"), ("2", "c")]
     assert records[0].metadata == {"encoding": encoding}  # type: ignore[union-attr]
     assert reasons(records) == ["not JSON: Expecting value at column 1"]
@@ -184,7 +184,7 @@ def test_line_of_utf_16_longer_than_the_limit_is_rejected_alone() -> None:
     line = json.dumps({"id": "a", "text": "x" * 500})
     data = f"{line}\r\n{line}\n".encode("utf-16")
     size = 2 * len(line)
-    read = partial(read_stream, JsonlReader(), data)
+    read = partial(read_stream, READER, data)
     assert rejections(read(max_document_bytes=size + 2)) == []
     assert rejections(read(max_document_bytes=size)) == [(0, 0)]
     assert rejections(read(max_document_bytes=size - 1)) == [(0, 0), (1, 2 + size + 4)]
@@ -193,18 +193,18 @@ def test_line_of_utf_16_longer_than_the_limit_is_rejected_alone() -> None:
 def test_lines_that_are_not_utf_8_are_read_in_the_encoding_that_is_named() -> None:
     line = '{"id": "%s", "text": "天地玄黄"}\n'
     data = (line % 1).encode("gbk") + (line % 2).encode() + b'{"text": "\xff\xff"}\n'
-    records = read_stream(JsonlReader(), data, encoding="gb18030")
+    records = read_stream(READER, data, encoding="gb18030")
     assert documents(records) == [("1", "天地玄黄"), ("2", "天地玄黄")]
     assert [one.metadata for one in records[:2]] == [{"encoding": "gb18030"}, {}]  # type: ignore[union-attr]
     assert reasons(records) == ["not UTF-8 at byte 10"]
-    assert len(reasons(read_stream(JsonlReader(), data, encoding="keep"))) == 2
+    assert len(reasons(read_stream(READER, data, encoding="keep"))) == 2
 
 
 def test_line_that_is_not_utf_8_is_detected_by_its_file_or_itself_or_rejected() -> None:
     line = '{"id": "%s", "text": "人人生而自由，在尊严和权利上一律平等。"}\n'
     data = (line % 1).encode("gbk") + '{"id": "2", "text": "天地"}\n'.encode("gbk")
     data += (line % 3).encode() + b'{"id": "4", "text": "\xff\xff"}\n'
-    records = check_goes_on_anywhere(JsonlReader(), data)
+    records = check_goes_on_anywhere(READER, data)
     detected = {"encoding": "gb18030", "encoding_detected": True}
     assert [(one.key, one.metadata) for one in records if isinstance(one, Document)] == [
         ("1", detected),
@@ -217,7 +217,7 @@ def test_line_that_is_not_utf_8_is_detected_by_its_file_or_itself_or_rejected() 
 @pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\xff\xfe \0"])
 def test_line_of_a_foreign_byte_order_mark_alone_is_not_blank(mark: bytes) -> None:
     data = b'{"id": "1", "text": "a"}\n' + mark
-    records = read_stream(JsonlReader(), data)
+    records = read_stream(READER, data)
     assert documents(records) == [("1", "a")]
     assert reasons(records) == [not_certain(mark)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from simstore.model import Document, Rejection
 from simstore.sources.encoding_detection import not_certain
-from simstore.sources.lines import LinesReader
+from simstore.sources.registry import reader_named
 
 from .reading import (
     check_goes_on_anywhere,
@@ -19,7 +19,7 @@ from .reading import (
     rejections,
 )
 
-READER = LinesReader()
+READER = reader_named("lines")
 
 
 def test_line_is_a_document_named_by_its_number() -> None:

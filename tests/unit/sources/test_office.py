@@ -16,8 +16,8 @@ from reportlab.pdfgen.canvas import Canvas
 from simstore.errors import MissingExtra
 from simstore.model import Document, Rejection
 from simstore.sources import isolated
-from simstore.sources.office import DocxReader, MarkdownReader
 from simstore.sources.pdf import PdfReader
+from simstore.sources.registry import reader_named
 from simstore.text.passages import sentences
 from simstore.text.quotations import bibliography, quotations
 
@@ -76,7 +76,7 @@ def one(records: list[Any]) -> Document:
 
 def test_docx_is_the_text_of_its_paragraphs_and_tables() -> None:
     data = made_docx()
-    found = one(read_stream(DocxReader(), data))
+    found = one(read_stream(reader_named("docx"), data))
     assert found.text.split("\n\n") == [
         "Ferries", "The first paragraph, 第一段.", "left cell", "right cell",
         "one\ttab\nand a new line",
@@ -94,7 +94,7 @@ def test_docx_leaves_out_what_was_deleted_and_says_nothing_twice() -> None:
         f"<w:p>{text.format('kept')}<w:del><w:r><w:delText>gone</w:delText></w:r></w:del>"
         f"<w:ins>{text.format(' added')}</w:ins></w:p><w:p>{text.format('around')}{box}</w:p>"
     )
-    assert one(read_stream(DocxReader(), data)).text.split("\n\n") == [
+    assert one(read_stream(reader_named("docx"), data)).text.split("\n\n") == [
         "kept added", "boxed", "around",
     ]  # fmt: skip
 
@@ -106,7 +106,7 @@ def test_docx_leaves_out_what_was_moved_away_and_keeps_signs_within_words() -> N
         f"<w:p><w:moveTo>{text.format('moved')}</w:moveTo></w:p><w:p>{text.format(' ')}</w:p>"
         "<w:p><w:r><w:t>well</w:t><w:noBreakHyphen/><w:t>known</w:t></w:r></w:p>"
     )
-    found = one(read_stream(DocxReader(), data)).text
+    found = one(read_stream(reader_named("docx"), data)).text
     assert found == "stays\n\nmoved\n\nwell\u2011known"
 
 
@@ -142,7 +142,7 @@ def test_notes_of_a_docx_follow_the_paragraph_that_refers_to_them() -> None:
         footnotes={"-1": "", "1": "first", "2": "second", "3": "unused", "4": "deleted"},
         endnotes={"1": "at the end"},
     )
-    assert one(read_stream(DocxReader(), data)).text.split("\n\n") == [
+    assert one(read_stream(reader_named("docx"), data)).text.split("\n\n") == [
         "One and more.", "second", "first", "Two", "at the end", "References", "A book.", "unused",
     ]  # fmt: skip
 
@@ -152,7 +152,9 @@ def test_a_copied_footnote_is_no_part_of_the_bibliography_of_a_docx() -> None:
         f"<w:p><w:r><w:t>My own words.</w:t>{FOOT.format(1)}</w:r></w:p>"
         f"{PARAGRAPH.format('References')}{PARAGRAPH.format('A book.')}"
     )
-    text = one(read_stream(DocxReader(), with_notes(body, footnotes={"1": "A copied note."}))).text
+    text = one(
+        read_stream(reader_named("docx"), with_notes(body, footnotes={"1": "A copied note."}))
+    ).text
     span = bibliography(text)
     assert span is not None
     assert text[slice(*span)] == "References\n\nA book."
@@ -168,7 +170,7 @@ def test_paragraphs_of_a_docx_are_joined_neither_by_sentences_nor_by_quotations(
     for line in lines:
         made.add_paragraph(line)
     made.save(stream)
-    text = one(read_stream(DocxReader(), stream.getvalue())).text
+    text = one(read_stream(reader_named("docx"), stream.getvalue())).text
     assert [text[slice(*span)] for span in sentences(text)] == lines
     assert quotations(text) == []
 
@@ -189,7 +191,7 @@ def styled(*styles: str) -> bytes:
 
 
 def quoted_in(data: bytes) -> list[str]:
-    text = one(read_stream(DocxReader(), data)).text
+    text = one(read_stream(reader_named("docx"), data)).text
     return [text[slice(*span)].strip("“”") for span in quotations(text)]
 
 
@@ -200,7 +202,7 @@ def test_paragraphs_in_a_style_of_quotations_are_quotations() -> None:
     made.add_paragraph("He said “this” and that.", style="Intense Quote")
     made.add_paragraph("“Marked already.”", style="Quote")
     made.save(stream)
-    assert one(read_stream(DocxReader(), stream.getvalue())).text.split("\n\n") == [
+    assert one(read_stream(reader_named("docx"), stream.getvalue())).text.split("\n\n") == [
         "My own words.", "“What somebody said.”", "«He said “this” and that.»", "“Marked already.”",
     ]  # fmt: skip
 
@@ -251,19 +253,19 @@ OUTSIDE = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
     ],
 )
 def test_docx_that_cannot_be_used_is_rejected(data: bytes, reason: str) -> None:
-    (found,) = reasons(read_stream(DocxReader(), data, max_document_bytes=1_000_000))
+    (found,) = reasons(read_stream(reader_named("docx"), data, max_document_bytes=1_000_000))
     assert reason in found
 
 
 def test_docx_may_nest_its_elements_deep() -> None:
     deep = 50_000
     data = of_body("<w:sdt>" * deep + "<w:p><w:r><w:t>x</w:t></w:r></w:p>" + "</w:sdt>" * deep)
-    assert one(read_stream(DocxReader(), data)).text.strip() == "x"
+    assert one(read_stream(reader_named("docx"), data)).text.strip() == "x"
 
 
 def test_pdf_is_the_text_of_its_pages() -> None:
     data = made_pdf([["The first line", "and the second"], ["Another page"]])
-    found = one(read_stream(PdfReader(), data))
+    found = one(read_stream(reader_named("pdf"), data))
     assert found.text.split("\n") == ["The first line", "and the second", "Another page"]
     assert (found.key, found.title, found.end_offset) == ("name", "On ferries", len(data))
 
@@ -288,12 +290,12 @@ def encrypted(password: str) -> bytes:
     ],
 )
 def test_pdf_that_cannot_be_used_is_rejected(data: bytes, reason: str) -> None:
-    (found,) = reasons(read_stream(PdfReader(), data, max_document_bytes=20_000))
+    (found,) = reasons(read_stream(reader_named("pdf"), data, max_document_bytes=20_000))
     assert reason in found
 
 
 def test_pdf_that_is_encrypted_without_a_password_is_read() -> None:
-    assert one(read_stream(PdfReader(), encrypted(""))).text == "secret"
+    assert one(read_stream(reader_named("pdf"), encrypted(""))).text == "secret"
 
 
 def hostile_pdf(depth: int, pages: int) -> bytes:
@@ -336,7 +338,7 @@ def test_pdf_that_would_take_hours_is_rejected_and_the_next_one_is_read() -> Non
 
 
 def test_pdf_whose_reader_ends_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = PdfReader()
+    reader = reader_named("pdf")
     isolated.end_all()
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.setenv("PYTHONHOME", "nowhere")
@@ -347,16 +349,16 @@ def test_pdf_whose_reader_ends_is_rejected(monkeypatch: pytest.MonkeyPatch) -> N
 def test_markdown_is_text_without_its_front_matter() -> None:
     for matter in ("", "---\ntitle: x\ntags: [a]\n---\n", "+++\r\ntitle = 1\r\n+++\r\n"):
         data = f"{matter}# Head\n\n---\n*text*\n".encode()
-        assert documents(read_stream(MarkdownReader(), data)) == [
+        assert documents(read_stream(reader_named("markdown"), data)) == [
             ("name", "# Head\n\n---\n*text*\n")
         ]
     open_ended = b"---\nnot closed\n"
-    assert documents(read_stream(MarkdownReader(), open_ended))[0][1] == open_ended.decode()
+    assert documents(read_stream(reader_named("markdown"), open_ended))[0][1] == open_ended.decode()
 
 
 def test_front_matter_without_end_is_text_however_long_it_is() -> None:
     text = "---\r\n" + "a: b\r\n" * 1_000
-    assert documents(read_stream(MarkdownReader(), text.encode())) == [("name", text)]
+    assert documents(read_stream(reader_named("markdown"), text.encode())) == [("name", text)]
 
 
 def test_documents_are_told_by_content_and_by_name(tmp_path: Path) -> None:
@@ -377,7 +379,7 @@ def test_documents_are_told_by_content_and_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reader", "package"), [(DocxReader(), "defusedxml"), (PdfReader(), "pypdf")]
+    ("reader", "package"), [(reader_named("docx"), "defusedxml"), (reader_named("pdf"), "pypdf")]
 )
 def test_missing_library_is_named(
     reader: Any, package: str, monkeypatch: pytest.MonkeyPatch

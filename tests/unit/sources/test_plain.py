@@ -4,46 +4,45 @@ import pytest
 
 from simstore.model import Document, Rejection
 from simstore.sources.encoding_detection import not_certain
-from simstore.sources.office import MarkdownReader
-from simstore.sources.plain import PlainReader
+from simstore.sources.registry import reader_named
 
 from .reading import documents, read_stream, reasons
 
 
 def test_file_is_one_document_named_as_the_file() -> None:
-    (record,) = read_stream(PlainReader(), b"one\ntwo\n")
+    (record,) = read_stream(reader_named("text"), b"one\ntwo\n")
     assert record == Document("name", "one\ntwo\n", position=0, byte_offset=0, end_offset=8)
 
 
 def test_empty_file_is_an_empty_document() -> None:
-    assert documents(read_stream(PlainReader(), b"")) == [("name", "")]
+    assert documents(read_stream(reader_named("text"), b"")) == [("name", "")]
 
 
 def test_byte_order_mark_is_dropped_and_other_bytes_are_kept_on_request() -> None:
-    (record,) = read_stream(PlainReader(), b"\xef\xbb\xbfcaf\xe9\x00", encoding="keep")
+    (record,) = read_stream(reader_named("text"), b"\xef\xbb\xbfcaf\xe9\x00", encoding="keep")
     assert isinstance(record, Document)
     assert record.text == "caf\udce9\x00"
 
 
 def test_file_longer_than_the_limit_is_rejected() -> None:
-    assert documents(read_stream(PlainReader(), b"x" * 10, max_document_bytes=10)) == [
+    assert documents(read_stream(reader_named("text"), b"x" * 10, max_document_bytes=10)) == [
         ("name", "x" * 10)
     ]
-    assert reasons(read_stream(PlainReader(), b"x" * 11, max_document_bytes=10)) == [
+    assert reasons(read_stream(reader_named("text"), b"x" * 11, max_document_bytes=10)) == [
         "the file has 11 bytes, more than the limit of 10"
     ]
-    (large,) = read_stream(PlainReader(), b"x" * 3_000_000, max_document_bytes=2_000_000)
+    (large,) = read_stream(reader_named("text"), b"x" * 3_000_000, max_document_bytes=2_000_000)
     assert large.end_offset == 3_000_000
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-32"])
 def test_wide_characters_with_their_mark_are_read(codec: str) -> None:
-    (record,) = read_stream(PlainReader(), "größer, 更大".encode(codec))
+    (record,) = read_stream(reader_named("text"), "größer, 更大".encode(codec))
     assert isinstance(record, Document)
     assert record.text == "größer, 更大"
     assert record.metadata == {"encoding": f"{codec}-le"}
     # An article file of the course is bytes, whatever they look like.
-    (record,) = read_stream(PlainReader(), "a".encode(codec), texts_are_articles=True)
+    (record,) = read_stream(reader_named("text"), "a".encode(codec), texts_are_articles=True)
     assert isinstance(record, Document)
     assert record.text.startswith("\udcff\udcfe")
 
@@ -51,22 +50,22 @@ def test_wide_characters_with_their_mark_are_read(codec: str) -> None:
 def test_encoding_is_named_or_detected_and_told() -> None:
     data = ("人人生而自由，在尊严和权利上一律平等。" * 3).encode("gbk")
     detected = {"encoding": "gb18030", "encoding_detected": True}
-    (record,) = read_stream(PlainReader(), data)
+    (record,) = read_stream(reader_named("text"), data)
     assert isinstance(record, Document)
     assert (record.text, record.metadata) == (data.decode("gbk"), detected)
     for encoding, told in (("auto", detected), ("gb18030", {"encoding": "gb18030"})):
-        (record,) = read_stream(PlainReader(), data + b"\xff", encoding=encoding)
+        (record,) = read_stream(reader_named("text"), data + b"\xff", encoding=encoding)
         assert isinstance(record, Document)
         assert record.text == data.decode("gbk") + "\ufffd"
         assert record.metadata == told | {"replaced_bytes": 1}
-    (record,) = read_stream(PlainReader(), data, encoding="keep")
+    (record,) = read_stream(reader_named("text"), data, encoding="keep")
     assert isinstance(record, Document)
     assert record.text.encode("utf-8", "surrogateescape") == data
 
 
 def test_what_is_in_no_certain_encoding_is_rejected_with_its_place_and_the_remedy() -> None:
     for data, place in ((b"caf\xe9", 3), (b"plain \xff", 6), (b"\x89PNG\r\n", 0)):
-        (record,) = read_stream(PlainReader(), data)
+        (record,) = read_stream(reader_named("text"), data)
         assert isinstance(record, Rejection)
         assert record.reason == not_certain(data)
         assert record.reason.startswith(f"not UTF-8 at byte {place}, and which encoding it is in")
@@ -76,23 +75,25 @@ def test_what_is_in_no_certain_encoding_is_rejected_with_its_place_and_the_remed
 
 def test_text_that_declares_its_encoding_is_read_in_it() -> None:
     text = '<?xml version="1.0" encoding="KOI8-R"?><p>\N{CYRILLIC SMALL LETTER YA}</p>'
-    (record,) = read_stream(PlainReader(), text.encode("koi8-r"))
+    (record,) = read_stream(reader_named("text"), text.encode("koi8-r"))
     assert isinstance(record, Document)
     assert (record.text, record.metadata) == (text, {"encoding": "koi8-r"})
     # A text may quote a declaration; what is UTF-8 throughout is UTF-8.
     quoting = "```<meta charset=gbk>``` 天地玄黄"
-    assert documents(read_stream(PlainReader(), quoting.encode())) == [("name", quoting)]
+    assert documents(read_stream(reader_named("text"), quoting.encode())) == [("name", quoting)]
 
 
 def test_article_files_of_the_course_are_bytes_and_may_be_named_all_the_same() -> None:
     data = ("天地玄黄" * 20).encode("gbk")
-    (record,) = read_stream(PlainReader(), data, texts_are_articles=True)
+    (record,) = read_stream(reader_named("text"), data, texts_are_articles=True)
     assert isinstance(record, Document)
     assert (record.text.encode("utf-8", "surrogateescape"), record.metadata) == (data, {})
-    (record,) = read_stream(PlainReader(), data, texts_are_articles=True, encoding="gb18030")
+    (record,) = read_stream(reader_named("text"), data, texts_are_articles=True, encoding="gb18030")
     assert isinstance(record, Document)
     assert record.text == "天地玄黄" * 20
 
 
 def test_markdown_in_no_certain_encoding_is_rejected() -> None:
-    assert reasons(read_stream(MarkdownReader(), b"# caf\xe9")) == [not_certain(b"# caf\xe9")]
+    assert reasons(read_stream(reader_named("markdown"), b"# caf\xe9")) == [
+        not_certain(b"# caf\xe9")
+    ]

@@ -14,8 +14,8 @@ from warcio.warcwriter import WARCWriter
 
 from simstore import Store
 from simstore.model import Document, Ignored, Rejection
+from simstore.sources.registry import reader_named
 from simstore.sources.unpacking import zstd
-from simstore.sources.warc import WarcReader
 
 from .reading import check_goes_on_anywhere, documents, read_file, read_stream, reasons
 from .test_web import MAIN, page
@@ -70,7 +70,7 @@ class Archive:
 
 
 def read(data: bytes, **options: Any) -> list[Any]:
-    return read_stream(WarcReader(), data, **options)
+    return read_stream(reader_named("warc"), data, **options)
 
 
 def one_document(archive: Archive, **options: Any) -> Document:
@@ -235,7 +235,7 @@ def test_malformed_record_costs_itself_only(
     old: bytes, new: bytes, texts: list[str], reason: str | None
 ) -> None:
     data = framed(b"one", b"two", b"3rd").replace(old, new, 1)
-    found = check_goes_on_anywhere(WarcReader(), data)
+    found = check_goes_on_anywhere(reader_named("warc"), data)
     assert [one.text for one in found if isinstance(one, Document)] == texts
     told = reasons(found)
     assert any(reason in one for one in told) if reason else told == []
@@ -255,7 +255,9 @@ def test_archive_that_breaks_off_gives_what_it_has() -> None:
 
 def test_reading_goes_on_anywhere() -> None:
     archive = Archive().add().add("metadata", b"x").add(status="404 No").add("resource", page())
-    found = check_goes_on_anywhere(WarcReader(), archive.data + b"garbage\n" + framed(b"one"))
+    found = check_goes_on_anywhere(
+        reader_named("warc"), archive.data + b"garbage\n" + framed(b"one")
+    )
     assert len(found) == 5
 
 

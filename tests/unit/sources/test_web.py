@@ -8,7 +8,7 @@ import pytest
 
 from simstore.errors import MissingExtra
 from simstore.model import Document
-from simstore.sources.web import HtmlReader
+from simstore.sources.registry import reader_named
 
 from .reading import read_file, read_stream, reasons
 
@@ -40,7 +40,7 @@ def page(paragraphs: list[str] | None = None) -> bytes:
 
 
 def read_page(data: bytes, name: str = "name", **options: object) -> Document:
-    (record,) = read_stream(HtmlReader(), data, name, **options)
+    (record,) = read_stream(reader_named("html"), data, name, **options)
     assert isinstance(record, Document), record
     return record
 
@@ -152,7 +152,7 @@ def test_pages_are_told_by_their_beginning_and_their_name(tmp_path: Path) -> Non
 )
 def test_markup_that_would_take_hours_is_rejected(markup: bytes, reason: str) -> None:
     limit = 1_000 if markup.startswith(b"x") else None
-    (found,) = reasons(read_stream(HtmlReader(), markup, max_document_bytes=limit))
+    (found,) = reasons(read_stream(reader_named("html"), markup, max_document_bytes=limit))
     assert reason in found
 
 
@@ -175,4 +175,4 @@ def test_empty_page_is_an_empty_document() -> None:
 def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resiliparse.parse.html", None)
     with pytest.raises(MissingExtra, match=r"simstore\[web\]"):
-        read_stream(HtmlReader(), b"<p>x")
+        read_stream(reader_named("html"), b"<p>x")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore import compiled
-from simstore.storage import term_sums
-from simstore.storage.term_sums import TermSums
+from simstore.storage import deltas
+from simstore.storage.deltas import TermSums
 
 forms = pytest.mark.parametrize(
     "form",
@@ -45,7 +45,7 @@ def test_sums_are_those_of_a_counter(
     documents: Counter[bytes] = Counter()
     totals: Counter[bytes] = Counter()
     compiled.enable(0) if form == "compiled" else compiled.disable()
-    held, term_sums._HELD = term_sums._HELD, most
+    held, deltas._HELD_TERMS = deltas._HELD_TERMS, most
     try:
         sums = TermSums()
         for part in parts:
@@ -66,5 +66,5 @@ def test_sums_are_those_of_a_counter(
             assert dict(zip(terms, of_documents.tolist(), strict=True)) == documents
             assert dict(zip(terms, of_all.tolist(), strict=True)) == totals
     finally:
-        term_sums._HELD = held
+        deltas._HELD_TERMS = held
         compiled.enable()

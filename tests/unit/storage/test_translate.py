@@ -18,8 +18,7 @@ from simstore.errors import (
     ReadOnlyStore,
     StorageError,
 )
-from simstore.storage.engine import Database
-from simstore.storage.translate import translated, translated_files
+from simstore.storage.engine import Database, translated, translated_files
 
 CODES = {
     sqlite3.SQLITE_BUSY: DatabaseBusy,

@@ -13,8 +13,7 @@ from simstore.errors import (
     StatementTimeout,
     StorageError,
 )
-from simstore.storage.engine import Database
-from simstore.storage.translate import translated
+from simstore.storage.engine import Database, translated
 
 errors = pytest.importorskip("psycopg", reason="pip install 'simstore[postgres]'").errors
 pytestmark = pytest.mark.postgres

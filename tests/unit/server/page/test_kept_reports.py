@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checked_papers import checked
 
-from simstore.server.page.report_cache import KEPT_SECONDS, CachedReport, ReportCache
+from simstore.server.page.state import KEPT_SECONDS, CachedReport, ReportCache
 
 
 def report(letters: int = 10) -> CachedReport:

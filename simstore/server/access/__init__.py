@@ -1,0 +1,1 @@
+"""Access to a server: tokens, sessions, limits, and what protects browsers."""

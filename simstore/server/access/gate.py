@@ -1,0 +1,338 @@
+"""Access control: each route names the scope it needs, and a gate checks it first."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Collection, Coroutine
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fastapi import Depends, Request, Response
+from fastapi.routing import APIRoute
+
+from simstore.errors import (
+    Forbidden,
+    InvalidParameter,
+    MalformedRequest,
+    RateLimited,
+    Unauthorized,
+)
+from simstore.model import Scope, Token
+from simstore.server.access.csrf import foreign, is_forwarded, is_loopback, names_loopback
+from simstore.server.access.limits import RateLimit, network_of
+from simstore.server.access.sessions import SESSION_SECONDS, Sessions
+from simstore.server.workers.bounded_executor import BoundedExecutor
+
+if TYPE_CHECKING:
+    from starlette.routing import Match
+    from starlette.types import Receive, Send
+    from starlette.types import Scope as RequestScope
+
+    from simstore.services.access.tokens import TokenBook
+
+# Wrong tokens that one address may send at once, and then a second.
+_FAILURES, _FAILURES_A_SECOND = 10, 1 / 6
+_COOKIE = "simstore_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who sends a request.
+
+    Attributes:
+        owner: Whose requests these are: idempotency keys and rates are counted by it.
+        scope: What they may do.
+        token: The token; None where the server is open to its own machine.
+        by_cookie: They have signed in on the page.
+    """
+
+    owner: str
+    scope: Scope
+    token: Token | None = None
+    by_cookie: bool = False
+
+    def allows(self, scope: Scope) -> bool:
+        """Return whether they may do what needs a scope."""
+        return self.token is None or self.token.allows(scope)
+
+
+class Gate:
+    """Tells who sends a request, and refuses who may not.
+
+    Args:
+        book: The tokens of the store.
+        host: The address that the server listens on.
+        require_tokens: Ask for a token on the loopback too, where the store has none.
+        rate: Requests a second of each token; None: as many as they like.
+    """
+
+    def __init__(
+        self,
+        book: TokenBook,
+        *,
+        host: str,
+        require_tokens: bool = False,
+        rate: float | None = None,
+    ) -> None:
+        self._book = book
+        self._may_be_open = is_loopback(host) and not require_tokens
+        self._rate = None if rate is None else RateLimit(rate, max(rate, 1.0))
+        self._failures = RateLimit(_FAILURES_A_SECOND, _FAILURES)
+        self._sessions = Sessions()
+        self._reading = asyncio.Lock()
+        # Whoever waits may give up, which a thread of the framework would not let them.
+        self._executor = BoundedExecutor("tokens", 1, 1)
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Wait for the tokens to be read; as :meth:`.BoundedExecutor.close`."""
+        return self._executor.close(timeout)
+
+    async def check(self, request: Request, scope: Scope) -> Principal:
+        """Return who sends a request, if they may do what needs a scope; counted once a request.
+
+        Raises:
+            Unauthorized: They have no valid token, and need one.
+            Forbidden: They may not do this, or another site's page sends it.
+            RateLimited: They ask too often.
+        """
+        principal: Principal | None = getattr(request.state, "principal", None)
+        if principal is None:
+            principal = request.state.principal = await self.principal(request)
+            if self._rate is not None and (wait := self._rate.wait(principal.owner)):
+                raise RateLimited(_seconds(wait))
+        if principal.token is not None and not principal.token.allows(scope):
+            raise Forbidden(
+                f"the token {principal.token.name} has the scope {principal.scope}; this needs "
+                f"{scope}"
+            )
+        return principal
+
+    async def principal(self, request: Request) -> Principal:
+        """Return who sends a request.
+
+        Raises:
+            Unauthorized: They have no valid token, and need one.
+            Forbidden: Another site's page sends it.
+            RateLimited: Too many wrong tokens came from where it comes from.
+        """
+        await self._freshen()
+        given = request.headers.getlist("authorization")
+        if given:
+            token = self._book.token_of(_bearer(given))
+            if token is None:
+                self._refuse(request, "the token is not known, or has expired, or was revoked")
+            return Principal(_owner(token), token.scope, token)
+        token = self._signed_in(request)
+        if token is not None:
+            _refuse_foreign(request, must_tell=True)
+            return Principal(_owner(token), token.scope, token, by_cookie=True)
+        if not self._may_be_open or self._book.are_there_any():
+            raise Unauthorized("this needs a token")
+        if is_forwarded(request.headers):
+            raise Unauthorized("a request that came through a proxy needs a token")
+        if not names_loopback(request.headers.get("host")):
+            raise Forbidden(
+                "without tokens this server answers to localhost only, and it was asked for by "
+                "another name; make a token with `simstore token add`"
+            )
+        _refuse_foreign(request, must_tell=False)
+        return Principal("open", "admin")
+
+    async def token_of_page(self, request: Request) -> Token | None:
+        """Return the token that a browser has signed in with, while it is valid."""
+        await self._freshen()
+        return self._signed_in(request)
+
+    async def sign_in(self, request: Request, response: Response, secret: str) -> Token:
+        """Begin a session of the page, and put its cookie on a response.
+
+        Raises:
+            Unauthorized: There is no such token.
+            Forbidden: Another site's page sends it.
+            RateLimited: Too many wrong tokens came from where it comes from.
+        """
+        _refuse_foreign(request, must_tell=True)
+        await self._freshen()
+        token = self._book.token_of(secret.strip())
+        if token is None:
+            self._refuse(request, "the token is not known, or has expired, or was revoked")
+        self._end(request)
+        response.set_cookie(
+            _cookie(request),
+            self._sessions.begin(token.token_id),
+            max_age=SESSION_SECONDS,
+            path="/",
+            secure=_is_encrypted(request),
+            httponly=True,
+            samesite="strict",
+        )
+        return token
+
+    def sign_out(self, request: Request, response: Response) -> None:
+        """End the session of a browser, and take its cookie away.
+
+        Raises:
+            Forbidden: Another site's page sends it.
+        """
+        _refuse_foreign(request, must_tell=True)
+        self._end(request)
+        response.delete_cookie(
+            _cookie(request),
+            path="/",
+            secure=_is_encrypted(request),
+            httponly=True,
+            samesite="strict",
+        )
+
+    def _signed_in(self, request: Request) -> Token | None:
+        name = request.cookies.get(_cookie(request))
+        token_id = None if name is None else self._sessions.token_id(name)
+        return None if token_id is None else self._book.with_id(token_id)
+
+    def _end(self, request: Request) -> None:
+        name = request.cookies.get(_cookie(request))
+        if name is not None:
+            self._sessions.end(name)
+
+    def _refuse(self, request: Request, reason: str) -> NoReturn:
+        """Refuse a wrong token; slowly, where many come. Good ones are not slowed down by them."""
+        address = request.client.host if request.client else ""
+        wait = self._failures.wait(network_of(address))
+        if wait:
+            raise RateLimited(_seconds(wait))
+        raise Unauthorized(reason)
+
+    async def _freshen(self) -> None:
+        if not self._book.is_fresh():
+            async with self._reading:
+                if not self._book.is_fresh():
+                    await self._executor.run(self._book.read)
+
+
+@cache
+def requires(scope: Scope | None) -> Any:
+    """Return what a route names in its ``dependencies``: the scope it needs; None: it is public."""
+
+    async def check(request: Request) -> Principal | None:
+        return None if scope is None else await gate_of(request).check(request, scope)
+
+    return Depends(_marked(check, scope))
+
+
+def scopes_of(route: APIRoute) -> list[Scope | None]:
+    """Return the scopes that a route says it needs; none: it says nothing."""
+    found: list[Any] = [one.dependency for one in route.dependencies]
+    return [call.needed_scope for call in found if hasattr(call, "needed_scope")]
+
+
+class GuardedRoute(APIRoute):
+    """A route that looks who asks before it reads what they send.
+
+    What answers GET answers HEAD, too; of the API none takes a parameter that it does not know.
+    """
+
+    def matches(self, scope: RequestScope) -> tuple[Match, RequestScope]:
+        """Return whether a request is for this route."""
+        return super().matches(self._as_asked(scope))
+
+    async def handle(self, scope: RequestScope, receive: Receive, send: Send) -> None:
+        """Serve a request; the server sends no body where only the head is asked for."""
+        await super().handle(self._as_asked(scope), receive, send)
+
+    def _as_asked(self, scope: RequestScope) -> RequestScope:
+        known = self.methods or ()
+        if scope.get("method") == "HEAD" and "GET" in known:
+            return {**scope, "method": "GET"}
+        return scope
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        answer = super().get_route_handler()
+        scopes = [scope for scope in scopes_of(self) if scope is not None]
+        named = frozenset(one.alias for one in self.dependant.query_params)
+        takes_any = not self.path.startswith("/v1/")
+
+        async def guarded(request: Request) -> Response:
+            for scope in scopes:
+                await gate_of(request).check(request, scope)
+            if not takes_any:
+                check_parameters(request, named)
+            return await answer(request)
+
+        return guarded
+
+
+def gate_of(request: Request) -> Gate:
+    """Return the gate of the application that answers."""
+    gate: Gate = request.app.state.gate
+    return gate
+
+
+def check_listening(book: TokenBook, host: str, *, require_tokens: bool = False) -> None:
+    """Refuse to listen where anybody could come, or nobody could.
+
+    Raises:
+        InvalidParameter: The store has no token, and one is needed.
+    """
+    if book.are_there_any():
+        return
+    remedy = "make one with `simstore token add NAME --scope write --expires 90d`"
+    if not is_loopback(host):
+        raise InvalidParameter(
+            f"{host} can be reached from other machines, and the store has no token: {remedy}, or "
+            "listen on 127.0.0.1"
+        )
+    if require_tokens:
+        raise InvalidParameter(f"--require-tokens, and the store has no token: {remedy}")
+
+
+def _marked(call: Any, scope: Scope | None) -> Any:
+    call.needed_scope = scope
+    return call
+
+
+def _bearer(given: list[str]) -> str:
+    """Return the secret of an Authorization header; empty for what is none."""
+    kind, _, secret = given[0].partition(" ")
+    return secret.strip() if len(given) == 1 and kind.lower() == "bearer" else ""
+
+
+def _owner(token: Token) -> str:
+    return f"token:{token.token_id}"
+
+
+def _refuse_foreign(request: Request, *, must_tell: bool) -> None:
+    reason = foreign(request.method, request.headers, must_tell=must_tell)
+    if reason is not None:
+        raise Forbidden(f"{reason}, and pages of other sites may not use this server")
+
+
+def _is_encrypted(request: Request) -> bool:
+    return bool(request.scope["scheme"] == "https")
+
+
+def _cookie(request: Request) -> str:
+    """Return the cookie's name: with TLS, one that browsers let no other host set (RFC 6265bis)."""
+    return f"__Host-{_COOKIE}" if _is_encrypted(request) else _COOKIE
+
+
+def _seconds(wait: float) -> float:
+    return float(max(1, math.ceil(wait)))
+
+
+def check_parameters(request: Request, known: Collection[str]) -> None:
+    """Refuse a parameter that is not known: it is meant to change something, and would not.
+
+    Args:
+        request: The request.
+        known: The names of those that the route takes.
+
+    Raises:
+        MalformedRequest: There is another.
+    """
+    for name in request.query_params:
+        if name not in known:
+            takes = f"; it takes {', '.join(sorted(known))}" if known else ""
+            raise MalformedRequest(f"query.{name[:40]}", f"there is no such parameter{takes}")

@@ -1,0 +1,1 @@
+"""Processes, threads and queues that do the work of a server."""

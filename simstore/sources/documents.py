@@ -1,0 +1,234 @@
+"""Validate a document from outside, and return it as it will be stored.
+
+Every way in goes by this: what a program gives, what a request brings, what a reader makes of a
+file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+from simstore.errors import InvalidParameter, MalformedRequest, printable
+from simstore.model import Document
+from simstore.sources.dates import seconds
+from simstore.text.decoding import encode, storable, well_formed
+
+Addable = Document | tuple[str, str] | Mapping[str, Any]
+
+_FIELDS = (
+    "key", "text", "title", "collection", "metadata", "seen_at", "published_at", "links",
+    "seen_since",
+)  # fmt: skip
+_TIMES = ("seen_at", "published_at", "seen_since")
+DEEPEST = 64
+MOST_BYTES = 1 << 20
+TOO_DEEP = f"not usable: nested deeper than {DEEPEST} levels"
+# Bytes of a character at most, as JSON, and of what stands around a value.
+_OF_CHARACTER, _AROUND = 6, 16
+
+
+def accept(given: Addable, place: str = "") -> Document:
+    """Return a document as it will be stored.
+
+    Args:
+        given: A document, a (key, text) pair, or a mapping with ``key`` and ``text`` and perhaps
+            ``title``, ``collection``, ``metadata``, ``seen_at``, ``published_at``, ``links`` and
+            ``seen_since``.
+        place: Where it stands in a request, whose times may be ISO 8601; empty: in no request.
+
+    Raises:
+        InvalidParameter: It is none of these, or a field has another type, holds half a
+            character (a lone surrogate), is a time out of range, or metadata that cannot be stored.
+        MalformedRequest: The same, of what stands in a request.
+    """
+    document = _as_document(given)
+    for name in ("key", "text", "title", "collection"):
+        value = getattr(document, name)
+        if value is None and name in ("title", "collection"):
+            continue
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise InvalidParameter(f"the {name} of a document is a string, not {kind}")
+        if not value.isascii():
+            encode(value)
+    if not isinstance(document.metadata, Mapping):
+        kind = type(document.metadata).__name__
+        raise InvalidParameter(f"the metadata of a document are a mapping, not {kind}")
+    try:
+        document = as_stored(document)
+    except ValueError as error:
+        if place:
+            raise MalformedRequest(f"{place}.metadata", str(error)) from None
+        raise InvalidParameter(
+            f"the metadata of {printable(document.key)!r} cannot be stored ({error})"
+        ) from None
+    if document.links or any(getattr(document, name) is not None for name in _TIMES):
+        document = _with_history(document, place)
+    return document
+
+
+def as_stored(document: Document) -> Document:
+    """Return a document with title, collection and metadata as they come back from the store.
+
+    Raises:
+        ValueError: The metadata are no JSON values, or too much.
+    """
+    changed: dict[str, Any] = {
+        name: stored
+        for name in ("title", "collection")
+        if (line := getattr(document, name)) is not None and (stored := storable(line)) != line
+    }
+    if document.metadata and (metadata := as_json(document.metadata)) is not document.metadata:
+        changed["metadata"] = metadata
+    return replace(document, **changed) if changed else document
+
+
+def _with_history(document: Document, place: str) -> Document:
+    """Return a document with its times in seconds; raise where a time or a link is none."""
+    times: dict[str, Any] = {}
+    for name in _TIMES:
+        value = getattr(document, name)
+        if value is None:
+            continue
+        if not place and (isinstance(value, bool) or not isinstance(value, int)):
+            kind = type(value).__name__
+            raise InvalidParameter(
+                f"{name} of a document is a number of seconds since 1970, UTC, not {kind}"
+            )
+        try:
+            whole = seconds(value)
+        except (ValueError, OverflowError) as error:
+            if place:
+                raise MalformedRequest(f"{place}.{name}", str(error)) from None
+            raise InvalidParameter(f"{name} of a document: {error}") from None
+        if whole != value or type(value) is not int:
+            times[name] = whole
+    if not isinstance(document.links, tuple | list) or not all(
+        isinstance(link, str) for link in document.links
+    ):
+        raise InvalidParameter("the links of a document are a list of keys, each a string")
+    for link in document.links:
+        encode(link)
+    return replace(document, **times) if times else document
+
+
+def _as_document(given: Addable) -> Document:
+    if isinstance(given, Document):
+        return given
+    if isinstance(given, Mapping):
+        for name in ("key", "text"):
+            if name not in given:
+                raise InvalidParameter(f"a mapping without {name!r}: it needs key and text")
+        unknown = sorted(map(str, set(given).difference(_FIELDS)))
+        if unknown:
+            raise InvalidParameter(f"unknown fields {unknown}; put them into metadata")
+        # What is empty, of any type, is as if it were not there.
+        fields: dict[str, Any] = {"metadata": {}, "links": ()}
+        fields |= {name: value for name, value in given.items() if value or name not in fields}
+        return Document(**fields)
+    if isinstance(given, tuple | list) and len(given) == 2:
+        return Document(*given)
+    raise InvalidParameter(
+        f"{type(given).__name__} is no document; give (key, text), a mapping or a Document"
+    )
+
+
+def json_value(value: Any, depth: int = 0) -> Any:
+    """Return a JSON value without lone surrogates.
+
+    Raises:
+        ValueError: It is nested too deeply, or holds a number that JSON has no form for.
+    """
+    # What most values are first: this runs for each field of each record.
+    if isinstance(value, str):
+        return value if value.isascii() else well_formed(value)
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, dict | list) and depth >= DEEPEST:
+        raise ValueError(TOO_DEEP)
+    if isinstance(value, dict):
+        return {well_formed(name): json_value(item, depth + 1) for name, item in value.items()}
+    if isinstance(value, list):
+        return [json_value(item, depth + 1) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"not JSON: {value}")
+    return value
+
+
+def metadata_of(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record as the metadata of a document.
+
+    Raises:
+        ValueError: They are more than metadata may be, or no JSON values.
+    """
+    made: dict[str, Any] = json_value(record)
+    check_metadata(made)
+    return made
+
+
+def as_json(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return metadata as they come back from a store; the same object where that changes nothing.
+
+    Raises:
+        ValueError: They are more than metadata may be, or no JSON values.
+    """
+    if type(metadata) is dict and _is_surely_short(metadata):
+        return metadata
+    check_metadata(metadata)
+    found: dict[str, Any] = json.loads(json.dumps(dict(metadata), allow_nan=False))
+    return found
+
+
+def check_metadata(metadata: Mapping[str, Any]) -> None:
+    """Raise where metadata are more than a store keeps of a document, whoever gives them.
+
+    They may be nested 64 levels deep, themselves the first, and 1 MiB long as JSON in UTF-8.
+
+    Raises:
+        ValueError: They are more, or no JSON values.
+    """
+    if _is_surely_short(metadata):
+        return
+    level: list[Any] = [metadata]
+    for _ in range(DEEPEST):
+        level = [
+            item
+            for value in level
+            for item in (value.values() if isinstance(value, Mapping) else value)
+            if isinstance(item, Mapping | list | tuple)
+        ]
+        if not level:
+            break
+    else:
+        raise ValueError(TOO_DEEP)
+    try:
+        text = json.dumps(dict(metadata), ensure_ascii=False, separators=(",", ":"))
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    if size > MOST_BYTES:
+        raise ValueError(
+            f"the metadata have {size:,} bytes as JSON, more than the limit of {MOST_BYTES:,}"
+        )
+
+
+def _is_surely_short(metadata: Mapping[str, Any]) -> bool:
+    """Return whether metadata hold no other values, and cannot be too long; most are such."""
+    size = 0
+    for name, value in metadata.items():
+        if type(value) is str:
+            size += len(value)
+        elif not (value is None or type(value) is bool or _is_plain_number(value)):
+            return False
+        size += len(name) + _AROUND if type(name) is str else MOST_BYTES
+    return _OF_CHARACTER * size <= MOST_BYTES
+
+
+def _is_plain_number(value: Any) -> bool:
+    if type(value) is float:
+        return isfinite(value)
+    return type(value) is int and value.bit_length() <= 64
