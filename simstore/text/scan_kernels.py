@@ -393,7 +393,8 @@ def _scan(
             used = state[USED_CHUNKS]
             term_count = state[TERMS]
             place_count = state[PLACES]
-            if place < 0:
+            # A character may stand for more terms than it has bytes: what comes needs its room.
+            if place < 0 or len(numbers) - place_count < (end - place) // 2 + 1:
                 return text
         text += 1
         offsets[text] = place_count

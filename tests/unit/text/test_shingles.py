@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from simstore.text import shingles
-from simstore.text.normalization import normalize
-from simstore.text.shingles import tokens
+from simstore.text.normalization import DEFAULT, normalize
+from simstore.text.shingles import scan_tokens, tokens
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,16 @@ def test_ascii_text_has_the_same_tokens_beside_a_character_that_is_not() -> None
     text = "".join(chr(code) for code in range(128)) + " one two"
     plain = tokens(normalize(text))
     assert tokens(normalize(text + " é"))[:-1] == plain
+
+
+@pytest.mark.parametrize("count", [1, 10, 1_000, 20_000])
+def test_characters_of_more_tokens_than_bytes_leave_room_for_what_follows(count: int) -> None:
+    pytest.importorskip("numba", reason="Numba is not installed")
+    # Its compatible form is four Han characters.
+    text = "㍿" * count + " a" * (5 * count // 2 + 10)
+    scanned = scan_tokens([text, "two words", text], DEFAULT)
+    expected = len(tokens(normalize(text)))
+    assert scanned.offsets.tolist() == [0, expected, expected + 2, 2 * expected + 2]
 
 
 @pytest.mark.parametrize("piece", [1, 2, 3, 7, 50])
