@@ -37,8 +37,9 @@ def test_characters_of_more_tokens_than_bytes_leave_room_for_what_follows(count:
     pytest.importorskip("numba", reason="Numba is not installed")
     # Its compatible form is four Han characters.
     text = "㍿" * count + " a" * (5 * count // 2 + 10)
-    scanned = scan_tokens([text, "two words", text], DEFAULT)
     expected = len(tokens(normalize(text)))
+    assert len(scan_tokens([text], DEFAULT).numbers) == expected
+    scanned = scan_tokens([text, "two words", text], DEFAULT)
     assert scanned.offsets.tolist() == [0, expected, expected + 2, 2 * expected + 2]
 
 
