@@ -44,8 +44,8 @@ def measure(report: Report, sizes: Table, times: Table, count: int, folder: Path
     path = folder / "big.db"
     started = time.perf_counter()
     with Store.create(path, fingerprints_only=True) as store:
-        added = store.add_fingerprints(words)
-        store.pack()
+        added = store.fingerprints.add(words)
+        store.maintenance.pack()
     seconds = time.perf_counter() - started
     assert added == count
     index = Simstore(path)

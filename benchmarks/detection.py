@@ -126,7 +126,7 @@ def run_ours(documents: Sequence[Labelled], scheme: SchemeChoice) -> tuple[Evalu
             store.add_many(
                 {"key": d.key, "text": d.text, "metadata": {"group": d.group}} for d in documents
             )
-            found = store.evaluate(Labels(field="group"), EvaluateOptions(floor=FLOOR))
+            found = store.evaluate.run(Labels(field="group"), EvaluateOptions(floor=FLOOR))
         return found, time.perf_counter() - started
 
 

@@ -128,8 +128,8 @@ def sizes(report: Report, folder: Path, count: int) -> None:
     )
     for kind in KINDS:
         with Store.open(place_of(folder, kind)) as store:
-            _, after = store.compact()
-            texts = store.statistics(sizes=True).stored_text_bytes or 0
+            _, after = store.maintenance.compact()
+            texts = store.stats(sizes=True).stored_text_bytes or 0
         cells = (after, texts, *channel_bytes(place_of(folder, kind)))
         table.add(kind, *(f"{cell / count:,.0f}" for cell in cells))
 
@@ -151,13 +151,13 @@ def generations(report: Report, folder: Path, texts: Texts) -> None:
         ("what", "seconds", "documents/s"),
     )
     with Store.open(place_of(folder, list(KINDS)[-1])) as store:
-        first = best_of(store.refresh, 1)
+        first = best_of(store.vocabulary.refresh, 1)
         table.add("first generation", figure(first), figure(len(texts) / first))
         store.add_many([(f"more-{k}", t[::-1]) for k, t in texts[:100]], refresh=False)
-        again = best_of(store.refresh, 1)
+        again = best_of(store.vocabulary.refresh, 1)
         table.add("after 100 more documents", figure(again), figure(len(texts) / again))
-        assert store.vocabulary_status().fresh
-        assert not store.fsck()
+        assert store.vocabulary.status().fresh
+        assert not store.maintenance.fsck()
 
 
 def main() -> None:

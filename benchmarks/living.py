@@ -90,7 +90,7 @@ def seconds_of(work: Callable[[], object]) -> float:
 def fill(report: Report, place: Path, supply: Supply, count: int, *, text: bool) -> None:
     with Store.create(place, text=text) as store:
         seconds = seconds_of(lambda: store.add_many(supply.fill(count)))
-        packed = seconds_of(store.pack)
+        packed = seconds_of(store.maintenance.pack)
         assert len(store) == count
     table = report.table(
         "The store before",
@@ -151,7 +151,7 @@ def found_of(store: Store, near: set[str], mode: str) -> str:
     if mode == "keep":
         return ""
     state = "flagged" if mode == "flag" else "skipped"
-    found = {one.key: one for one in store.duplicates(state=state) if one.key in near}
+    found = {one.key: one for one in store.duplicates.list(state=state) if one.key in near}
     assert all(one.resemblance >= living_peers.THRESHOLD for one in found.values())
     assert len(found) >= 0.99 * len(near), f"{len(near) - len(found)} of {len(near)} missed"
     return f"{len(found):,}"
@@ -165,7 +165,7 @@ def clusters(report: Report, store: Store, supply: Supply, quick: bool) -> None:
 
     def keep(what: str) -> float:
         began = time.perf_counter()
-        summary = store.keep_clusters()
+        summary = store.clusters.build()
         seconds = time.perf_counter() - began
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
         table.add(
@@ -177,12 +177,12 @@ def clusters(report: Report, store: Store, supply: Supply, quick: bool) -> None:
     keep("nothing has changed")
     # Not timed, as above.
     store.add_many(supply.more(WARM)[0])
-    store.keep_clusters()
+    store.clusters.build()
     texts, near = supply.more(100 if quick else LATE)
     store.add_many(texts)
     seconds = keep(f"brought up to date after {len(texts):,} new documents")
     for key in sorted(near)[:20]:
-        found = store.cluster_of(key)
+        found = store.clusters.of(key)
         assert found is not None, key
         assert found.canonical_key != key
     report.target(
@@ -207,7 +207,7 @@ def remove(report: Report, store: Store, count: int, quick: bool) -> None:
     assert keys[0] not in store
     cells = (f"{len(keys):,}", figure(seconds), figure(len(keys) / seconds))
     table.add("remove, scattered over the store", *cells)
-    clusters_again = seconds_of(store.keep_clusters)
+    clusters_again = seconds_of(store.clusters.build)
     table.add("clusters brought up to date after it", f"{len(keys):,}", figure(clusters_again), "")
     report.target(
         f"removing {DOCUMENTS // 10:,} of {DOCUMENTS:,}",
@@ -249,12 +249,12 @@ def churn(report: Report, folder: Path, count: int) -> None:
         assert {one.key for one in store} == set(alive)
     before = place.stat().st_size
     with Store.open(place) as store:
-        store.compact()
+        store.maintenance.compact()
         for key in chance.sample(list(alive), 50):
             assert key in {match.key for match in store.query(alive[key])}
     with Store.create(fresh) as store:
         store.add_many(dated(alive, WEEKS))
-        store.compact()
+        store.maintenance.compact()
     after, wanted = place.stat().st_size, fresh.stat().st_size
     for what, size in (("after a year", before), ("compacted", after), ("fresh", wanted)):
         table.add(what, f"{len(alive):,}", figure(size / 1e6), figure(size / wanted))
@@ -287,7 +287,7 @@ def beside(report: Report, folder: Path, count: int) -> None:
     living_peers.measure(table, texts, near, folder)
     with Store.create(folder / "beside.db") as store:
         seconds = seconds_of(lambda: store.add_many(texts, on_duplicate="flag"))
-        known = {one.key for one in store.duplicates(state="flagged")}
+        known = {one.key for one in store.duplicates.list(state="flagged")}
         gone = [key for key, _ in texts[::10]]
         out = seconds_of(lambda: store.remove(*gone))
     hits = len(planted & known) / max(len(planted), 1)

@@ -67,10 +67,10 @@ def run_day(place: Path, file: Path, day: Day) -> Figures:
             end = FIRST_DAY + (day.number - KEPT_DAYS) * DAY
             expired = store.expire(not_seen_since=int(end.timestamp())).removed
         with stopwatch(took, "cluster"):
-            store.keep_clusters()
+            store.clusters.build()
         held = len(store)
-        duplicates = sum(1 for _ in store.duplicates(state="flagged"))
-        clusters = sum(1 for _ in store.kept_clusters())
+        duplicates = sum(1 for _ in store.duplicates.list(state="flagged"))
+        clusters = sum(1 for _ in store.clusters.list())
     return Figures(
         day.number,
         len(day.fetched),
@@ -112,8 +112,8 @@ def run(
         made.append(run_day(place, file, day))
         tell(made[-1])
     with Store.open(place) as store:
-        assert store.fsck() == []
-        store.compact()
+        assert store.maintenance.fsck() == []
+        store.maintenance.compact()
     return made, place.stat().st_size
 
 

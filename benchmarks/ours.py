@@ -15,12 +15,12 @@ from simstore import Store
 def filled(path: Path, words: Words, *, packed: bool = True) -> None:
     """Make a store of fingerprints alone; durable, as stores are."""
     with Store.create(path, fingerprints_only=True, bits=BITS) as store:
-        store.add_fingerprints(words)
+        store.fingerprints.add(words)
         if packed:
-            store.pack()
+            store.maintenance.pack()
         else:
-            store.unpack()
-            store.compact()
+            store.maintenance.unpack()
+            store.maintenance.compact()
 
 
 class Simstore(Index):
@@ -35,7 +35,7 @@ class Simstore(Index):
         self._begin()
 
     def _begin(self) -> None:
-        self._entered = self._store.reader()
+        self._entered = self._store.fingerprints.reader()
         self.reader = self._entered.__enter__()
 
     def ask(self, sample: int) -> Any:
@@ -68,7 +68,7 @@ class Simstore(Index):
     def insert(self, words: Words) -> None:
         # A reader is a snapshot: what is inserted is seen by the next one.
         self._entered.__exit__(None, None, None)
-        self._store.add_fingerprints(words)
+        self._store.fingerprints.add(words)
         self._begin()
 
     def bytes_used(self) -> int:

@@ -78,10 +78,10 @@ def measure(
         for size in sizes:
             more = drawn(kind, bits, size - count, rng)
             with Store.open(path) as store:
-                store.add_fingerprints(more[:, 0] if bits == 64 else more)
-                store.pack()
-                count = store.statistics().distinct_fingerprints
-                assert store.statistics().packed_fingerprints == count
+                store.fingerprints.add(more[:, 0] if bits == 64 else more)
+                store.maintenance.pack()
+                count = store.stats().distinct_fingerprints
+                assert store.stats().packed_fingerprints == count
             grown = path.stat().st_size / count
             cells = [f"{count:,}", f"{path.stat().st_size / 1e6:,.0f}", figure(grown)]
             if bits == 64:
@@ -89,7 +89,7 @@ def measure(
                 checked(path, np.concatenate(held), rng)
             if compact:
                 with Store.open(path) as store:
-                    store.compact()
+                    store.maintenance.compact()
                 cells.append(figure(path.stat().st_size / count))
             table.add(*cells)
             report.values[f"{kind} {bits} {size}"] = grown

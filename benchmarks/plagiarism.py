@@ -129,7 +129,7 @@ def speed(report: Report, folder: Path, *, small: int, passages: int) -> None:
         for what, count in (("articles", small), ("passages", None)):
             place = _folder(folder, f"{language} {what}")
             with Store.create(place / "s.db") as store:
-                store.build_passages()
+                store.passages.build()
                 bytes_of_text = 0
                 documents = 0
                 kept: dict[str, str] = {}
@@ -141,7 +141,7 @@ def speed(report: Report, folder: Path, *, small: int, passages: int) -> None:
                     documents += len(batch)
                     bytes_of_text += sum(len(text.encode()) for _, text in batch)
                     kept |= dict(batch[::20])
-                    status = store.passage_status()
+                    status = store.passages.status()
                     if documents == count or (count is None and status.passage_count >= passages):
                         break
                 paper, sources = paper_of(language, kept)
@@ -151,11 +151,11 @@ def speed(report: Report, folder: Path, *, small: int, passages: int) -> None:
                     runs = []
                     for _ in range(5):
                         started = time.perf_counter()
-                        found = next(store.check([Document("paper", paper)], asked))
+                        found = next(store.check_many([Document("paper", paper)], asked))
                         runs.append(time.perf_counter() - started)
                     assert sources <= {source.key for source in found.sources}
                     seconds[fast] = min(runs)
-                status = store.passage_status()
+                status = store.passages.status()
                 table.add(
                     what,
                     NAMES[language],

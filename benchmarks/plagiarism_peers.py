@@ -53,11 +53,11 @@ def of_simstore(
 ) -> tuple[PaperDetector, Callable[[], None]]:
     """Return a detector with the defaults, and what closes its store."""
     store = Store.create(folder / "library.db")
-    store.build_passages()
+    store.passages.build()
     store.add_many(library.items())
 
     def detect(paper: Paper) -> Settings:
-        found = next(store.check([Document(paper.key, paper.text)], CheckOptions()))
+        found = next(store.check_many([Document(paper.key, paper.text)], CheckOptions()))
         return {"default": [(copy.start, copy.end, copy.source_key) for copy in found.copies]}
 
     return detect, store.close

@@ -101,11 +101,11 @@ def beside(
             began = time.perf_counter()
             store.add_many(texts)
             rate = len(texts) / (time.perf_counter() - began)
-            store.pack()
-            store.compact()
+            store.maintenance.pack()
+            store.maintenance.compact()
             answers.append([store.query(text) for _, text in texts[:many]])
             p50, p99 = asked(store, texts[:many])
-            size = store.statistics().file_bytes / len(texts)
+            size = store.stats().file_bytes / len(texts)
         table.add(label, figure(rate), figure(p50), figure(p99), figure(size))
         values[label] = {"rate": rate, "p50": p50, "p99": p99, "bytes": size}
     assert answers[0] == answers[1]
@@ -133,8 +133,8 @@ def together(
                 Store.create(place).close()
                 rates.append(written(place, texts, writers, mode))
                 with Store.open(place) as store:
-                    told = sum(1 for _ in store.duplicates())
-                    held.append(store.statistics().document_count + told)
+                    told = sum(1 for _ in store.duplicates.list())
+                    held.append(store.stats().document_count + told)
             assert held == [len(texts)] * 2
             ratio = rates[1] / rates[0]
             table.add(label, shown, *map(figure, rates), figure(ratio))

@@ -344,20 +344,20 @@ def run(report: Report, library: Library, folder: Path, *, count: int) -> None:
         store.add_many(library.documents.items())
         sizes = []
         for kept in (False, True):
-            store.drop_passages()
-            store.build_passages(sentences=kept)
-            store.compact()
-            status = store.passage_status()
+            store.passages.drop()
+            store.passages.build(sentences=kept)
+            store.maintenance.compact()
+            status = store.passages.status()
             sizes.append((status.stored_bytes if status else None) or 0)
         size = (sizes[1] - sizes[0]) / text_bytes
         by_query = measure_query(store, positives, strangers)
         without, with_them = (CheckOptions(channels=names) for names in (("anchors",), _CHANNELS))
 
         def anchors_alone(text: str) -> CheckedPaper:
-            return store.check_text(text, without)
+            return store.check(text, without)
 
         by_check = measure_check(
-            lambda text: store.check_text(text, with_them), anchors_alone, positives, clean
+            lambda text: store.check(text, with_them), anchors_alone, positives, clean
         )
         table = report.table(
             f"{library.name}: sentences with one unit in five changed",
@@ -380,7 +380,7 @@ def run(report: Report, library: Library, folder: Path, *, count: int) -> None:
         for _ in range(2):
             for name, options in (("without", without), ("with", with_them)):
                 started = time.process_time()
-                told[name] = sum(bool(store.check_text(text, options).copies) for text in clean)
+                told[name] = sum(bool(store.check(text, options).copies) for text in clean)
                 seconds[name] += time.process_time() - started
     facts = report.table(
         f"{library.name}: the library",

@@ -74,7 +74,7 @@ def of_store(place: str, names: list[str]) -> Answer:
     started = time.perf_counter()
     with Store.create(place) as store:
         store.ingest(names)
-        store.keep_clusters()
+        store.clusters.build()
         seconds = time.perf_counter() - started
         opened = store._opened
         with opened.database.read() as connection:
@@ -89,10 +89,10 @@ def of_store(place: str, names: list[str]) -> Answer:
                 edges.first.tolist(), edges.second.tolist(), edges.resemblance.tolist(), strict=True
             )
         ]
-        prints = [f"{one.key} {one.fingerprint}" for one in store.documents()]
+        prints = [f"{one.key} {one.fingerprint}" for one in store.list()]
         stars = [
             f"{cluster.key} {member.key} {member.resemblance!r} {member.distance}"
-            for cluster in store.kept_clusters()
+            for cluster in store.clusters.list()
             if len(cluster.members) > 1
             for member in cluster.members
         ]

@@ -33,7 +33,7 @@ from ingest import alone, write_corpus
 from results import Report, Table, figure, parser
 from widths import NO_LIMIT, Tables
 
-from simstore import Store, compiled
+from simstore import Files, Store, compiled
 from simstore.compiled import Kernel
 from simstore.model import SampleResult
 from simstore.search.table_lookup import NEAR_VALUES
@@ -122,7 +122,7 @@ def filled(source: str, place: str, threads: int, *, passages: bool = False) -> 
     started, processor = time.perf_counter(), processor_seconds()
     with Store.create(place) as store:
         if passages:
-            store.build_passages()
+            store.passages.build()
         store.ingest([source], options=IngestOptions(threads=threads))
     return [time.perf_counter() - started, processor_seconds() - processor]
 
@@ -131,9 +131,9 @@ def content(place: Path) -> str:
     """Return a digest of all that a store says of its documents and their fingerprints."""
     digest = hashlib.sha256()
     with closing(Store.open(place, read_only=True)) as store:
-        for one in store.documents(with_text=True):
+        for one in store.list(with_text=True):
             digest.update(repr((one.key, one.text, one.document_id)).encode())
-        with store.reader() as reader:
+        with store.fingerprints.reader() as reader:
             for words in reader.fingerprints():
                 digest.update(np.sort(words, axis=0).tobytes())
     return digest.hexdigest()
@@ -174,7 +174,7 @@ def asked(place: str, source: str, threads: int, program: str) -> list[Any]:
     compiled.leave_out_blas()
     started, processor = time.perf_counter(), processor_seconds()
     with PROGRAMS[program](), Store.open(place, read_only=True) as store:
-        found = store.query_sources([source], record=False, threads=threads).samples
+        found = store.query_many(Files(source), threads=threads).samples
     took = [time.perf_counter() - started, processor_seconds() - processor]
     digest = hashlib.sha256(repr(without_times(found)).encode()).hexdigest()
     return [*took, digest]
@@ -185,7 +185,7 @@ def checked(place: str, source: str, threads: int, program: str) -> list[Any]:
     compiled.leave_out_blas()
     started, processor = time.perf_counter(), processor_seconds()
     with PROGRAMS[program](), Store.open(place, read_only=True) as store:
-        found = list(store.check_sources([source], threads=threads))
+        found = list(store.check_many(Files(source), threads=threads))
     took = [time.perf_counter() - started, processor_seconds() - processor]
     return [*took, hashlib.sha256(repr(found).encode()).hexdigest()]
 
@@ -265,15 +265,15 @@ def resident(report: Report, place: Path, samples: int, rounds: int) -> None:
     )
     texts = [text for _, text in documents(samples, seed=2)]
     with Store.open(place, resident=True) as store:
-        store.warm()
-        with store.reader() as reader:
+        store.maintenance.warm()
+        with store.fingerprints.reader() as reader:
             values = [int(word) for words in reader.fingerprints() for word in words[:, 0]]
 
         def by_text(some: Sequence[str]) -> list[Any]:
             return [store.query(text) for text in some]
 
         def by_value(some: Sequence[int]) -> list[Any]:
-            with store.reader() as own:
+            with store.fingerprints.reader() as own:
                 return [own.near(value, RADIUS) for value in some]
 
         gains = [

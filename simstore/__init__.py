@@ -3,74 +3,87 @@
 >>> from simstore import Store
 >>> with Store.open("crawl.db", create=True) as store:
 ...     store.add("a", "the text of a page")
-...     store.query("the text of a page")
+...     [match.key for match in store.query("the text of a page")]
+'added'
+['a']
+
+All that callers pass or get is here: :class:`Store`, :class:`Client`, options, results, errors.
+Each is imported when it is first used, so that ``import simstore`` is cheap (PEP 562).
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from simstore.version import __version__
+from simstore.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from simstore.errors import SimstoreError
-    from simstore.known_filter import KnownFilter
-    from simstore.model import (
-        Comparison,
-        Document,
-        IngestSummary,
-        Match,
-        QueryOptions,
-        QueryRun,
-        SampleResult,
-    )
-    from simstore.reports.frames import to_frame
-    from simstore.services.compare.compare import compare_texts
-    from simstore.services.compare.compared import CompareOptions
-    from simstore.store import Store
+    from simstore.client.client import Client as Client
+    from simstore.errors import *
+    from simstore.known_filter import KnownFilter as KnownFilter
+    from simstore.model import *
+    from simstore.reports.frames import to_frame as to_frame
+    from simstore.search.evaluation import Evaluation as Evaluation
+    from simstore.services.clusters.cluster import ClusterOptions as ClusterOptions
+    from simstore.services.compare.compare import compare_texts as compare_texts
+    from simstore.services.compare.compared import CompareOptions as CompareOptions
+    from simstore.services.evaluate.evaluate import EvaluateOptions as EvaluateOptions
+    from simstore.services.evaluate.evaluate import ExactPair as ExactPair
+    from simstore.services.evaluate.labels import Labels as Labels
+    from simstore.services.export.export import ExportOptions as ExportOptions
+    from simstore.services.export.export import ExportSummary as ExportSummary
+    from simstore.services.ingest.options import IngestOptions as IngestOptions
+    from simstore.services.ingest.options import Observer as Observer
+    from simstore.services.maintenance.scheme_choice import SchemeChoice as SchemeChoice
+    from simstore.sources.files import Files as Files
+    from simstore.sources.labels import GroupLabel as GroupLabel
+    from simstore.sources.labels import LabelledPair as LabelledPair
+    from simstore.sources.reader import ReadOptions as ReadOptions
+    from simstore.store import Store as Store
+    from simstore.store import copy_store as copy_store
+    from simstore.store import upgrade_store as upgrade_store
 
-__all__ = [
-    "CompareOptions",
-    "Comparison",
-    "Document",
-    "IngestSummary",
-    "KnownFilter",
-    "Match",
-    "QueryOptions",
-    "QueryRun",
-    "SampleResult",
-    "SimstoreError",
-    "Store",
-    "__version__",
-    "compare_texts",
-    "to_frame",
-]
-
+# Where a name is; those of model/ and errors/ are found there.
 _MODULES = {
+    "Client": "client.client",
+    "ClusterOptions": "services.clusters.cluster",
     "CompareOptions": "services.compare.compared",
-    "Comparison": "model",
-    "Document": "model",
-    "IngestSummary": "model",
+    "EvaluateOptions": "services.evaluate.evaluate",
+    "Evaluation": "search.evaluation",
+    "ExactPair": "services.evaluate.evaluate",
+    "ExportOptions": "services.export.export",
+    "ExportSummary": "services.export.export",
+    "Files": "sources.files",
+    "GroupLabel": "sources.labels",
+    "IngestOptions": "services.ingest.options",
     "KnownFilter": "known_filter",
-    "Match": "model",
-    "QueryOptions": "model",
-    "QueryRun": "model",
-    "SampleResult": "model",
-    "SimstoreError": "errors",
+    "LabelledPair": "sources.labels",
+    "Labels": "services.evaluate.labels",
+    "Observer": "services.ingest.options",
+    "ReadOptions": "sources.reader",
+    "SchemeChoice": "services.maintenance.scheme_choice",
     "Store": "store",
     "compare_texts": "services.compare.compare",
+    "copy_store": "store",
     "to_frame": "reports.frames",
+    "upgrade_store": "store",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use, so that ``import simstore`` is cheap (PEP 562)."""
+    """Import what is asked for."""
+    if name == "__all__":
+        return __dir__()
     if name in _MODULES:
-        from importlib import import_module
-
         return getattr(import_module(f"simstore.{_MODULES[name]}"), name)
+    for room in ("model", "errors"):
+        module = import_module(f"simstore.{room}")
+        if name in module.__all__:
+            return getattr(module, name)
     raise AttributeError(f"module 'simstore' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    values = (import_module(f"simstore.{room}").__all__ for room in ("model", "errors"))
+    return sorted({*_MODULES, *(name for names in values for name in names), "__version__"})

@@ -263,17 +263,17 @@ def take_step(store: Store, verb: str, **arguments: Any) -> None:
     elif verb == "expire":
         store.expire(not_seen_since=arguments["time"], batch_documents=2)
     elif verb == "cluster":
-        store.keep_clusters()
+        store.clusters.build()
     elif verb == "refresh":
-        store.refresh()
+        store.vocabulary.refresh()
     else:
-        store.compact()
+        store.maintenance.compact()
 
 
 def by_value(place: str, verb: str, values: list[int]) -> None:
     """Add or remove fingerprints by their values, and say how many are durable."""
     with Store.open(place) as store:
-        change = {"add": store.add_fingerprints, "remove": store.remove_fingerprints}[verb]
+        change = {"add": store.fingerprints.add, "remove": store.fingerprints.remove}[verb]
         change(values, on_progress=lambda done, _total: say(done))
 
 
@@ -291,7 +291,7 @@ def keep_clusters(place: str, batch_texts: int, rebuild: bool = False) -> None:
     kept_service.BATCH_TEXTS = batch_texts
     with Store.open(place) as store:
         say("open")
-        store.keep_clusters(rebuild=rebuild, on_progress=lambda done, _total: say(done))
+        store.clusters.build(rebuild=rebuild, on_progress=lambda done, _total: say(done))
     say("done")
 
 
@@ -300,7 +300,7 @@ def refresh(place: str, batch_documents: int = 10, force: bool = False) -> None:
     refresh_service.BATCH_DOCUMENTS = batch_documents
     with Store.open(place) as store:
         say("open")
-        store.refresh(force=force, on_progress=lambda done, _total: say(done))
+        store.vocabulary.refresh(force=force, on_progress=lambda done, _total: say(done))
     say("done")
 
 
@@ -311,7 +311,7 @@ def build_passages(place: str) -> None:
     anchor_segments.FAN_OUT = 2
     with Store.open(place) as store:
         say("open")
-        store.build_passages(on_progress=lambda done, _total: say(done))
+        store.passages.build(on_progress=lambda done, _total: say(done))
     say("done")
 
 
@@ -323,7 +323,7 @@ def reindex(
     choice = None if scheme is None else SchemeChoice(**scheme)
     with Store.open(place) as store:
         say("open")
-        store.reindex(choice, resume=resume, on_progress=lambda done, _total: say(done))
+        store.maintenance.reindex(choice, resume=resume, on_progress=lambda done, _total: say(done))
     say("done")
 
 
@@ -334,8 +334,8 @@ def pack_without_end(place: str, batch_fingerprints: int) -> None:
     with Store.open(place) as store:
         say("open")
         while True:
-            store.pack(on_progress=lambda done, _total: say(f"packed {done}"))
-            store.unpack(on_progress=lambda done, _total: say(f"unpacked {done}"))
+            store.maintenance.pack(on_progress=lambda done, _total: say(f"packed {done}"))
+            store.maintenance.unpack(on_progress=lambda done, _total: say(f"unpacked {done}"))
 
 
 def hold_lock(place: str, document: str) -> None:
@@ -373,7 +373,7 @@ def back_up_without_end(place: str) -> None:
     with Store.open(place) as store:
         say("open")
         while not os.path.exists("stop") or number < 3:
-            store.backup(f"copy-{number}.db")
+            store.maintenance.backup(f"copy-{number}.db")
             say(number)
             number += 1
 
@@ -383,5 +383,5 @@ def compact_without_end(place: str) -> None:
     with Store.open(place) as store:
         say("open")
         while not os.path.exists("stop"):
-            store.compact()
+            store.maintenance.compact()
             say("compacted")

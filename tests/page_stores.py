@@ -33,7 +33,7 @@ def full_store(path: Path) -> Path:
     """Make a store with a story: months of articles, copies, versions, clusters, rejects."""
     made = random.Random(11)
     with Store.create(path) as store:
-        store.build_passages()
+        store.passages.build()
         for number, (key, text) in enumerate(articles().items()):
             site = SITES[number % 3]
             seen = BEGUN + number * 2 * DAY
@@ -44,7 +44,7 @@ def full_store(path: Path) -> Path:
             store.add_many(list(_week(made, week)), on_duplicate="flag" if week % 2 else "skip")
         _story(store)
         store.ingest([str(_broken(path.parent))])
-        store.keep_clusters()
+        store.clusters.build()
     return path
 
 
@@ -93,7 +93,7 @@ def _broken(folder: Path) -> Path:
 
 def empty_store(path: Path) -> Path:
     with Store.create(path) as store:
-        store.build_passages()
+        store.passages.build()
     return path
 
 
@@ -111,5 +111,5 @@ def store_without_texts(path: Path) -> Path:
 
 def store_of_fingerprints(path: Path) -> Path:
     with Store.create(path, fingerprints_only=True) as store:
-        store.add_fingerprints(list(range(1, 2_000_000, 1_001)))
+        store.fingerprints.add(list(range(1, 2_000_000, 1_001)))
     return path

@@ -23,6 +23,7 @@ from simstore.cli.source_options import (
 )
 from simstore.errors import printable
 from simstore.outputs import is_same_file, is_standard_output, write_file
+from simstore.sources.files import Files
 
 if TYPE_CHECKING:
     from simstore.model import CheckedPaper, Decoding, Rejection
@@ -113,7 +114,7 @@ def check(
 
     read = take_read_options(options)
     refuse_served(("threads",))
-    shared = {} if server_url() is not None else {"threads": threads}
+    shared: dict[str, Any] = {} if server_url() is not None else {"threads": threads}
     channels = (
         "anchors",
         *(("sentences",) if options.pop("sentences") else ()),
@@ -133,8 +134,8 @@ def check(
         open_store(read_only=True, served=True) as store,
         progress("check", in_bytes=True, at_once=False) as show,
     ):
-        found = store.check_sources(
-            papers, rule, read=read, on_progress=show, on_pass_over=log_ignored, **shared
+        found = store.check_many(
+            Files(*papers, read=read), rule, on_progress=show, on_ignored=log_ignored, **shared
         )
         _warn_of_absent(store, rule.exclude)
         blocks = _rendered(_papers(found, rejections, decodings), chosen, lang)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.messages import log
-from simstore.cli.options import common_options, format_option, open_store
+from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
 from simstore.cli.output import (
     print_facts,
     print_rows,
@@ -66,7 +66,7 @@ _ACTIONS = ("status", "merges", "drop")
 @share("--min-cosine", "Least cosine by counts alone that goes with the likeness.  [default: 0.68]")
 @option(
     "-k --radius",
-    "Radius within which fingerprints are compared.  [default: min(3, M)]",
+    f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
     type=click.IntRange(min=0),
     metavar="BITS",
 )
@@ -131,7 +131,7 @@ def _stored(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     with open_store(served=True) as store:
         summary = _up_to_date(store, options)
         rule = ClusterRule(summary.policy, LeastShares(summary.min_resemblance))
-        member_count, count = _print(store.kept_clusters(min_size), rule, output_format)
+        member_count, count = _print(store.clusters.list(min_size), rule, output_format)
         _report_counts(len(store), member_count, count, min_size)
     _report_stored(summary)
 
@@ -140,20 +140,20 @@ def _up_to_date(store: Store, options: dict[str, Any]) -> ClustersStatus:
     """Bring kept clusters up to date; those of a store that cannot be written as they are."""
     if server_url() is not None:
         refuse_served(["min_resemblance", "policy", "rebuild"])
-        kept = store.cluster_summary()
+        kept = store.clusters.status()
         if kept is None:
             raise _no_clusters()
         return kept
     try:
         with progress("clustered") as show:
-            return store.keep_clusters(
+            return store.clusters.build(
                 min_resemblance=options["min_resemblance"],
                 policy=options["policy"],
                 rebuild=options["rebuild"],
                 on_progress=show,
             )
     except ReadOnlyStore as error:
-        summary = None if options["rebuild"] else store.cluster_summary()
+        summary = None if options["rebuild"] else store.clusters.status()
         if summary is None:
             raise
         log.warning("not brought up to date: %s", error)
@@ -176,7 +176,7 @@ def _report_stored(summary: ClustersStatus) -> None:
 
 def _status(output_format: str) -> None:
     with open_store(read_only=True, served=True) as store:
-        summary = store.cluster_summary(largest=True)
+        summary = store.clusters.status(largest=True)
     if summary is None:
         raise _no_clusters()
     facts = (
@@ -202,9 +202,9 @@ def _merges(output_format: str) -> None:
     from simstore.reports.clusters import MERGE_COLUMNS, merges_jsonl
 
     with open_store(read_only=True, served=True) as store:
-        if store.cluster_summary() is None:
+        if store.clusters.status() is None:
             raise _no_clusters()
-        merges = store.cluster_merges()
+        merges = store.clusters.merges()
         if output_format == "jsonl":
             write_blocks(merges_jsonl(merges))
             return
@@ -222,7 +222,7 @@ def _merges(output_format: str) -> None:
 
 def _drop(_output_format: str) -> None:
     with open_store() as store:
-        dropped = store.drop_clusters()
+        dropped = store.clusters.drop()
     log.info("the kept clusters are forgotten" if dropped else "no clusters were kept")
 
 
@@ -238,7 +238,7 @@ def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     chosen = {name: options[name] for name in ("min_resemblance", *_OF_THE_MOMENT)}
     asked = ClusterOptions(policy=options["policy"] or "first", min_size=min_size, **chosen)
     with open_store(read_only=True) as store, progress("read") as show:
-        found = store.clusters(asked, on_progress=show)
+        found = store.clusters.once(asked, on_progress=show)
     if found.stale and not asked.exact_join:
         log.warning(
             "fingerprints are the standing generation's: %s; `simstore vocabulary refresh`",

@@ -44,7 +44,7 @@ def import_output(folder: str, no_clusters: bool) -> None:
 
         def run(observer: Observer) -> IngestSummary:
             with progress("clusters", at_once=False) as show:
-                summary, made = store.import_deduped(
+                summary, made = store.maintenance.import_deduped(
                     output, clusters=not no_clusters, observer=observer, on_progress=show
                 )
             kept.extend([] if made is None else [made])

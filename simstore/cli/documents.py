@@ -30,7 +30,7 @@ _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of
 def list_documents(limit: int | None, collection: str | None, output_format: str) -> None:
     """List the stored documents in order of ingest."""
     with open_store(read_only=True, served=True) as store:
-        found = store.documents(collection=collection, limit=limit)
+        found = store.list(collection=collection, limit=limit)
         print_items(found, output_format, columns=_COLUMNS, row=_row, record=_record)
 
 
@@ -76,12 +76,12 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
     document: StoredDocument | None = None
     with open_store(read_only=True, served=True) as store:
         try:
-            document = store.show(key, with_text=with_text)
+            document = store.get(key, with_text=with_text)
         except DocumentNotFound:
             # A key that was skipped has a story too.
             if with_text or store.seen(key) is None:
                 raise
-        story = None if with_text else store.story(key, original=original)
+        story = None if with_text else store.duplicates.story(key, original=original)
     if document is not None and story is None:
         if document.text is None:
             raise click.ClickException("this store keeps no texts (it was made with --no-text)")

@@ -39,7 +39,7 @@ def duplicates(state: str | None, original: str | None, output_format: str) -> N
       simstore duplicates --state skipped --format jsonl
     """
     with open_store(read_only=True, served=True) as store:
-        found = store.duplicates(state=state, original=original)
+        found = store.duplicates.list(state=state, original=original)
         first = list(islice(found, 1))
         if not first and original is not None and store.seen(original) is None:
             raise DocumentNotFound(original)
@@ -62,7 +62,7 @@ def orphans(output_format: str) -> None:
     One that is ingested again is an orphan no more.
     """
     with open_store(read_only=True, served=True) as store:
-        _print(store.orphans(), output_format)
+        _print(store.duplicates.orphans(), output_format)
 
 
 def _print(found: Iterable[Duplicate], output_format: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.messages import log
-from simstore.cli.options import common_options, format_option, open_store
+from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
 from simstore.cli.output import check_output, print_rows, print_table, progress, write_blocks
 from simstore.cli.parameters import choice, command, flag, option
 from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
@@ -52,7 +52,7 @@ _COMMANDS = {
 )
 @option(
     "--candidate-radius",
-    "Radius of channel 1 where resemblance or likeness verifies.  [default: min(3, M)]",
+    f"Radius of channel 1 where resemblance or likeness verifies.  {RADIUS_DEFAULT}",
     type=int,
     metavar="BITS",
 )
@@ -139,7 +139,7 @@ def evaluate(
         older_methods,
     )
     with open_store(read_only=True) as store, progress("read") as show:
-        found = store.evaluate(labels, options, on_progress=show)
+        found = store.evaluate.run(labels, options, on_progress=show)
     _report(found)
     if output is not None:
         _write(found, Path(output), replace=force)
@@ -149,7 +149,7 @@ def evaluate(
 
 def _exact(least: float, output_format: str) -> None:
     with open_store(read_only=True) as store, progress("read") as show:
-        found = store.exact_pairs(least, on_progress=show)
+        found = store.evaluate.exact_pairs(least, on_progress=show)
     columns = ("a", "b", "resemblance")
     rows = (
         (printable(pair.first), printable(pair.second), rounded(pair.resemblance)) for pair in found

@@ -176,9 +176,12 @@ def seen(
         if text_file is not None:
             content = _text(text_file, encoding_for(store, encoding))
         if by_content:
-            rows = [(one.key, one) for one in store.seen_content(content)]
+            found = (
+                store.seen(text=content) if isinstance(content, str) else store.seen(digest=content)
+            )
+            rows = [(one.key, one) for one in found]
         else:
-            rows = list(zip(wanted, store.seen_many(wanted), strict=True))
+            rows = list(zip(wanted, store.seen(wanted), strict=True))
     _print(rows, output_format)
     if not rows or any(found is None for _, found in rows):
         raise SystemExit(3 if by_content or wanted else 0)

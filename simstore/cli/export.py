@@ -1,4 +1,4 @@
-"""The command ``simstore export``: documents, or a filter of them, to a file."""
+"""The command ``simstore export``: documents, or a filter of known keys, to a file."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _write_filter(
     kinds = [name.strip() for name in of.split(",") if name.strip()]
     check_output(target, replace=force)
     with open_store(read_only=True, served=True) as store, progress("filter") as show:
-        made = store.known_filter(
+        made = store.filters.known(
             false_positive_rate=false_positive_rate, of=kinds, capacity=capacity, on_progress=show
         )
     made.save(target, replace=force)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import common_options, format_option, open_store
+from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
 from simstore.cli.output import print_table, progress
 from simstore.cli.parameters import choice, command_group, flag, option
 from simstore.errors import InvalidParameter, printable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simstore.services.fingerprints.reader import Reader
 
 _RADIUS = option(
-    "-k --radius", "Largest Hamming distance.  [default: min(3, M)]", type=int, metavar="BITS"
+    "-k --radius", f"Largest Hamming distance.  {RADIUS_DEFAULT}", type=int, metavar="BITS"
 )
 _RESIDENT = flag(
     "--resident", "Read all fingerprints into memory first: faster for many questions."
@@ -41,7 +41,7 @@ def fingerprints() -> None:
 )
 @option(
     "-k --radius",
-    "With skip: largest Hamming distance of a duplicate.  [default: min(3, M)]",
+    f"With skip: largest Hamming distance of a duplicate.  {RADIUS_DEFAULT}",
     type=int,
     metavar="BITS",
 )
@@ -65,9 +65,11 @@ def add(files: tuple[str, ...], on_duplicate: str, radius: int | None) -> None:
         if on_duplicate == "skip":
             from simstore.search.plan import default_radius
 
-            bits = int(store.scheme()["bits"])
+            bits = int(store.maintenance.scheme()["bits"])
             apart = default_radius(bits) if radius is None else radius
-        new, total = _change(files, store.reader, partial(store.add_fingerprints, apart=apart))
+        new, total = _change(
+            files, store.fingerprints.reader, partial(store.fingerprints.add, apart=apart)
+        )
     click.echo(f"{new:,} new of {total:,}")
 
 
@@ -77,7 +79,7 @@ def add(files: tuple[str, ...], on_duplicate: str, radius: int | None) -> None:
 def remove(files: tuple[str, ...]) -> None:
     """Remove fingerprints from such a store; files as for `add`."""
     with open_store() as store:
-        gone, total = _change(files, store.reader, store.remove_fingerprints)
+        gone, total = _change(files, store.fingerprints.reader, store.fingerprints.remove)
     click.echo(f"{gone:,} removed of {total:,}")
 
 
@@ -99,7 +101,10 @@ def near(values: tuple[str, ...], radius: int | None, resident: bool, output_for
     from simstore.fingerprint.simhash import to_hex, to_integers
     from simstore.sources.fingerprint_files import parse_fingerprint, read_fingerprints
 
-    with open_store(read_only=True) as store, store.reader(resident=resident) as reader:
+    with (
+        open_store(read_only=True) as store,
+        store.fingerprints.reader(resident=resident) as reader,
+    ):
         bits = reader.bits
         queries: list[int] = []
         for text in values:
@@ -145,7 +150,7 @@ def pairs(radius: int | None) -> None:
     """
     from simstore.fingerprint.simhash import to_hex, to_integers
 
-    with open_store(read_only=True) as store, store.reader() as reader:
+    with open_store(read_only=True) as store, store.fingerprints.reader() as reader:
         bits = reader.bits
         for left, right, distances in reader.near_pairs(radius):
             triples = zip(to_integers(left), to_integers(right), distances.tolist(), strict=True)

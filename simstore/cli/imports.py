@@ -1,4 +1,4 @@
-"""Imports without garbage collection, for processes that are mostly imports."""
+"""Import modules without garbage collection, which makes short commands start faster."""
 
 from __future__ import annotations
 

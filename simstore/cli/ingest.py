@@ -168,14 +168,14 @@ def ingest(
     ):
 
         def run(observer: Observer) -> IngestSummary:
-            how = {"read": read, "options": options, "observer": observer}
-            if database is not None and sql is not None:
-                return store.ingest_query(database, sql, **how)  # type: ignore[arg-type]
-            return store.ingest(sources, **how)  # type: ignore[arg-type]
+            from simstore.model import SqlRows
+
+            rows = None if database is None or sql is None else SqlRows(database, sql)
+            return store.ingest(rows or sources, read=read, options=options, observer=observer)
 
         if passages:
             with progress("passages", at_once=False) as show:
-                store.build_passages(
+                store.passages.build(
                     fingerprints=passage_simhash or None,
                     sentences=False if no_sentences else None,
                     on_progress=show,
@@ -217,7 +217,7 @@ def _store(
             # Another process may have made it meanwhile.
             store = stack.enter_context(open_store(synchronous=synchronous))
         if chosen is not None and scheme["name"] is None:
-            name, _, _ = store.scheme()["scheme"].partition("/")
+            name, _, _ = store.maintenance.scheme()["scheme"].partition("/")
             chosen = replace(chosen, name=name)
-        store.check_options(chosen, text=not no_text, keep_columns=keep_columns)
+        store.maintenance.check_options(chosen, text=not no_text, keep_columns=keep_columns)
         yield store

@@ -14,6 +14,7 @@ from simstore.cli.messages import AS_JSON, VERBOSITY, set_up_logging
 from simstore.cli.parameters import Decorator, choice, count, flag, group, option
 from simstore.cli.remote import SERVER, given_by_hand, open_client, server_options, server_url
 from simstore.errors import InvalidParameter, NotServed
+from simstore.model.query import DEFAULT_RADIUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,6 +184,10 @@ def check_duplicate_options(
             raise click.UsageError(
                 f"{name} says what a duplicate is: give --on-duplicate flag or skip too"
             )
+
+
+# How the default of a radius is shown.
+RADIUS_DEFAULT = f"[default: min({DEFAULT_RADIUS}, M)]"
 
 
 def format_option(*formats: str) -> Decorator:

@@ -59,7 +59,9 @@ class _Documented(click.Command):
     """A command whose docstring ends with its examples: they stand below the options."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
-        text, *examples = re.split(r"\n\n(?=Examples?:\n)", cleandoc(settings["help"]))
+        # An interpreter that drops docstrings (-OO) has commands without their help.
+        whole = cleandoc(settings.get("help") or "")
+        text, *examples = re.split(r"\n\n(?=Examples?:\n)", whole)
         epilog = "".join(f"\b\n{one}" for one in examples)
         super().__init__(*arguments, **{**settings, "help": text, "epilog": epilog or None})
 

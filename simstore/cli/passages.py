@@ -47,7 +47,7 @@ def build(cut: Cut | None, window: int | None, simhash: bool, sentences: bool | 
     if window is not None and cut == "sentences":
         raise click.UsageError("--window is for --by window")
     with open_store() as store, progress("passages", at_once=False) as show:
-        found = store.build_passages(
+        found = store.passages.build(
             cut=cut,
             window=window,
             fingerprints=simhash or None,
@@ -69,7 +69,7 @@ def drop() -> None:
       simstore passages drop && simstore compact
     """
     with open_store() as store:
-        if not store.drop_passages():
+        if not store.passages.drop():
             raise _missing()
     log.info("`simstore compact` gives its space back to the disk")
 
@@ -84,7 +84,7 @@ def status(output_format: str) -> None:
       simstore passages status --format json
     """
     with open_store(read_only=True) as store:
-        found = store.passage_status()
+        found = store.passages.status()
     if found is None:
         raise _missing()
     print_record(asdict(found), output_format)

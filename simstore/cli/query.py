@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from simstore.cli.messages import log
-from simstore.cli.options import common_options, format_option, open_store, threads_option
+from simstore.cli.options import (
+    RADIUS_DEFAULT,
+    common_options,
+    format_option,
+    open_store,
+    threads_option,
+)
 from simstore.cli.output import print_table, progress, write_blocks
 from simstore.cli.parameters import choice, command, count, flag, option, share
 from simstore.cli.remote import refuse_served, server_url
@@ -21,6 +27,8 @@ from simstore.cli.source_options import (
 )
 from simstore.errors import InvalidParameter, printable
 from simstore.model.query import PlanName
+from simstore.reports.formats import RENDERERS
+from simstore.sources.files import Files
 
 if TYPE_CHECKING:
     from simstore.model import Match, QueryRun, SampleResult
@@ -32,7 +40,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @option(
     "-k --radius",
-    "Largest Hamming distance; 6 is the wide setting.  [default: min(3, M)]",
+    f"Largest Hamming distance; 6 is the wide setting.  {RADIUS_DEFAULT}",
     type=int,
     metavar="BITS",
 )
@@ -72,7 +80,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 @option("--collection", "Only documents of this collection.", metavar="NAME")
 @option("--since", "Only documents first seen at or after it (ISO 8601, UTC).", metavar="DATE")
 @option("--where", "Only documents with this metadata.", multiple=True, metavar="FIELD=VALUE")
-@format_option("table", "simtool", "jsonl", "csv")
+@format_option("table", *RENDERERS)
 @flag("--explain", "Show plan, probes, candidates and time of each sample.")
 @choice(
     "--plan",
@@ -114,15 +122,13 @@ def query(
     refuse_served(("threads",))
     shared = {} if server_url() is not None else {"threads": threads}
     with open_store(served=True) as store, progress("query", in_bytes=True, at_once=False) as show:
-        run = store.query_sources(
-            sources,
+        run = store.query_many(
+            Files(*sources, read=read),
             options,
-            read=read,
-            # A server keeps no runs.
             record=not no_record and server_url() is None,
             require_fresh=require_fresh,
             on_progress=show,
-            on_pass_over=log_ignored,
+            on_ignored=log_ignored,
             **shared,
         )
     if run.stale:
@@ -148,8 +154,6 @@ def _write(run: QueryRun, output_format: str, *, likeness: bool) -> None:
             (row for sample in run.samples for row in _table_rows(sample, likeness=likeness)),
         )
         return
-    from simstore.reports.formats import RENDERERS
-
     write_blocks(RENDERERS[output_format](run.samples))
 
 

@@ -25,7 +25,7 @@ def rejects() -> None:
 def list_rejects(output_format: str) -> None:
     """List the rejected records of all sources, as last read."""
     with open_store(read_only=True, served=True) as store:
-        found = store.rejections()
+        found = store.rejects.list()
     columns = ("reject", "source", "record", "byte", "reason")
     rows = [
         (
@@ -46,7 +46,7 @@ def list_rejects(output_format: str) -> None:
 def show_reject(number: int) -> None:
     """Show one rejected record with its first bytes."""
     with open_store(read_only=True, served=True) as store:
-        found = store.rejections(number)
+        found = store.rejects.list(number)
     if not found:
         raise NotFound(f"no reject has the number {number}; `simstore rejects list` shows them")
     one = found[0]
@@ -84,7 +84,7 @@ def retry(numbers: tuple[int, ...], collection: str | None, **reading: Any) -> N
     options = IngestOptions(collection)
     with open_store() as store, stop_on_signal() as stopping:
         summary = ingest_observed(
-            lambda observer: store.retry_rejections(
+            lambda observer: store.rejects.retry(
                 *numbers, read=read, options=options, observer=observer
             ),
             stopping,
@@ -97,5 +97,5 @@ def retry(numbers: tuple[int, ...], collection: str | None, **reading: Any) -> N
 def clear() -> None:
     """Forget all rejected records."""
     with open_store() as store:
-        count = store.clear_rejections()
+        count = store.rejects.clear()
     click.echo(f"{count:,} forgotten")

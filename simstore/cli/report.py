@@ -13,6 +13,7 @@ from simstore.cli.output import check_output, print_table, time_text
 from simstore.cli.parameters import choice, command, flag, option
 from simstore.errors import DocumentNotFound, printable
 from simstore.outputs import is_standard_output, written
+from simstore.reports.formats import RENDERERS
 
 if TYPE_CHECKING:
     from simstore.model import QueryRun
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @command()
 @click.argument("run_id", required=False, type=int, metavar="[RUN]")
-@format_option("simtool", "jsonl", "csv", "html")
+@format_option(*RENDERERS, "html")
 @option(
     "-o --output",
     "Where to write; - is standard output.  [default: result.txt; result.html]",
@@ -48,8 +49,6 @@ def report(
       simstore report --format html         as a page for the browser, to result.html
       simstore report --list                the queries that are kept
     """
-    from simstore.reports.formats import RENDERERS
-
     force = force or output is None
     output = output or ("result.html" if output_format == "html" else "result.txt")
     if not list_runs:
@@ -67,7 +66,7 @@ def report(
                         run["sample_count"],
                         run["match_count"],
                     )
-                    for run in store.query_runs()
+                    for run in store.runs.query()
                 ),
             )
             return
@@ -89,7 +88,7 @@ def _page(store: Store, run: QueryRun, lang: Language) -> bytes:
 
     def text_of(key: str) -> str | None:
         try:
-            return store.show(key, with_text=True).text
+            return store.get(key, with_text=True).text
         except DocumentNotFound:
             # It was removed since.
             return None

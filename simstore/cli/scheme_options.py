@@ -144,7 +144,7 @@ def create_here(
     if asked_radius is not None:
         check_radius(asked_radius, make_scheme(found.choice).bits)
     with Store.create(place, scheme=found.choice, exist_ok=exist_ok, **options) as store:
-        facts = store.scheme()
+        facts = store.maintenance.scheme()
     sizes = f"M = {facts['bits']}"
     if "features" in facts:
         sizes = f"N = {facts['features']}, {sizes}"

@@ -8,7 +8,13 @@ import click
 
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.messages import log
-from simstore.cli.options import bands_of, channel_names, channels_option, common_options
+from simstore.cli.options import (
+    RADIUS_DEFAULT,
+    bands_of,
+    channel_names,
+    channels_option,
+    common_options,
+)
 from simstore.cli.parameters import command_group, flag, option
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.cli.source_options import history_options, reading_options, take_read_options
@@ -42,7 +48,7 @@ def spark() -> None:
 )
 @option(
     "-k --radius",
-    "Radius within which fingerprints are compared.  [default: min(3, M)]",
+    f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
     type=click.IntRange(min=0),
     metavar="BITS",
 )

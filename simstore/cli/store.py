@@ -145,14 +145,14 @@ def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> Non
     refuse_served(["plot"])
     figures = None
     with open_store(read_only=True, served=True) as store:
-        found = store.statistics(sizes=sizes)
-        scheme = store.scheme()
+        found = store.stats(sizes=sizes)
+        scheme = store.maintenance.scheme()
         if plot is not None:
             from simstore.cli.plots import check_plot, write_plots
 
             check_plot(plot, replace=force)
             with progress("count") as show:
-                figures = store.figures(on_progress=show)
+                figures = store.maintenance.stats_over_time(on_progress=show)
             write_plots(
                 plot,
                 figures,
@@ -214,11 +214,11 @@ def reindex(channels: str | None, resume: bool, abort: bool, **scheme: Any) -> N
         raise click.UsageError("choose --resume or --abort")
     with open_store() as store:
         if abort:
-            store.abort_reindex()
+            store.maintenance.abort_reindex()
             click.echo("given up; the store stands as before")
             return
         with progress("reindex") as show:
-            label = store.reindex(
+            label = store.maintenance.reindex(
                 choice_here(choice),
                 channels=None if channels is None else channel_names(channels),
                 resume=resume,
@@ -234,7 +234,7 @@ def reindex(channels: str | None, resume: bool, abort: bool, **scheme: Any) -> N
 def backup(target: str, force: bool) -> None:
     """Copy the store, while others use it, and check the copy."""
     with open_store() as store, progress("backup") as show:
-        size = store.backup(target, replace=force, on_progress=show)
+        size = store.maintenance.backup(target, replace=force, on_progress=show)
     click.echo(f"{printable(target)}: {size:,} bytes, checked")
 
 
@@ -254,7 +254,7 @@ def compact(bands: str | None) -> None:
     """
     layout = bands_of(bands)
     with open_store() as store, progress("compact", at_once=False) as show:
-        before, after = store.compact(layout, on_progress=show)
+        before, after = store.maintenance.compact(layout, on_progress=show)
     click.echo(f"{before:,} bytes before, {after:,} after")
 
 
@@ -284,13 +284,13 @@ def pack(fingerprints_only: bool, sketches_only: bool, keep: bool, drop: bool) -
     if fingerprints_only and sketches_only:
         raise click.UsageError("--fingerprints or --sketches: without either, both are packed")
     with open_store() as store, progress("pack") as show:
-        packed = store.pack(
+        packed = store.maintenance.pack(
             fingerprints=not sketches_only,
             sketches=not fingerprints_only,
             columns=True if keep else False if drop else None,
             on_progress=show,
         )
-        total = store.statistics().packed_fingerprints
+        total = store.stats().packed_fingerprints
     if sketches_only:
         click.echo("sketches packed")
     else:
@@ -302,7 +302,7 @@ def pack(fingerprints_only: bool, sketches_only: bool, keep: bool, drop: bool) -
 def unpack() -> None:
     """Put packed fingerprints back into plain rows, which any SQLite shell can query."""
     with open_store() as store, progress("unpack") as show:
-        unpacked = store.unpack(on_progress=show)
+        unpacked = store.maintenance.unpack(on_progress=show)
     click.echo(f"{unpacked:,} fingerprints unpacked")
 
 
@@ -310,7 +310,7 @@ def unpack() -> None:
 @common_options
 def upgrade() -> None:
     """Bring a store of an older simstore to the present schema; a backup is made first."""
-    from simstore.store import upgrade as upgrade_store
+    from simstore.store import upgrade_store
 
     with progress("upgrade"):
         before, after, kept = upgrade_store(store_place())
@@ -320,7 +320,7 @@ def upgrade() -> None:
         where = "" if kept is None else f"; the old store is kept as {printable(str(kept))}"
         click.echo(f"schema {before} brought to {after}{where}")
         with open_store(read_only=True) as store:
-            channels = store.statistics().channels
+            channels = store.stats().channels
         if "minhash" not in channels:
             log.info(
                 "it finds documents by fingerprints alone, as before; "
@@ -333,7 +333,7 @@ def upgrade() -> None:
 def fsck() -> None:
     """Check every invariant of the store; exit code 6 and the remedies where one is broken."""
     with open_store() as store, progress("check") as show:
-        findings = store.fsck(show)
+        findings = store.maintenance.fsck(show)
     for finding in findings:
         click.echo(f"{finding.invariant}: {printable(finding.detail)} -- {finding.remedy}")
     if findings:

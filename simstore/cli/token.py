@@ -50,7 +50,7 @@ def add(name: str, scope: Scope, expires: str) -> None:
     """
     expires_at = _time(expires)
     with open_store() as store:
-        secret = store.add_token(name, scope, expires_at)
+        secret = store.tokens.add(name, scope, expires_at)
     until = "" if expires_at is None else f" until {time_text(expires_at)}"
     log.info(f"token {name} ({scope}){until}; keep the secret, it is shown this once")
     click.echo(secret)
@@ -89,7 +89,7 @@ def list_tokens(output_format: str) -> None:
 
     now = int(time.time())
     with open_store(read_only=True) as store:
-        tokens = store.tokens()
+        tokens = store.tokens.list()
     print_items(
         tokens,
         output_format,
@@ -118,5 +118,5 @@ def revoke(name: str) -> None:
     Servers refuse it within a second.
     """
     with open_store() as store:
-        store.revoke_token(name)
+        store.tokens.revoke(name)
     log.info(f"token {name} is revoked; servers refuse it within a second")

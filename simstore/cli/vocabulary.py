@@ -24,7 +24,7 @@ def vocabulary() -> None:
 def status(output_format: str) -> None:
     """Show how far the standing generation has drifted from the vocabulary."""
     with open_store() as store:
-        print_record(asdict(store.vocabulary_status()), output_format)
+        print_record(asdict(store.vocabulary.status()), output_format)
 
 
 @vocabulary.command()
@@ -36,7 +36,7 @@ def refresh(force: bool) -> None:
     Queries go on with the old one. After an interruption, the same command goes on.
     """
     with open_store() as store, progress("refresh") as show:
-        summary = store.refresh(force=force, on_progress=show)
+        summary = store.vocabulary.refresh(force=force, on_progress=show)
     what = "stands now" if summary.switched else "stands already"
     number = (
         "no generation" if summary.generation_id is None else f"generation {summary.generation_id}"
@@ -51,7 +51,7 @@ def refresh(force: bool) -> None:
 def show_terms(top: int, output_format: str) -> None:
     """Show the most frequent features, ties by their bytes."""
     with open_store() as store:
-        terms = store.vocabulary(top)
+        terms = store.vocabulary.terms(top)
     rows = [
         (number, printable(term.term), term.total_count, term.document_count, term.rank)
         for number, term in enumerate(terms, 1)
@@ -66,5 +66,5 @@ def show_terms(top: int, output_format: str) -> None:
 def policy(policy: Any) -> None:
     """Choose live (ingest and removal refresh the store) or frozen (only `refresh` does)."""
     with open_store() as store:
-        store.set_policy(policy)
+        store.vocabulary.set_policy(policy)
     click.echo(f"policy {policy}")

@@ -15,6 +15,7 @@ from simstore.client.problems import error_of
 from simstore.client.retries import Retries, RetryLater
 from simstore.errors import (
     BadReply,
+    DocumentNotFound,
     InvalidParameter,
     MissingExtra,
     ServerUnreachable,
@@ -66,6 +67,22 @@ def key_path(key: str) -> str:
     shown = quote(encode(key), safe="")
     # What is all dots would be taken for a step up.
     return shown.replace(".", "%2E") if not shown.strip(".") else shown
+
+
+def document_path(key: str) -> str:
+    """Return the path of a document.
+
+    Raises:
+        DocumentNotFound: The key is empty.
+    """
+    if not key:
+        raise DocumentNotFound(key)
+    return f"/v1/documents/{key_path(key)}"
+
+
+def flag(wanted: bool) -> str | None:
+    """Return a parameter that is there or not."""
+    return "true" if wanted else None
 
 
 def checked_token(token: str) -> str:

@@ -1,19 +1,18 @@
-"""List and show stored documents, over a server."""
+"""Methods of the client: list, get and remove documents."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import overload
 
-from simstore.client.connection import key_path
+from simstore.client.connection import document_path, flag
 from simstore.client.ingest import IngestRequests
 from simstore.errors import BadReply, DocumentNotFound, InvalidParameter
-from simstore.model import Seen, StoredDocument, StoreStatistics, Story
+from simstore.model import Seen, StoredDocument, StoreStatistics
 from simstore.text.decoding import encode, text_digest
 from simstore.wire import to_wire_fields
-
-if TYPE_CHECKING:
-    from simstore.known_filter import KnownFilter
 
 # Of one request.
 _MOST_KEYS = 1_000
@@ -21,51 +20,71 @@ _MOST_DOCUMENTS = 1_000
 _MOST_TEXTS = 100
 
 
+@dataclass(frozen=True, slots=True)
+class _Removed:
+    """What a request removed, and what it left behind."""
+
+    removed: int
+    orphans: tuple[str, ...] = ()
+    unflagged: tuple[str, ...] = ()
+
+
 class DocumentRequests(IngestRequests):
     """What is stored, and what is known of it."""
 
-    def show(self, key: str, *, with_text: bool = False) -> StoredDocument:
+    def get(self, key: str, *, with_text: bool = False) -> StoredDocument:
         """Return a document.
 
         Raises:
             DocumentNotFound: No document has the key.
         """
-        return self._as(StoredDocument, self._get(_document(key), {"with_text": _yes(with_text)}))
+        return self._as(
+            StoredDocument, self._get(document_path(key), {"with_text": flag(with_text)})
+        )
 
-    def story(self, key: str, *, original: str = "first-seen") -> Story:
-        """Return when a key was seen, what is like it, and which of them is the original.
+    @overload
+    def seen(self, key: str) -> Seen | None: ...
+    @overload
+    def seen(self, key: builtins.list[str] | tuple[str, ...]) -> builtins.list[Seen | None]: ...
+    @overload
+    def seen(self, *, text: str) -> builtins.list[Seen]: ...
+    @overload
+    def seen(self, *, digest: bytes) -> builtins.list[Seen]: ...
 
-        As :meth:`simstore.Store.story`.
+    def seen(
+        self,
+        key: str | builtins.list[str] | tuple[str, ...] | None = None,
+        *,
+        text: str | None = None,
+        digest: bytes | None = None,
+    ) -> Seen | builtins.list[Seen | None] | builtins.list[Seen] | None:
+        """Tell what became of a key, of several keys, or of a text.
+
+        As :meth:`simstore.Store.seen`.
         """
-        return self._as(Story, self._get(_document(key), {"story": "true", "original": original}))
+        if sum(given is not None for given in (key, text, digest)) != 1:
+            raise InvalidParameter("seen: give a key, keys, text=... or digest=...")
+        if isinstance(key, str):
+            return self._seen([key])[0]
+        if key is not None:
+            return self._seen(key)
+        if text is not None:
+            digest = text_digest(encode(text))
+        value = self._post("/v1/seen", {"digest": (digest or b"").hex()})
+        return self._as(builtins.list[Seen], self._member(value, "seen"))
 
-    def seen(self, key: str) -> Seen | None:
-        """Return what became of a key; None where it was never seen, or was forgotten."""
-        return self.seen_many([key])[0]
-
-    def seen_many(self, keys: Sequence[str]) -> list[Seen | None]:
-        """Return what became of each key; None where it was never seen, or was forgotten."""
-        found: list[Seen | None] = []
+    def _seen(self, keys: Sequence[str]) -> builtins.list[Seen | None]:
+        found: builtins.list[Seen | None] = []
         for start in range(0, len(keys), _MOST_KEYS):
-            part = list(keys[start : start + _MOST_KEYS])
+            part = builtins.list(keys[start : start + _MOST_KEYS])
             value = self._post("/v1/seen", to_wire_fields([("keys", part)]))
-            seen = self._as(list[Seen | None], self._member(value, "seen"))
+            seen = self._as(builtins.list[Seen | None], self._member(value, "seen"))
             if len(seen) != len(part):
                 raise BadReply(self._url, f"{len(seen)} answers to {len(part)} keys")
             found += seen
         return found
 
-    def seen_content(self, content: str | bytes) -> list[Seen]:
-        """Return the keys under which a content was seen, the first seen in front.
-
-        Args:
-            content: The text, or its digest: BLAKE2b of its UTF-8, 16 bytes.
-        """
-        digest = text_digest(encode(content)) if isinstance(content, str) else content
-        value = self._post("/v1/seen", {"digest": digest.hex()})
-        return self._as(list[Seen], self._member(value, "seen"))
-
-    def documents(
+    def list(
         self,
         *,
         collection: str | None = None,
@@ -77,15 +96,15 @@ class DocumentRequests(IngestRequests):
         They are fetched in parts, each as the store then is.
         """
         page = _MOST_TEXTS if with_text else _MOST_DOCUMENTS
-        parameters = {"collection": collection, "with_text": _yes(with_text)}
+        parameters = {"collection": collection, "with_text": flag(with_text)}
         for value in self._pages("/v1/documents", "documents", parameters, page=page, limit=limit):
             yield self._as(StoredDocument, value)
 
     def __iter__(self) -> Iterator[StoredDocument]:
-        return self.documents()
+        return self.list()
 
     def __len__(self) -> int:
-        return self.statistics().document_count
+        return self.stats().document_count
 
     def __contains__(self, key: object) -> bool:
         if not isinstance(key, str):
@@ -96,51 +115,46 @@ class DocumentRequests(IngestRequests):
             return False
         return found is not None and found.state in ("stored", "flagged")
 
-    def statistics(self, *, sizes: bool = False) -> StoreStatistics:
-        """Return the store in numbers; as :meth:`simstore.Store.statistics`."""
-        return self._as(StoreStatistics, self._get("/v1/stats", {"sizes": _yes(sizes)}))
+    def stats(self, *, sizes: bool = False) -> StoreStatistics:
+        """Return the store in numbers; as :meth:`simstore.Store.stats`."""
+        return self._as(StoreStatistics, self._get("/v1/stats", {"sizes": flag(sizes)}))
 
-    def known_filter(
+    def remove(
         self,
-        *,
-        false_positive_rate: float = 0.001,
-        of: Sequence[str] = ("keys", "digests"),
-        capacity: int | None = None,
+        *keys: str,
+        missing_ok: bool = False,
         on_progress: Callable[[int, int], None] | None = None,
-    ) -> KnownFilter:
-        """Return a filter of the keys and the texts that the store knows, for a crawler.
+        on_orphan: Callable[[str], None] | None = None,
+        on_unflagged: Callable[[str], None] | None = None,
+    ) -> int:
+        """Remove documents, in requests that are durable one by one; return how many.
 
         Args:
-            false_positive_rate: Largest share of strangers that are taken for known.
-            of: ``keys``, ``digests`` (of texts) or both.
-            capacity: Keys, and as many texts, that it has room for; None: a quarter more.
-            on_progress: Called once, at the end, with members.
+            keys: Keys; a repeated one counts once.
+            missing_ok: Pass over keys that are not there.
+            on_progress: Called with keys done and in all.
+            on_orphan: Called with each key that was skipped as a duplicate of one that is removed.
+            on_unflagged: Called with each key that stays, and was flagged as a duplicate of one
+                that is removed.
 
         Raises:
-            InvalidParameter: A parameter is out of its range.
+            DocumentNotFound: A key is not there; then nothing is removed.
         """
-        from simstore.known_filter import KnownFilter
-
-        data = self._ask(
-            "GET",
-            "/v1/filter",
-            {"false_positive_rate": false_positive_rate, "of": list(of), "capacity": capacity},
-        )
-        try:
-            found = KnownFilter.from_bytes(data)
-        except ValueError as error:
-            raise BadReply(self._url, str(error)) from None
-        if on_progress is not None:
-            count = sum(len(found.table(kind)) for kind in found.of)
-            on_progress(count, count)
-        return found
-
-
-def _document(key: str) -> str:
-    if not key:
-        raise DocumentNotFound(key)
-    return f"/v1/documents/{key_path(key)}"
-
-
-def _yes(wanted: bool) -> str | None:
-    return "true" if wanted else None
+        wanted = list(dict.fromkeys(keys))
+        if len(wanted) > _MOST_KEYS and not missing_ok:
+            for key, seen in zip(wanted, self.seen(wanted), strict=True):
+                if seen is None or seen.state not in ("stored", "flagged"):
+                    raise DocumentNotFound(key)
+        removed = 0
+        for start in range(0, len(wanted), _MOST_KEYS):
+            part = wanted[start : start + _MOST_KEYS]
+            parameters = {**to_wire_fields([("keys", part)]), "missing_ok": missing_ok}
+            told = self._as(_Removed, self._write("/v1/remove", parameters))
+            removed += told.removed
+            for told_to, names in ((on_orphan, told.orphans), (on_unflagged, told.unflagged)):
+                if told_to is not None:
+                    for name in names:
+                        told_to(name)
+            if on_progress is not None:
+                on_progress(start + len(part), len(wanted))
+        return removed

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from simstore.client.connection import Connection
 from simstore.client.uploads import COUNTS, MOST_DOCUMENTS, UploadOutcome, parts_of
-from simstore.errors import MalformedRecord
+from simstore.errors import MalformedRecord, NotServed
 from simstore.model import (
     Document,
-    Duplicate,
     IngestSummary,
     OnDuplicate,
     Outcome,
     Rejection,
-    StoredRejection,
+    SqlRows,
 )
 from simstore.services.ingest.source_batches import batches_of_sources
 from simstore.sources.documents import Addable
-from simstore.sources.files import open_sources
+from simstore.sources.files import names_of, open_sources
 from simstore.sources.frames import documents_of
 from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.sources.source import read_so_far
@@ -63,7 +63,7 @@ class IngestRequests(Connection):
 
     def add_many(
         self,
-        given: Iterable[Addable],
+        documents: Iterable[Addable],
         *,
         read: ReadOptions | None = None,
         batch_documents: int | None = None,
@@ -75,8 +75,8 @@ class IngestRequests(Connection):
         """Add or update documents, in requests that are durable one by one.
 
         Args:
-            given: As for :meth:`simstore.Store.add_many`. Rows of a table that cannot be used are
-                counted and told of, and not kept by the server.
+            documents: As for :meth:`simstore.Store.add_many`. Rows of a table that cannot be used
+                are counted and told of, and not kept by the server.
             read: How records are read.
             batch_documents: Most documents a request, at most 500.
             observer: Hears of progress.
@@ -87,7 +87,7 @@ class IngestRequests(Connection):
         run = UploadOutcome(self, on_duplicate, min_resemblance, radius, observer)
         most = min(batch_documents or MOST_DOCUMENTS, MOST_DOCUMENTS)
         rejected: list[Rejection] = []
-        for part in parts_of(_kept(documents_of(given, read), rejected), most):
+        for part in parts_of(_kept(documents_of(documents, read), rejected), most):
             run.send(part)
             run.reject(rejected)
             rejected.clear()
@@ -97,7 +97,7 @@ class IngestRequests(Connection):
 
     def ingest(
         self,
-        names: Sequence[str],
+        names: str | os.PathLike[str] | Sequence[str] | SqlRows,
         *,
         read: ReadOptions | None = None,
         options: IngestOptions | None = None,
@@ -119,7 +119,9 @@ class IngestRequests(Connection):
             SourceNotFound: A name means nothing; then nothing is ingested.
             MalformedRecord: ``options.strict`` and a record cannot be used.
         """
-        sources, _ = open_sources(names, self._read_options(read))
+        if isinstance(names, SqlRows):
+            raise NotServed("rows of another database")
+        sources, _ = open_sources(names_of(names), self._read_options(read))
         run = UploadOutcome(
             self,
             None if options is None else options.on_duplicate,
@@ -140,50 +142,12 @@ class IngestRequests(Connection):
                 return replace(run.summary(), interrupted=True)
         return run.summary()
 
-    def duplicates(
-        self, *, state: str | None = None, original: str | None = None
-    ) -> Iterator[Duplicate]:
-        """Yield what checks before the insert found to be duplicates, by their keys.
-
-        They are fetched in parts, each as the store then is.
-        """
-        parameters = {"state": state, "original": original}
-        for value in self._pages("/v1/duplicates", "duplicates", parameters, page=_MOST_DUPLICATES):
-            yield self._as(Duplicate, value)
-
-    def orphans(self) -> Iterator[Duplicate]:
-        """Yield the keys that were skipped because of documents which have gone or changed."""
-        return self.duplicates(state="orphaned")
-
-    def ingest_runs(self, limit: int = 20) -> list[dict[str, Any]]:
-        """Return the latest runs that stored or removed documents, the newest first.
-
-        One is the server's own: what it was asked to store and to remove.
-        """
-        value = self._get("/v1/runs", {"limit": limit})
-        return self._as(list[dict[str, Any]], self._member(value, "runs"))
-
-    def rejections(
-        self, reject_id: int | None = None, *, limit: int | None = None
-    ) -> list[StoredRejection]:
-        """Return the records that could not be stored, or the one with this number."""
-        parameters: dict[str, Any] = {}
-        if reject_id is not None:
-            parameters, limit = {"after": max(reject_id - 1, 0)}, 1
-        pages = self._pages("/v1/rejects", "rejects", parameters, page=_MOST_REJECTS, limit=limit)
-        found = [self._as(StoredRejection, value) for value in pages]
-        return [one for one in found if reject_id in (None, one.reject_id)]
-
-    def scheme(self) -> dict[str, Any]:
-        """Return the scheme's name, version, bits and options."""
-        return self._as(dict[str, Any], self._get("/v1/scheme"))
-
     def _read_options(self, given: ReadOptions | None) -> ReadOptions:
         """As a store does: against ``simtool``, text files are article files."""
         options = given or ReadOptions()
         if options.texts_are_articles:
             return options
-        is_articles = sees_bytes(str(self.scheme().get("scheme", "")))
+        is_articles = sees_bytes(str(self._get("/v1/scheme").get("scheme", "")))
         return replace(options, texts_are_articles=True) if is_articles else options
 
 

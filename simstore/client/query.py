@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from simstore.client.ingest import IngestRequests
 from simstore.client.uploads import halves, parts_of, wire_document
@@ -20,10 +20,10 @@ from simstore.model import (
     QueryRun,
     Rejection,
     SampleResult,
+    with_given,
 )
 from simstore.sources.documents import Addable, accept
-from simstore.sources.files import open_sources
-from simstore.sources.reader import ReadOptions
+from simstore.sources.files import Files, open_sources
 from simstore.sources.source import read_so_far, samples_of
 from simstore.wire import to_wire, to_wire_fields
 
@@ -40,9 +40,10 @@ class QueryRequests(IngestRequests):
     def query(
         self,
         text: str,
+        options: QueryOptions | None = None,
         *,
         radius: int | None = None,
-        first: bool = False,
+        first: bool | None = None,
         limit: int | None = None,
         collection: str | None = None,
         min_resemblance: float | None = None,
@@ -52,7 +53,8 @@ class QueryRequests(IngestRequests):
 
         As :meth:`simstore.Store.query`.
         """
-        options = QueryOptions(
+        chosen = with_given(
+            options or QueryOptions(),
             radius=radius,
             first=first,
             limit=limit,
@@ -60,100 +62,104 @@ class QueryRequests(IngestRequests):
             min_resemblance=min_resemblance,
             min_containment=min_containment,
         )
-        payload = {**to_wire_fields([("text", accept(("", text)).text)]), **to_wire(options)}
+        payload = {**to_wire_fields([("text", accept(("", text)).text)]), **to_wire(chosen)}
         samples = self._member(self._post("/v1/query", payload), "samples")
         return list(self._as(list[SampleResult], samples)[0].matches)
 
     def query_many(
-        self, samples: Iterable[Addable], options: QueryOptions | None = None
-    ) -> list[SampleResult]:
-        """Return the matches of each sample, in the order of the samples."""
-        return list(self._queried(map(accept, samples), options or QueryOptions()).samples)
-
-    def query_sources(
         self,
-        names: Sequence[str],
+        samples: Iterable[Addable] | Files,
         options: QueryOptions | None = None,
         *,
-        read: ReadOptions | None = None,
         record: bool = False,
         require_fresh: bool = False,
         on_progress: Callable[[int, int | None], None] | None = None,
-        on_pass_over: Callable[[Ignored], None] | None = None,
+        on_ignored: Callable[[Ignored], None] | None = None,
     ) -> QueryRun:
-        """Query with the documents of files, folders, patterns, or standard input as samples.
+        """Return the matches of each sample, in the order of the samples.
+
+        As :meth:`simstore.Store.query_many`; files are read here.
 
         Args:
-            names: The sources, which are read here.
+            samples: The samples, or files.
             options: How to look.
-            read: How to read the sources.
             record: Not over a server: it keeps no runs.
             require_fresh: Not over a server: it refreshes by itself.
-            on_progress: Called with bytes read, and bytes in all where that is known.
-            on_pass_over: Called for each part of a source that is no document and shall be none.
+            on_progress: Of files: called with bytes read, and bytes in all where that is known.
+            on_ignored: Of files: called for each part that is no document and shall be none.
 
         Raises:
             NotServed: ``record`` or ``require_fresh``.
         """
         if record or require_fresh:
             raise NotServed("recording of runs" if record else "a refresh before a query")
-        sources, _ = open_sources(names, self._read_options(read))
+        chosen = options or QueryOptions()
+        if not isinstance(samples, Files):
+            return self._queried(map(accept, samples), chosen)
+        sources, _ = open_sources(samples.names, self._read_options(samples.read))
         rejections: list[Rejection] = []
 
-        def samples() -> Iterator[Document]:
-            for sample in samples_of(sources, on_pass_over):
+        def readable() -> Iterator[Document]:
+            for sample in samples_of(sources, on_ignored):
                 if isinstance(sample, Document):
                     yield sample
                 else:
                     rejections.append(sample)
 
-        def tell() -> None:
+        def report() -> None:
             if on_progress is not None:
                 on_progress(*read_so_far(sources))
 
-        run = self._queried(samples(), options or QueryOptions(), tell)
+        run = self._queried(readable(), chosen, report)
         return replace(run, rejections=tuple(rejections))
 
-    def check_text(
+    def check(
         self, text: str, options: CheckOptions | None = None, *, key: str = ""
     ) -> CheckedPaper:
-        """Check a paper passage by passage; as :meth:`simstore.Store.check_text`."""
-        return next(self.check([(key, text)], options))
+        """Check a paper passage by passage; as :meth:`simstore.Store.check`."""
+        return self._checked(accept((key, text)), options or CheckOptions())
 
-    def check(
+    @overload
+    def check_many(
         self, papers: Iterable[Addable], options: CheckOptions | None = None
-    ) -> Iterator[CheckedPaper]:
-        """Yield what was found in each paper, in their order."""
-        for paper in map(accept, papers):
-            yield self._checked(paper, options or CheckOptions())
-
-    def check_sources(
+    ) -> Iterator[CheckedPaper]: ...
+    @overload
+    def check_many(
         self,
-        names: Sequence[str],
+        papers: Files,
         options: CheckOptions | None = None,
         *,
-        read: ReadOptions | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
-        on_pass_over: Callable[[Ignored], None] | None = None,
+        on_ignored: Callable[[Ignored], None] | None = None,
+    ) -> Iterator[CheckedPaper | Rejection]: ...
+
+    def check_many(
+        self,
+        papers: Iterable[Addable] | Files,
+        options: CheckOptions | None = None,
+        *,
+        on_progress: Callable[[int, int | None], None] | None = None,
+        on_ignored: Callable[[Ignored], None] | None = None,
     ) -> Iterator[CheckedPaper | Rejection]:
-        """Check the documents of files, folders, patterns, or standard input.
+        """Yield what was found in each paper, in their order; files are read here.
 
         Args:
-            names: The sources, which are read here.
+            papers: The papers, or files.
             options: How to check them.
-            read: How to read the sources.
-            on_progress: Called with bytes read, and bytes in all where that is known.
-            on_pass_over: Called for each part of a source that is no document and shall be none.
+            on_progress: Of files: called with bytes read, and bytes in all where that is known.
+            on_ignored: Of files: called for each part that is no document and shall be none.
 
         Yields:
-            What was found in each, or why it could not be read, in their order.
+            What was found in each; of files also why one could not be read.
         """
-        sources, _ = open_sources(names, self._read_options(read))
-        for record in samples_of(sources, on_pass_over):
-            if isinstance(record, Document):
-                found: CheckedPaper | Rejection = self._checked(record, options or CheckOptions())
-            else:
-                found = record
+        chosen = options or CheckOptions()
+        if not isinstance(papers, Files):
+            for paper in map(accept, papers):
+                yield self._checked(paper, chosen)
+            return
+        sources, _ = open_sources(papers.names, self._read_options(papers.read))
+        for record in samples_of(sources, on_ignored):
+            found = self._checked(record, chosen) if isinstance(record, Document) else record
             if on_progress is not None:
                 on_progress(*read_so_far(sources))
             yield found

@@ -1,4 +1,4 @@
-"""The scheme ``web``: words and character 2-grams of any language, hashed; no corpus needed."""
+"""The scheme ``web``, for texts of any language: words and pairs of characters, hashed."""
 
 from __future__ import annotations
 

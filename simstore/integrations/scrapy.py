@@ -21,7 +21,7 @@ from simstore.sources.fields import RecordFields, of_table, too_long
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import MAX_DOCUMENT_BYTES
 from simstore.store import Store
-from simstore.store.ingest import outcome_of
+from simstore.store.changes import outcome_of
 from simstore.text.decoding import well_formed
 
 try:
@@ -232,7 +232,7 @@ class DedupPipeline:
         )
         outcome = outcome_of(summary)
         if outcome == "unchanged" and self._settings.action == "flag":
-            known = self._store.duplicate(document.key)
+            known = self._store.duplicates.of(document.key)
             found = [known] if known is not None else []
         return outcome, found[0] if found else None, summary
 

@@ -57,6 +57,7 @@ from simstore.model.ingest import (
     RefreshSummary,
     Rejection,
     SourceState,
+    SqlRows,
     StoredRejection,
 )
 from simstore.model.maintenance import (
@@ -74,6 +75,7 @@ from simstore.model.query import (
     QueryRun,
     SampleExplanation,
     SampleResult,
+    with_given,
 )
 from simstore.model.writer import (
     DocumentOutcome,
@@ -131,6 +133,7 @@ __all__ = [
     "SeenState",
     "SourceShare",
     "SourceState",
+    "SqlRows",
     "StoreFigures",
     "StoreStatistics",
     "StoreVitals",
@@ -147,4 +150,5 @@ __all__ = [
     "VocabularyTerm",
     "WriteReply",
     "WriteRequest",
+    "with_given",
 ]

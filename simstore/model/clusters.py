@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -78,6 +79,15 @@ class Clustering:
     basis: Literal["text", "sketch"]
     stale: str | None
     least: LeastShares
+
+    def __iter__(self) -> Iterator[Cluster]:
+        return iter(self.clusters)
+
+    def __len__(self) -> int:
+        return len(self.clusters)
+
+    def __getitem__(self, place: int) -> Cluster:
+        return self.clusters[place]
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,21 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class SqlRows:
+    """The rows of a query to another database, which is only read; each becomes a document.
+
+    >>> rows = SqlRows("pages.db", "SELECT url AS key, body AS text FROM page")
+
+    Attributes:
+        place: A database URL, or the path of an SQLite file.
+        statement: One statement that returns rows, with a column for the key and one for the text.
+    """
+
+    place: str
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rejection:
     """A record that cannot be stored, and why.
 

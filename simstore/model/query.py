@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from simstore.model.ingest import Decoding, Rejection
+
+# Where no radius is given, in bits (Manku, Jain, Das Sarma, WWW 2007), or the length of shorter
+# fingerprints. Queries, clusters, duplicates and `simtool` go by it.
+DEFAULT_RADIUS = 3
 
 PlanName = Literal[
     "auto",
@@ -68,7 +73,7 @@ class QueryOptions:
     """How to look.
 
     Attributes:
-        radius: Largest accepted Hamming distance, in bits, inclusive; None: min(3, bits).
+        radius: Largest accepted Hamming distance, in bits, inclusive; None: the default.
         first: Stop at the first match of each sample. Which of several matches that is depends
             on the plan.
         limit: Most matches a sample; None: all.
@@ -168,7 +173,7 @@ class SampleResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRun:
-    """The answer to a query.
+    """The answer to a query: a sequence of the results of its samples.
 
     Attributes:
         run_id: Number under which the run is recorded; None where it is not.
@@ -189,3 +194,17 @@ class QueryRun:
     stale: str | None = None
     not_recorded: str | None = None
     rejections: tuple[Rejection, ...] = ()
+
+    def __iter__(self) -> Iterator[SampleResult]:
+        return iter(self.samples)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, place: int) -> SampleResult:
+        return self.samples[place]
+
+
+def with_given(options: QueryOptions, **given: Any) -> QueryOptions:
+    """Return options with what is given besides; what is None is not given."""
+    return replace(options, **{name: value for name, value in given.items() if value is not None})

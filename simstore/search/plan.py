@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from simstore.errors import InvalidParameter
+from simstore.model.query import DEFAULT_RADIUS
 from simstore.search.segments import probe_count, segment_widths
 
 # Most bits that are flipped in two segments together: 529 values of 32 bits.
@@ -94,8 +95,8 @@ class Plan:
 
 
 def default_radius(bits: int) -> int:
-    """Return the radius where none is given: min(3, M)."""
-    return min(3, bits)
+    """Return the radius where none is given."""
+    return min(DEFAULT_RADIUS, bits)
 
 
 def check_radius(radius: int, bits: int) -> None:

@@ -48,7 +48,7 @@ def create_app(
     async def life(_app: FastAPI) -> AsyncIterator[None]:
         service.open()
         app.state.gate = Gate(
-            service.store.token_book(),
+            service.store.tokens.book(),
             host=service.settings.host,
             require_tokens=service.settings.require_tokens,
             rate=service.settings.rate,

@@ -21,7 +21,7 @@ FREE_CAPACITY = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class FilterAsked:
-    """Which filter; as :meth:`simstore.Store.known_filter` takes it."""
+    """Which filter; as :meth:`simstore.Store.filters.known` takes it."""
 
     false_positive_rate: float
     of: tuple[str, ...]
@@ -43,7 +43,7 @@ class ServedFilter:
     good_until: float
 
 
-class Filters:
+class FilterCache:
     """Makes filters, one at a time, and keeps the latest."""
 
     def __init__(self, store: Store, executor: BoundedExecutor) -> None:
@@ -63,7 +63,7 @@ class Filters:
             InvalidParameter: A parameter is out of its range.
         """
         async with self._turn:
-            tag = _tag(await self._executor.run(self._store.known_mark), key)
+            tag = _tag(await self._executor.run(self._store.filters.known_mark), key)
             if held & {tag, "*"}:
                 return tag
             known = self._made.get(key)
@@ -82,14 +82,14 @@ class Filters:
     def _make(self, key: FilterAsked, tag: str) -> ServedFilter:
         begun = time.monotonic()
         if key.capacity is not None:
-            most = max(_TIMES_KNOWN * self._store.known_count(), FREE_CAPACITY)
+            most = max(_TIMES_KNOWN * self._store.filters.known_count(), FREE_CAPACITY)
             if key.capacity > most:
                 raise InvalidParameter(
                     f"capacity {key.capacity:,}: this server gives room for {most:,} at most, "
                     f"{_TIMES_KNOWN} times what it knows, or {FREE_CAPACITY:,}; `simstore export "
                     "--filter --capacity` makes any where the store lies"
                 )
-        made = self._store.known_filter(
+        made = self._store.filters.known(
             false_positive_rate=key.false_positive_rate, of=key.of, capacity=key.capacity
         )
         data = made.to_bytes()

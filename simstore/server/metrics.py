@@ -131,8 +131,8 @@ class Figures:
 
 def figures_of(store: Store) -> Figures:
     """Return the figures of a store."""
-    vitals = store.vitals()
-    return Figures(vitals, store.vocabulary_status() if vitals.follows_corpus else None)
+    vitals = store.maintenance.quick_stats()
+    return Figures(vitals, store.vocabulary.status() if vitals.follows_corpus else None)
 
 
 def store_lines(figures: Figures) -> Iterator[str]:

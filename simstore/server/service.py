@@ -23,7 +23,7 @@ from simstore.model import (
     WriteRequest,
 )
 from simstore.server.cached_value import CachedValue
-from simstore.server.known_filter import Filters
+from simstore.server.known_filter import FilterCache
 from simstore.server.metrics import Metrics, figures_of
 from simstore.server.settings import ServerSettings
 from simstore.server.workers.bounded_executor import BoundedExecutor
@@ -129,8 +129,8 @@ class Service:
         if self._is_open:
             return
         self.store = Store.open(self.place, resident=self._looks_up)
-        if self.store.path is not None:
-            drop_left(self.store.path)
+        if self.store.maintenance.path is not None:
+            drop_left(self.store.maintenance.path)
         try:
             self._start()
         except BaseException:
@@ -141,18 +141,19 @@ class Service:
     def _start(self) -> None:
         settings = self.settings
         self.reader = self.store
-        ask: Callable[[Sequence[Document], QueryOptions], QueryRun] = self.store.query_run
+        ask: Callable[[Sequence[Document], QueryOptions], QueryRun] = self.store.query_many
+        warm = self.store.maintenance.warm
         if self._reading:
             for process in self._reading:
                 process.wait_until_ready()
             away = AwayReader(self._reading)
-            self.reader, ask = away, away.query_few
+            self.reader, ask, warm = away, away.query_few, away.warm
         if self._looks_up:
-            self.store.warm()
+            self.store.maintenance.warm()
         self.writes = WriteQueue(
             self.store,
             self.writer,
-            self.reader.warm,
+            warm,
             most_documents=settings.queue_documents,
             most_bytes=settings.queue_bytes,
             most_group=settings.group_documents,
@@ -163,8 +164,8 @@ class Service:
         self.readers = BoundedExecutor("reader", _READERS, _WAITING_READERS)
         self.heavy = BoundedExecutor("heavy", settings.heavy_requests, _WAITING_HEAVY)
         self.copies = BoundedExecutor("copies", 1, 0)
-        self.filters = Filters(self.store, BoundedExecutor("filter", 1, _WAITING_READERS))
-        self.statistics = CachedValue(self.store.statistics, self.heavy)
+        self.filters = FilterCache(self.store, BoundedExecutor("filter", 1, _WAITING_READERS))
+        self.statistics = CachedValue(self.store.stats, self.heavy)
         self.figures = CachedValue(
             partial(figures_of, self.store), self.readers, settings.figures_seconds
         )

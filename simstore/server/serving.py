@@ -66,7 +66,7 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     service: Service = app.state.service
     try:
         service.open()
-        book = service.store.token_book()
+        book = service.store.tokens.book()
         check_listening(book, settings.host, require_tokens=settings.require_tokens)
         with bound(settings.host, settings.port) as listening:
             config = uvicorn.Config(

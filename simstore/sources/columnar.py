@@ -1,4 +1,4 @@
-"""Tables in columns: Parquet; Arrow and Feather files, and streams of Arrow batches.
+"""Readers of columnar tables: Parquet, Arrow and Feather files, and streams of Arrow batches.
 
 PyArrow reads them in a process of its own (:mod:`~.isolated`): some damaged files crash it.
 """

@@ -236,6 +236,31 @@ class FileSource:
         return False
 
 
+class Files:
+    """The documents of files, folders, patterns, or ``-`` for standard input.
+
+    >>> run = store.query_many(Files("sample.txt"))
+
+    Args:
+        names: One name or several.
+        read: How to read them.
+    """
+
+    def __init__(self, *names: str | os.PathLike[str], read: ReadOptions | None = None) -> None:
+        self.names = [os.fspath(name) for name in names]
+        self.read = read
+
+    def __repr__(self) -> str:
+        return f"Files({', '.join(map(repr, self.names))})"
+
+
+def names_of(names: str | os.PathLike[str] | Sequence[str]) -> list[str]:
+    """Return the names of sources, of which one may stand alone."""
+    if isinstance(names, str | os.PathLike):
+        return [os.fspath(names)]
+    return [os.fspath(name) for name in names]
+
+
 def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Source], list[str]]:
     """Return a source for each file that is meant, and the names of files that are passed over.
 

@@ -1,4 +1,4 @@
-"""Readers whose format native code parses: they read in a process of its own.
+"""Readers that run in a process of their own, since native code parses their formats.
 
 A damaged file can crash such code, keep it busy for ever, or let it ask for any memory. The process
 reads one file after the other; it ends at a file that it cannot stand, and only that file is lost,

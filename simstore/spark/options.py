@@ -35,7 +35,7 @@ class DedupOptions:
         scheme: One whose fingerprints depend on the text alone; None: ``web``.
         simhash: Look for fingerprints within the radius.
         minhash: Look for sketches that agree in a band.
-        radius: Bits, inclusive; None: min(3, M).
+        radius: Bits, inclusive; None: the default.
         layout: Bands of the sketches.
         min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive.
         policy: ``first``, ``longest`` or ``prefer:REGEX``: which document is canonical.

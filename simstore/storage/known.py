@@ -1,4 +1,4 @@
-"""Keys and contents that a store knows, in pages."""
+"""Read all keys and digests of a store page by page, to fill a filter of known keys."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -13,44 +14,46 @@ from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_c
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import ExternalScheme
 from simstore.model import CopySummary, OnDuplicate, Policy
+from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
-from simstore.store.check import CheckMixin
-from simstore.store.clusters import ClustersMixin
-from simstore.store.documents import DocumentsMixin
-from simstore.store.fingerprints import FingerprintsMixin
-from simstore.store.ingest import IngestMixin
-from simstore.store.maintenance import MaintenanceMixin
+from simstore.store.changes import Changes
+from simstore.store.clusters import Clusters
+from simstore.store.documents import Documents
+from simstore.store.duplicates import Duplicates
+from simstore.store.evaluate import Evaluate
+from simstore.store.filters import Filters
+from simstore.store.fingerprints import Fingerprints
+from simstore.store.maintenance import Maintenance
 from simstore.store.passages import Passages
-from simstore.store.query import QueryMixin
-from simstore.store.removal import RemovalMixin
-from simstore.store.tokens import Access
-from simstore.store.writer import WriterMixin
+from simstore.store.queries import Queries
+from simstore.store.rejects import Rejects
+from simstore.store.runs import Runs
+from simstore.store.tokens import Tokens
+from simstore.store.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from simstore.services.maintenance.scheme_choice import SchemeChoice
     from simstore.sources.spark_results import DedupedOutput
 
 
-class Store(
-    IngestMixin,
-    WriterMixin,
-    RemovalMixin,
-    FingerprintsMixin,
-    QueryMixin,
-    CheckMixin,
-    ClustersMixin,
-    DocumentsMixin,
-    Passages,
-    MaintenanceMixin,
-    Access,
-):
+class Store(Changes, Queries, Documents):
     """A near-duplicate store.
+
+    >>> from simstore import Store
+    >>> with Store.open("library.db", create=True) as store:
+    ...     store.add("ferry", "The ferry to the island leaves at nine every morning.")
+    ...     [match.key for match in store.query("the ferry to the island leaves at nine")]
+    'added'
+    ['ferry']
 
     Open one with :meth:`open`; close it with :meth:`close` or a ``with`` statement. Threads may
     share a store: queries run side by side, each in a snapshot of its own, and writers take
     turns. A store may not be used in a child process after a fork (ForkedStore); open it there
     again. Several processes may have the same file open.
+
+    What is done now and then is in namespaces: ``store.clusters``, ``store.maintenance`` and the
+    others.
     """
 
     @classmethod
@@ -65,15 +68,19 @@ class Store(
     ) -> Self:
         """Open a store.
 
+        >>> with Store.open("pages.db", create=True) as pages:
+        ...     len(pages)
+        0
+
         Args:
             place: Path of the file, or an SQLAlchemy URL.
             create: Make a store of the scheme ``web`` where there is none.
             read_only: Refuse to write.
             synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
             resident: Keep all fingerprints in memory, sorted by each segment (about 33 bytes each
-                at 64 bits, 65 at 128), for queries, readers and checks before an insert; once it
-                is warm (:meth:`warm`), also what packed sketches are looked up by (some 250 bytes
-                a document, 2 GB at most). What others write is read as it comes, and no answer is
+                at 64 bits, 65 at 128), for queries, readers and checks before an insert; after
+                ``maintenance.warm()`` also what packed sketches are looked up by (some 250 bytes a
+                document, 2 GB at most). What others write is read as it comes, and no answer is
                 stale. For those who read beside it, the log of a file is kept short.
 
         Raises:
@@ -94,7 +101,7 @@ class Store(
         except BaseException:
             database.close()
             raise
-        return cls(database, resident=resident)
+        return cls(OpenStore(database, resident=resident))
 
     @classmethod
     def create(
@@ -117,18 +124,23 @@ class Store(
     ) -> Self:
         """Make a new store and open it.
 
+        >>> from simstore import SchemeChoice
+        >>> with Store.create("wide.db", scheme=SchemeChoice("web", bits=128)) as wide:
+        ...     wide.stats().bits
+        128
+
         Args:
             place: Path of the file, or an SQLAlchemy URL.
             scheme: ``web``, ``simtool``, or a choice with options; None: ``web``.
             channels: ``simhash``, ``minhash`` or both: by which the store finds documents.
             policy: ``live``: each ingest and removal refreshes a corpus-dependent scheme at its
-                end; ``frozen``: only :meth:`refresh` does.
+                end; ``frozen``: only :meth:`~Vocabulary.refresh` does.
             text: Keep the texts.
             vocabulary: Count the features of all documents.
             synchronous: As for :meth:`open`.
             exist_ok: Open the store where another process has made it meanwhile.
             fingerprints_only: Hold fingerprints that were made elsewhere, and no documents; see
-                :meth:`add_fingerprints`. Takes no scheme.
+                ``store.fingerprints``. Takes no scheme.
             bits: Fingerprint length M of such a store, 1 to 128; None: 64.
             on_duplicate: What becomes of a document that duplicates a stored one, where an ingest
                 says nothing; see :meth:`add_many`.
@@ -179,8 +191,67 @@ class Store(
             database.close()
         return cls.open(place, synchronous=synchronous)
 
+    @cached_property
+    def clusters(self) -> Clusters:
+        """Clusters of near-duplicates."""
+        return Clusters(self._opened)
+
+    @cached_property
+    def duplicates(self) -> Duplicates:
+        """Duplicates that ingests found."""
+        return Duplicates(self._opened)
+
+    @cached_property
+    def passages(self) -> Passages:
+        """The passage index, by which papers are checked."""
+        return Passages(self._opened)
+
+    @cached_property
+    def fingerprints(self) -> Fingerprints:
+        """Fingerprints by their values."""
+        return Fingerprints(self._opened)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The features of all documents."""
+        return Vocabulary(self._opened)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Recorded runs of ingests and queries."""
+        return Runs(self._opened)
+
+    @cached_property
+    def rejects(self) -> Rejects:
+        """Records that could not be stored."""
+        return Rejects(self._opened)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """Tokens of those who use a server of the store."""
+        return Tokens(self._opened)
+
+    @cached_property
+    def maintenance(self) -> Maintenance:
+        """Upkeep of the store and its file."""
+        return Maintenance(self._opened)
+
+    @cached_property
+    def evaluate(self) -> Evaluate:
+        """How well the store finds near-duplicates."""
+        return Evaluate(self._opened)
+
+    @cached_property
+    def filters(self) -> Filters:
+        """Filters of known keys and texts."""
+        return Filters(self._opened)
+
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections.
+
+        >>> pages = Store.open("pages.db", create=True)
+        >>> pages.close()
+        """
         self._opened.database.close()
 
     def __enter__(self) -> Self:
@@ -198,7 +269,7 @@ class Store(
         return f"Store({self._opened.database.label!r})"
 
 
-def upgrade(place: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
+def upgrade_store(place: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
     """Bring an older store to the present schema, after a backup.
 
     Returns:

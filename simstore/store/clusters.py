@@ -1,4 +1,4 @@
-"""Methods of the store: clusters of near-duplicates."""
+"""Clusters of near-duplicates, in ``store.clusters``."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ from typing import TYPE_CHECKING
 
 from simstore.errors import check_numbers
 from simstore.model import Clustering, ClusterMerge, ClusterPlace, ClustersStatus, StoredCluster
-from simstore.store.opened import Opened
+from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
     from simstore.services.clusters.cluster import ClusterOptions
     from simstore.services.generations.refresh import Progress
 
 
-class ClustersMixin(Opened):
-    """Groups of documents that are alike."""
+class Clusters(Namespace):
+    """Clusters of near-duplicates, in ``store.clusters``.
 
-    def clusters(
+    A cluster is a canonical document and those that are like it. :meth:`build` keeps clusters in
+    the store, and brings them up to date; :meth:`once` returns some and keeps nothing.
+    """
+
+    def once(
         self, options: ClusterOptions | None = None, *, on_progress: Progress | None = None
     ) -> Clustering:
         """Return clusters of near-duplicates: stars of verified edges to a canonical document.
 
         Nothing is stored.
+
+        >>> for cluster in store.clusters.once():
+        ...     print(cluster.key, [member.key for member in cluster.members])
+        ferry-2025 ['ferry-2025', 'ferry-2026']
 
         Args:
             options: How to cluster.
@@ -37,7 +45,7 @@ class ClustersMixin(Opened):
 
         return cluster_documents(self._opened, options or ClusterOptions(), on_progress)
 
-    def keep_clusters(
+    def build(
         self,
         *,
         min_resemblance: float | None = None,
@@ -46,6 +54,9 @@ class ClustersMixin(Opened):
         on_progress: Progress | None = None,
     ) -> ClustersStatus:
         """Bring the clusters that the store keeps up to date; the first time, make them.
+
+        >>> store.clusters.build().cluster_count
+        2
 
         Args:
             min_resemblance: Least resemblance of a member to its canonical document; None: that
@@ -71,8 +82,12 @@ class ClustersMixin(Opened):
             on_progress=on_progress,
         )
 
-    def kept_clusters(self, min_size: int = 2, *, after: int = 0) -> Iterator[StoredCluster]:
+    def list(self, min_size: int = 2, *, after: int = 0) -> Iterator[StoredCluster]:
         """Yield the kept clusters, as they were last brought up to date, by their names.
+
+        >>> status = store.clusters.build()
+        >>> [cluster.key for cluster in store.clusters.list()]
+        ['ferry-2025']
 
         Args:
             min_size: Leave out clusters of fewer documents.
@@ -86,8 +101,12 @@ class ClustersMixin(Opened):
         check_numbers(min_size=min_size, after=after)
         return kept_clusters(self._opened, min_size=min_size, after=after)
 
-    def cluster_of(self, key: str) -> ClusterPlace | None:
+    def of(self, key: str) -> ClusterPlace | None:
         """Return where a document stands among the kept clusters; None where it does not.
+
+        >>> status = store.clusters.build()
+        >>> store.clusters.of("ferry-2026").canonical_key
+        'ferry-2025'
 
         Raises:
             DocumentNotFound: There is no document with the key.
@@ -96,15 +115,25 @@ class ClustersMixin(Opened):
 
         return cluster_of(self._opened, key)
 
-    def cluster_members(self, cluster_id: int) -> StoredCluster | None:
-        """Return a kept cluster by its name; None where there is none, or none any more."""
+    def members(self, cluster_id: int) -> StoredCluster | None:
+        """Return a kept cluster by its name; None where there is none, or none any more.
+
+        >>> status = store.clusters.build()
+        >>> place = store.clusters.of("ferry-2026")
+        >>> len(store.clusters.members(place.cluster_id).members)
+        2
+        """
         from simstore.services.clusters.read import cluster_members
 
         check_numbers(cluster_id=cluster_id)
         return cluster_members(self._opened, cluster_id)
 
-    def cluster_merges(self, *, after: int = 0) -> Iterator[ClusterMerge]:
+    def merges(self, *, after: int = 0) -> Iterator[ClusterMerge]:
         """Yield the kept clusters that have ended, by their names.
+
+        >>> status = store.clusters.build()
+        >>> list(store.clusters.merges())
+        []
 
         Args:
             after: Only those behind the one with this ``cluster_id``.
@@ -114,8 +143,14 @@ class ClustersMixin(Opened):
         check_numbers(after=after)
         return cluster_merges(self._opened, after=after)
 
-    def cluster_summary(self, *, largest: bool = False) -> ClustersStatus | None:
+    def status(self, *, largest: bool = False) -> ClustersStatus | None:
         """Return what there is of kept clusters; None where none are kept.
+
+        >>> store.clusters.status() is None
+        True
+        >>> status = store.clusters.build()
+        >>> store.clusters.status().cluster_count
+        2
 
         Args:
             largest: Count the documents of the largest, too; it looks at every text.
@@ -124,8 +159,12 @@ class ClustersMixin(Opened):
 
         return kept_summary(self._opened, largest=largest)
 
-    def drop_clusters(self) -> bool:
-        """Forget the kept clusters; return whether there were any."""
+    def drop(self) -> bool:
+        """Forget the kept clusters; return whether there were any.
+
+        >>> store.clusters.drop()
+        False
+        """
         from simstore.services.clusters.stored_clusters import drop_clusters
 
         return drop_clusters(self._opened)

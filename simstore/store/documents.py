@@ -1,28 +1,35 @@
-"""Methods of the store: listing, showing and exporting documents."""
+"""Verbs that tell what is stored."""
 
 from __future__ import annotations
 
+import builtins
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, overload
 
 from simstore.errors import InvalidParameter, check_numbers
-from simstore.model import Seen, StoredDocument, Story
+from simstore.model import Seen, StoredDocument, StoreStatistics
 from simstore.storage import documents
 from simstore.store.opened import Opened
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
-    from simstore.known_filter import KnownFilter
     from simstore.services.export.export import ExportOptions, ExportSummary
     from simstore.services.generations.refresh import Progress
 
 
-class DocumentsMixin(Opened):
+class Documents(Opened):
     """What is stored, and what is known of it."""
 
-    def show(self, key: str, *, with_text: bool = False) -> StoredDocument:
+    def get(self, key: str, *, with_text: bool = False) -> StoredDocument:
         """Return a document.
+
+        >>> store.get("ferry-2025").title
+        'Ferry timetable'
+
+        Args:
+            key: Its key.
+            with_text: Read its text, too.
 
         Raises:
             DocumentNotFound: No document has the key.
@@ -31,51 +38,7 @@ class DocumentsMixin(Opened):
 
         return show.show_document(self._opened, key, with_text=with_text)
 
-    def story(
-        self,
-        key: str,
-        *,
-        original: str = "first-seen",
-        on_step: Callable[[], None] | None = None,
-    ) -> Story:
-        """Return when a key was seen, what is like it, and which of them is the original.
-
-        Args:
-            key: The key of a document, or one that was skipped as a duplicate.
-            original: ``first-seen``: the one that was surely there first; ``linked``: the one that
-                most of the others link to; ``prefer:REGEX``: one with such a key.
-            on_step: Called between pieces of work; what it raises ends them.
-
-        Raises:
-            DocumentNotFound: The key was never seen.
-            InvalidParameter: There is no such rule.
-        """
-        from simstore.services.history.story import tell_story
-
-        return tell_story(self._opened, key, original=original, on_step=on_step)
-
-    def seen(self, key: str) -> Seen | None:
-        """Return what became of a key; None where it was never seen, or was forgotten."""
-        return self.seen_many([key])[0]
-
-    def seen_many(self, keys: Sequence[str]) -> list[Seen | None]:
-        """Return what became of each key; None where it was never seen, or was forgotten."""
-        from simstore.services.history.seen import look_up_keys
-
-        return look_up_keys(self._opened, keys)
-
-    def seen_content(self, content: str | bytes) -> list[Seen]:
-        """Return the keys under which a content was seen, the first seen in front.
-
-        Args:
-            content: The text, or its digest: BLAKE2b of its UTF-8, 16 bytes.
-        """
-        from simstore.services.history.seen import digest_of, look_up_content
-
-        digest = digest_of(content) if isinstance(content, str) else content
-        return look_up_content(self._opened, digest)
-
-    def documents(
+    def list(
         self,
         *,
         collection: str | None = None,
@@ -84,6 +47,9 @@ class DocumentsMixin(Opened):
         after: int = 0,
     ) -> Iterator[StoredDocument]:
         """Yield the documents in order of ingest.
+
+        >>> [document.key for document in store.list(limit=2)]
+        ['ferry-2025', 'ferry-2026']
 
         Args:
             collection: Only those of this collection.
@@ -99,7 +65,7 @@ class DocumentsMixin(Opened):
         )
 
     def __iter__(self) -> Iterator[StoredDocument]:
-        return self.documents()
+        return self.list()
 
     def __len__(self) -> int:
         with self._opened.database.read() as connection:
@@ -115,6 +81,70 @@ class DocumentsMixin(Opened):
         with self._opened.database.read() as connection:
             return bool(documents.by_keys(connection, [wanted]))
 
+    @overload
+    def seen(self, key: str) -> Seen | None: ...
+    @overload
+    def seen(self, key: builtins.list[str] | tuple[str, ...]) -> builtins.list[Seen | None]: ...
+    @overload
+    def seen(self, *, text: str) -> builtins.list[Seen]: ...
+    @overload
+    def seen(self, *, digest: bytes) -> builtins.list[Seen]: ...
+
+    def seen(
+        self,
+        key: str | builtins.list[str] | tuple[str, ...] | None = None,
+        *,
+        text: str | None = None,
+        digest: bytes | None = None,
+    ) -> Seen | builtins.list[Seen | None] | builtins.list[Seen] | None:
+        """Tell what became of a key, of several keys, or of a text, whether it is stored or not.
+
+        >>> store.seen("ferry-2025").state
+        'stored'
+        >>> [found is None for found in store.seen(["ferry-2025", "harbour"])]
+        [False, True]
+        >>> [found.key for found in store.seen(text=text)]
+        ['ferry-2025']
+
+        Args:
+            key: A key, or a list of keys.
+            text: Or a text, exactly as it was given.
+            digest: Or the digest of a text: BLAKE2b of its UTF-8, 16 bytes.
+
+        Returns:
+            Of a key what became of it; None where it was never seen, or was forgotten. Of keys a
+            list of these. Of a text or a digest the keys under which it was seen, the first seen
+            in front.
+
+        Raises:
+            InvalidParameter: Not exactly one of the three is given.
+        """
+        from simstore.services.history.seen import digest_of, look_up_content, look_up_keys
+
+        if sum(given is not None for given in (key, text, digest)) != 1:
+            raise InvalidParameter("seen: give a key, keys, text=... or digest=...")
+        if isinstance(key, str):
+            return look_up_keys(self._opened, [key])[0]
+        if key is not None:
+            return look_up_keys(self._opened, key)
+        if text is not None:
+            digest = digest_of(text)
+        return look_up_content(self._opened, digest or b"")
+
+    def stats(self, *, sizes: bool = False) -> StoreStatistics:
+        """Return the store in numbers.
+
+        >>> store.stats().document_count
+        3
+
+        Args:
+            sizes: Count the bytes of texts, sketches and passages, too. All of them are read: of a
+                million documents that may take half a minute.
+        """
+        from simstore.services.statistics import show
+
+        return show.statistics(self._opened, sizes=sizes)
+
     def export(
         self,
         target: str | os.PathLike[str],
@@ -123,6 +153,9 @@ class DocumentsMixin(Opened):
         on_progress: Progress | None = None,
     ) -> ExportSummary:
         """Write the documents of one snapshot to a file, all or a part, in order of ingest.
+
+        >>> store.export("documents.jsonl").document_count
+        3
 
         Args:
             target: The file; ``-`` is standard output.
@@ -137,50 +170,3 @@ class DocumentsMixin(Opened):
         from simstore.services.export.export import ExportOptions, export_documents
 
         return export_documents(self._opened, target, options or ExportOptions(), on_progress)
-
-    def known_filter(
-        self,
-        *,
-        false_positive_rate: float = 0.001,
-        of: Sequence[str] = ("keys", "digests"),
-        capacity: int | None = None,
-        on_progress: Progress | None = None,
-    ) -> KnownFilter:
-        """Return a filter of the keys and the texts that the store knows, for a crawler.
-
-        Args:
-            false_positive_rate: Largest share of strangers that are taken for known.
-            of: ``keys``, ``digests`` (of texts) or both.
-            capacity: Keys, and as many texts, that it has room for; None: a quarter more.
-            on_progress: Called with members added and in all.
-
-        Raises:
-            InvalidParameter: A parameter is out of its range.
-        """
-        self._check_takes_documents()
-        from simstore.services.history.known_filter import known_filter
-
-        return known_filter(
-            self._opened,
-            false_positive_rate=false_positive_rate,
-            of=of,
-            capacity=capacity,
-            on_progress=on_progress,
-        )
-
-    def known_count(self) -> int:
-        """Return how many keys a filter would hold."""
-        from simstore.storage import known
-
-        with self._opened.database.read() as connection:
-            return known.count(connection)
-
-    def known_mark(self) -> str:
-        """Return what a filter is out of date by: while it is the same, so is the filter.
-
-        It may change where the filter does not.
-        """
-        from simstore.storage import known
-
-        with self._opened.database.read() as connection:
-            return known.mark(connection)

@@ -1,4 +1,4 @@
-"""Methods of the store: fingerprints by their values."""
+"""Fingerprints by their values, in ``store.fingerprints``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from simstore.store.opened import Opened
+from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
     from simstore.services.fingerprints.fingerprint_store import Values
@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from simstore.services.generations.refresh import Progress
 
 
-class FingerprintsMixin(Opened):
-    """Fingerprints by their values, with documents or without."""
+class Fingerprints(Namespace):
+    """Fingerprints by their values, in ``store.fingerprints``.
 
-    def add_fingerprints(
+    Of any store they can be read; :meth:`add` and :meth:`remove` are for a store of fingerprints
+    alone, ``Store.create(..., fingerprints_only=True)``.
+    """
+
+    def add(
         self,
         values: Values,
         *,
@@ -25,6 +29,10 @@ class FingerprintsMixin(Opened):
         on_progress: Progress | None = None,
     ) -> int:
         """Add fingerprints to a store of fingerprints alone; return how many were not there.
+
+        >>> with Store.create("fingerprints.db", fingerprints_only=True) as alone:
+        ...     alone.fingerprints.add([0xFF, 0xFE, 0xFF])
+        2
 
         Args:
             values: An array of uint64, shape (n,) up to 64 bits, else (n, 2), the most significant
@@ -41,8 +49,14 @@ class FingerprintsMixin(Opened):
 
         return add_fingerprints(self._opened, values, on_progress, apart=apart)
 
-    def remove_fingerprints(self, values: Values, *, on_progress: Progress | None = None) -> int:
+    def remove(self, values: Values, *, on_progress: Progress | None = None) -> int:
         """Remove fingerprints from a store of fingerprints alone; return how many were there.
+
+        >>> with Store.create("fingerprints.db", fingerprints_only=True) as alone:
+        ...     alone.fingerprints.add([0xFF, 0xFE])
+        ...     alone.fingerprints.remove([0xFF, 0xAA])
+        2
+        1
 
         Args:
             values: As for :meth:`add_fingerprints`.
@@ -58,6 +72,13 @@ class FingerprintsMixin(Opened):
     @contextmanager
     def reader(self, *, resident: bool | None = None) -> Iterator[Reader]:
         """Yield a reader of the fingerprints of one snapshot, for many questions in a row.
+
+        >>> with Store.create("fingerprints.db", fingerprints_only=True) as alone:
+        ...     alone.fingerprints.add([0xFF, 0xFE])
+        ...     with alone.fingerprints.reader() as reader:
+        ...         reader.near(0xFF)
+        2
+        [(255, 0), (254, 1)]
 
         Args:
             resident: Answer from memory, where all fingerprints are read to first; None: as the

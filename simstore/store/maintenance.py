@@ -1,4 +1,4 @@
-"""Methods of the store: vocabulary, schemes, backups, packing and checks."""
+"""Upkeep of the store and its file, in ``store.maintenance``."""
 
 from __future__ import annotations
 
@@ -7,155 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simstore.errors import InvalidParameter, check_numbers
+from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import parse_channels
 from simstore.fingerprint.minhash import BandLayout
-from simstore.model import (
-    Finding,
-    Policy,
-    RefreshSummary,
-    StoreStatistics,
-    StoreVitals,
-    VocabularyStatus,
-    VocabularyTerm,
-)
-from simstore.storage import generations
-from simstore.store.opened import Opened
+from simstore.model import ClustersStatus, Finding, IngestSummary, StoreFigures, StoreVitals
+from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
-    from simstore.model import StoreFigures
     from simstore.services.generations.refresh import Progress
+    from simstore.services.ingest.ingest import Observer
     from simstore.services.maintenance.scheme_choice import SchemeChoice
+    from simstore.sources.spark_results import DedupedOutput
 
 
-class MaintenanceMixin(Opened):
-    """The vocabulary, the scheme, and the store itself."""
+class Maintenance(Namespace):
+    """Upkeep of the store and its file, in ``store.maintenance``."""
 
-    def refresh(
-        self, *, force: bool = False, on_progress: Progress | None = None
-    ) -> RefreshSummary:
-        """Make the standing generation cover every document and the present vocabulary."""
-        from simstore.services.generations import refresh
-
-        return refresh.refresh(self._opened, force=force, on_progress=on_progress)
-
-    def vocabulary_status(self) -> VocabularyStatus:
-        """Return how far the standing generation has drifted from the vocabulary."""
-        from simstore.services.generations import drift
-
-        return drift.status(self._opened)
-
-    def vocabulary(self, limit: int | None = None) -> list[VocabularyTerm]:
-        """Return the most frequent features of the stored documents."""
-        from simstore.services.generations import drift
-
-        check_numbers(limit=limit)
-        return drift.top_terms(self._opened, limit)
-
-    def set_policy(self, policy: Policy) -> None:
-        """Change whether ingest and removal refresh the store at their end."""
-        if policy not in ("live", "frozen"):
-            raise InvalidParameter(f"policy {policy!r}: choose live or frozen")
-        with self._opened.write() as connection:
-            generations.set_policy(connection, policy)
-
-    def reindex(
-        self,
-        scheme: SchemeChoice | None = None,
-        *,
-        channels: Sequence[str] | None = None,
-        resume: bool = False,
-        on_progress: Progress | None = None,
-    ) -> str:
-        """Make fingerprints and sketches anew from the kept texts; return the scheme's label.
-
-        Args:
-            scheme: The new scheme; None: the present one, as this installation computes it.
-            channels: ``simhash``, ``minhash`` or both; None: as before.
-            resume: Go on with a reindex that was interrupted, whatever its scheme; a call with the
-                same scheme and channels goes on with it, too.
-            on_progress: Called with documents done and in all.
-        """
-        self._check_takes_documents()
-        from simstore.services.maintenance import reindex
-        from simstore.services.maintenance.scheme_choice import make_scheme
-
-        made = None if scheme is None else make_scheme(scheme)
-        wanted = None if channels is None else parse_channels(channels)
-        return reindex.reindex(self._opened, made, wanted, resume=resume, on_progress=on_progress)
-
-    def abort_reindex(self) -> None:
-        """Give up a reindex that was interrupted."""
-        from simstore.services.maintenance import reindex
-
-        reindex.abort(self._opened)
-
-    def statistics(self, *, sizes: bool = False) -> StoreStatistics:
-        """Return the store in numbers.
-
-        Args:
-            sizes: Count the bytes of texts, sketches and passages, too. All of them are read: of a
-                million documents that may take half a minute.
-        """
-        from simstore.services.statistics import show
-
-        return show.statistics(self._opened, sizes=sizes)
-
-    def vitals(self) -> StoreVitals:
-        """Return what is soon told of the store, for those who watch it."""
-        from simstore.services.statistics.show import store_vitals
-
-        return store_vitals(self._opened)
-
-    def figures(self, *, on_progress: Progress | None = None) -> StoreFigures:
-        """Return the store over time: documents, duplicates, kept clusters, vocabulary.
-
-        Args:
-            on_progress: Called with documents of a sample counted, and its size.
-        """
-        self._check_takes_documents()
-        from simstore.services.statistics.over_time import store_figures
-
-        return store_figures(self._opened, on_progress)
-
-    def scheme(self) -> dict[str, Any]:
-        """Return the scheme's name, version, bits and options."""
-        from simstore.services.statistics import show
-
-        return show.scheme_record(self._opened)
-
-    def check_options(
-        self,
-        choice: SchemeChoice | None = None,
-        *,
-        text: bool = True,
-        keep_columns: bool = False,
-    ) -> None:
-        """Raise unless the store has options that a new one could be made with.
-
-        Args:
-            choice: A scheme with some of its options; None: any.
-            text: False: it keeps no texts; True: whether it does is not asked.
-            keep_columns: True: it keeps segment columns; False: whether it does is not asked.
-
-        Raises:
-            InvalidParameter: It has others; the message says which.
-        """
-        from simstore.services.maintenance.scheme_choice import differences
-
-        with self._opened.database.read() as connection:
-            state = self._opened.state(connection)
-        found = [] if choice is None else differences(choice, state.scheme)
-        if not text and state.settings.text_kept:
-            found.append("it keeps texts (no --no-text)")
-        if keep_columns and not state.settings.keep_columns:
-            found.append("it keeps no columns (`simstore pack --keep-columns` changes that)")
-        if found:
-            raise InvalidParameter(
-                f"{self._opened.database.label} exists and has other options: {', '.join(found)}; "
-                "leave them out, change them by `simstore reindex`, or make another store by "
-                "`simstore init --db NEW`"
-            )
+    @property
+    def path(self) -> Path | None:
+        """The store's file, wherever links to it lie; None where it is on a database server."""
+        return self._opened.database.path
 
     def backup(
         self,
@@ -165,6 +36,9 @@ class MaintenanceMixin(Opened):
         on_progress: Progress | None = None,
     ) -> int:
         """Copy the store while it is used, check the copy; return its size in bytes.
+
+        >>> store.maintenance.backup("copy.db") > 0
+        True
 
         Args:
             target: The copy.
@@ -179,6 +53,8 @@ class MaintenanceMixin(Opened):
         self, bands: tuple[int, int] | None = None, *, on_progress: Progress | None = None
     ) -> tuple[int, int]:
         """Pack the sketches, give unused space back; return the file's bytes before and after.
+
+        >>> before, after = store.maintenance.compact()
 
         Args:
             bands: Number of bands and values a band to pack by from now on; None: as before.
@@ -205,6 +81,9 @@ class MaintenanceMixin(Opened):
         Pages take less room and are looked up faster; the answers are the same. A long tail is
         packed at the end of an ingest, that of fingerprints from a million of them on.
 
+        >>> store.maintenance.pack()
+        3
+
         Args:
             fingerprints: Pack them, where there are any.
             sketches: Pack their bands, where there are any.
@@ -230,6 +109,11 @@ class MaintenanceMixin(Opened):
     def unpack(self, *, on_progress: Progress | None = None) -> int:
         """Put packed fingerprints back into plain rows; return how many.
 
+        >>> store.maintenance.pack()
+        3
+        >>> store.maintenance.unpack()
+        3
+
         Args:
             on_progress: Called with fingerprints in rows and in all.
 
@@ -241,7 +125,175 @@ class MaintenanceMixin(Opened):
         return pack_fingerprints.unpack(self._opened, on_progress)
 
     def fsck(self, on_progress: Progress | None = None) -> list[Finding]:
-        """Return every broken invariant; an empty list for a sound store."""
+        """Return every broken invariant; an empty list for a sound store.
+
+        >>> store.maintenance.fsck()
+        []
+        """
         from simstore.services.fsck import fsck
 
         return fsck.check_store(self._opened, on_progress)
+
+    def reindex(
+        self,
+        scheme: SchemeChoice | None = None,
+        *,
+        channels: Sequence[str] | None = None,
+        resume: bool = False,
+        on_progress: Progress | None = None,
+    ) -> str:
+        """Make fingerprints and sketches anew from the kept texts; return the scheme's label.
+
+        >>> from simstore import SchemeChoice
+        >>> store.maintenance.reindex(SchemeChoice("web", bits=128))
+        'web/1'
+
+        Args:
+            scheme: The new scheme; None: the present one, as this installation computes it.
+            channels: ``simhash``, ``minhash`` or both; None: as before.
+            resume: Go on with a reindex that was interrupted, whatever its scheme; a call with the
+                same scheme and channels goes on with it, too.
+            on_progress: Called with documents done and in all.
+        """
+        self._check_takes_documents()
+        from simstore.services.maintenance import reindex
+        from simstore.services.maintenance.scheme_choice import make_scheme
+
+        made = None if scheme is None else make_scheme(scheme)
+        wanted = None if channels is None else parse_channels(channels)
+        return reindex.reindex(self._opened, made, wanted, resume=resume, on_progress=on_progress)
+
+    def abort_reindex(self) -> None:
+        """Give up a reindex that was interrupted.
+
+        >>> from simstore.errors import Conflict
+        >>> try:
+        ...     store.maintenance.abort_reindex()
+        ... except Conflict as error:
+        ...     print(error)
+        no reindex is under way; there is nothing to give up
+        """
+        from simstore.services.maintenance import reindex
+
+        reindex.abort(self._opened)
+
+    def scheme(self) -> dict[str, Any]:
+        """Return the scheme's name, version, bits and options.
+
+        >>> store.maintenance.scheme()["bits"]
+        64
+        """
+        from simstore.services.statistics import show
+
+        return show.scheme_record(self._opened)
+
+    def check_options(
+        self,
+        choice: SchemeChoice | None = None,
+        *,
+        text: bool = True,
+        keep_columns: bool = False,
+    ) -> None:
+        """Raise unless the store has options that a new one could be made with.
+
+        >>> store.maintenance.check_options(text=True)
+
+        Args:
+            choice: A scheme with some of its options; None: any.
+            text: False: it keeps no texts; True: whether it does is not asked.
+            keep_columns: True: it keeps segment columns; False: whether it does is not asked.
+
+        Raises:
+            InvalidParameter: It has others; the message says which.
+        """
+        from simstore.services.maintenance.scheme_choice import differences
+
+        with self._opened.database.read() as connection:
+            state = self._opened.state(connection)
+        found = [] if choice is None else differences(choice, state.scheme)
+        if not text and state.settings.text_kept:
+            found.append("it keeps texts (no --no-text)")
+        if keep_columns and not state.settings.keep_columns:
+            found.append("it keeps no columns (`simstore pack --keep-columns` changes that)")
+        if found:
+            raise InvalidParameter(
+                f"{self._opened.database.label} exists and has other options: {', '.join(found)}; "
+                "leave them out, change them by `simstore reindex`, or make another store by "
+                "`simstore init --db NEW`"
+            )
+
+    def warm(self) -> None:
+        """Read into memory what queries go by; the first of them then takes no longer than others.
+
+        Without a resident index (:meth:`open`), only what is worth it for any process that asks
+        often.
+
+        >>> store.maintenance.warm()
+        """
+        from simstore.services.query.warm import warm
+
+        warm(self._opened)
+
+    def quick_stats(self) -> StoreVitals:
+        """Return what is soon told of the store, for those who watch it.
+
+        >>> store.maintenance.quick_stats().document_count
+        3
+        """
+        from simstore.services.statistics.show import store_vitals
+
+        return store_vitals(self._opened)
+
+    def stats_over_time(self, *, on_progress: Progress | None = None) -> StoreFigures:
+        """Return the store over time: documents, duplicates, kept clusters, vocabulary.
+
+        >>> figures = store.maintenance.stats_over_time()
+
+        Args:
+            on_progress: Called with documents of a sample counted, and its size.
+        """
+        self._check_takes_documents()
+        from simstore.services.statistics.over_time import store_figures
+
+        return store_figures(self._opened, on_progress)
+
+    def import_deduped(
+        self,
+        output: DedupedOutput | str,
+        *,
+        clusters: bool = True,
+        observer: Observer | None = None,
+        on_progress: Progress | None = None,
+    ) -> tuple[IngestSummary, ClustersStatus | None]:
+        """Add what ``simstore spark dedup`` found: its documents, in their order, and its clusters.
+
+        Clusters are taken without comparing where the store finds edges by the same rule and has no
+        other documents; else they are made as :meth:`keep_clusters` makes them.
+
+        Args:
+            output: The folder, or what was read of it.
+            clusters: Keep clusters.
+            observer: Hears of progress.
+            on_progress: Called with documents read and in all while clusters are made.
+
+        Returns:
+            What became of the documents, and of the clusters; None: none are kept, or it was
+            interrupted.
+
+        Raises:
+            NotFound: No run has finished in the folder.
+            InvalidParameter: The store has another scheme.
+            MissingExtra: PyArrow is not installed.
+        """
+        self._check_takes_documents()
+        from simstore.services.ingest.ingest import Observer
+        from simstore.services.ingest.spark_results import import_deduped
+        from simstore.sources.spark_results import DedupedOutput
+
+        return import_deduped(
+            self._opened,
+            DedupedOutput(output) if isinstance(output, str) else output,
+            observer or Observer(),
+            clusters=clusters,
+            on_progress=on_progress,
+        )

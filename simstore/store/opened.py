@@ -1,29 +1,22 @@
-"""The base of the store's methods: an open store and access to its state."""
+"""The open store that verbs and namespaces share."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from simstore.fingerprint.schemes import ExternalScheme, no_recipe
 from simstore.services.open_store.open_store import OpenStore
 from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.storage import generations
-from simstore.storage.engine import Database
 
 
 class Opened:
-    """What every part of a store has: the store that is open."""
+    """An open store, and what is looked at before documents go in."""
 
-    def __init__(self, database: Database, *, resident: bool = False) -> None:
-        """Use :meth:`Store.open` or :meth:`Store.create`."""
-        self._opened = OpenStore(database, resident=resident)
+    def __init__(self, opened: OpenStore) -> None:
+        """Hold an open store; users call ``Store.open`` or ``Store.create``."""
+        self._opened = opened
         self._takes_documents: bool | None = None
-
-    @property
-    def path(self) -> Path | None:
-        """The store's file, wherever links to it lie; None where it is on a database server."""
-        return self._opened.database.path
 
     def _check_takes_documents(self) -> None:
         if self._takes_documents is None:
@@ -40,3 +33,11 @@ class Opened:
             found = generations.scheme_with_status(connection, "standing")
         is_articles = found is not None and sees_bytes(found[1].name)
         return replace(options, texts_are_articles=True) if is_articles else options
+
+
+class Namespace(Opened):
+    """A part of a store's methods, as ``store.clusters``."""
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name in dir(self) if not name.startswith("_"))
+        return f"<{type(self).__name__.lower()} of {self._opened.database.label}: {names}>"

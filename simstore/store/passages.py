@@ -1,21 +1,21 @@
-"""Methods of the store: the passage index."""
+"""The passage index, by which papers are checked, in ``store.passages``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from simstore.model import PassageStatus
-from simstore.store.opened import Opened
+from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
     from simstore.fingerprint.passage_recipe import Cut
     from simstore.services.generations.refresh import Progress
 
 
-class Passages(Opened):
-    """Passages of documents, and anchors by which copies of them are found."""
+class Passages(Namespace):
+    """The passage index, by which papers are checked, in ``store.passages``."""
 
-    def build_passages(
+    def build(
         self,
         *,
         cut: Cut | None = None,
@@ -25,6 +25,9 @@ class Passages(Opened):
         on_progress: Progress | None = None,
     ) -> PassageStatus:
         """Make the passage index, or go on making it; every ingest keeps it up from then on.
+
+        >>> store.passages.build().document_count
+        3
 
         Args:
             cut: ``sentences`` or ``window``; None: as the index has it, else sentences (windows
@@ -59,14 +62,11 @@ class Passages(Opened):
             raise Conflict("the passage index was dropped by another process")
         return found
 
-    def drop_passages(self) -> bool:
-        """Delete the passage index; return whether there was one."""
-        from simstore.services.check import passage_index
-
-        return passage_index.drop(self._opened)
-
-    def passage_status(self, *, sizes: bool = True) -> PassageStatus | None:
+    def status(self, *, sizes: bool = True) -> PassageStatus | None:
         """Return what the passage index holds; None where there is none.
+
+        >>> store.passages.status() is None
+        True
 
         Args:
             sizes: Count its bytes, too: all of it is read.
@@ -74,3 +74,13 @@ class Passages(Opened):
         from simstore.services.check import passage_index
 
         return passage_index.status(self._opened, sizes=sizes)
+
+    def drop(self) -> bool:
+        """Delete the passage index; return whether there was one.
+
+        >>> store.passages.drop()
+        False
+        """
+        from simstore.services.check import passage_index
+
+        return passage_index.drop(self._opened)

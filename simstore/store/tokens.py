@@ -1,21 +1,23 @@
-"""Methods of the store: access tokens for a server."""
+"""Tokens of those who use a server of the store, in ``store.tokens``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from simstore.model import Scope, Token
-from simstore.store.opened import Opened
+from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
     from simstore.services.access.tokens import TokenBook
 
 
-class Access(Opened):
-    """Who may use the store through a server."""
+class Tokens(Namespace):
+    """Tokens for those who use the store through a server, in ``store.tokens``."""
 
-    def add_token(self, name: str, scope: Scope = "read", expires_at: int | None = None) -> str:
+    def add(self, name: str, scope: Scope = "read", expires_at: int | None = None) -> str:
         """Make a token for a server of this store; return its secret, which is kept nowhere.
+
+        >>> secret = store.tokens.add("reader-1", scope="read")
 
         Args:
             name: What to call it: letters, digits and ``. _ @ -``, at most 100.
@@ -30,14 +32,22 @@ class Access(Opened):
 
         return tokens.add_token(self._opened, name, scope, expires_at)
 
-    def tokens(self) -> list[Token]:
-        """Return the tokens in the order they were made, the expired and the revoked too."""
+    def list(self) -> list[Token]:
+        """Return the tokens in the order they were made, the expired and the revoked too.
+
+        >>> secret = store.tokens.add("reader-1")
+        >>> [(token.name, token.scope) for token in store.tokens.list()]
+        [('reader-1', 'read')]
+        """
         from simstore.services.access import tokens
 
         return tokens.all_tokens(self._opened)
 
-    def revoke_token(self, name: str) -> None:
+    def revoke(self, name: str) -> None:
         """Revoke a token; servers refuse it within a second.
+
+        >>> secret = store.tokens.add("reader-1")
+        >>> store.tokens.revoke("reader-1")
 
         Raises:
             NotFound: No token that is not revoked is called so.
@@ -46,8 +56,12 @@ class Access(Opened):
 
         tokens.revoke_token(self._opened, name)
 
-    def token_book(self) -> TokenBook:
-        """Return what recognises tokens by their secrets, for a server of this store."""
+    def book(self) -> TokenBook:
+        """Return what recognises tokens by their secrets, for a server of this store.
+
+        >>> secret = store.tokens.add("reader-1")
+        >>> book = store.tokens.book()
+        """
         from simstore.services.access.tokens import TokenBook
 
         return TokenBook(self._opened)

@@ -13,6 +13,7 @@ import oracle
 from conftest import Course
 
 import simstore
+from simstore import Files
 from simstore.reports.simtool import render
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
@@ -111,7 +112,7 @@ def create_store(folder: Path, features: int, bits: int) -> Store:
 
 def answer(store: Store, folder: Path) -> bytes:
     """Return ``result.txt`` for the folder's ``sample.txt``, as the recorded run gives it."""
-    run = store.query_sources([str(folder / "sample.txt")])
+    run = store.query_many(Files(str(folder / "sample.txt")), record=True)
     assert run.rejections == ()
     assert run.stale is None
     assert store.report(run.run_id).samples == tuple(

@@ -77,7 +77,7 @@ def test_store_that_holds_the_agreed_answer_is_sound(real_course: Course, tmp_pa
     write(real_course, tmp_path)
     with create_store(tmp_path, 1000, 16) as store:
         store.ingest([str(tmp_path / "article.txt")])
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("bits", [1, 3, 100, 128])
@@ -102,7 +102,7 @@ def test_simtool_equals_the_oracle_with_more_features_than_words(
     assert b"".join(render(simtool.run(tmp_path, features, bits))) == result
     with create_store(tmp_path, features, bits) as store:
         store.ingest([str(tmp_path / "article.txt")])
-        terms = store.vocabulary()
+        terms = store.vocabulary.terms()
         assert len(terms) < features
         assert sorted(term.rank for term in terms if term.rank is not None) == list(
             range(len(terms))

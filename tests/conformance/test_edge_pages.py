@@ -9,6 +9,7 @@ import oracle
 import pytest
 from conftest import Course
 
+from simstore import Files
 from simstore.reports.simtool import render
 from simstore.services import simtool
 
@@ -65,9 +66,9 @@ def test_simtool_and_store_read_edge_pages_as_the_oracle_does(
         assert (summary.added, summary.rejected) == (len(pages), 0)
         keys = [document.key.encode("utf-8", "surrogateescape") for document in store]
         assert keys == [page_id for page_id, _ in pages]
-        run = store.query_sources([str(tmp_path / "sample.txt")])
+        run = store.query_many(Files(str(tmp_path / "sample.txt")), record=True)
         assert b"".join(render(run.samples)) == result
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_word_of_a_million_letters_counts_like_any_other(
@@ -83,9 +84,9 @@ def test_word_of_a_million_letters_counts_like_any_other(
     assert b"".join(render(simtool.run(tmp_path, 30, bits))) == result
     with create_store(tmp_path, 30, bits) as store:
         store.ingest([str(tmp_path / "article.txt")])
-        run = store.query_sources([str(tmp_path / "sample.txt")])
+        run = store.query_many(Files(str(tmp_path / "sample.txt")), record=True)
         assert b"".join(render(run.samples)) == result
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("bits", [8, 100])
@@ -109,8 +110,8 @@ def test_duplicate_ids_leave_the_later_page_at_the_place_of_the_earlier_in_a_sto
     with create_store(tmp_path, 30, 64) as store:
         summary = store.ingest([str(tmp_path / "article.txt")])
         assert (summary.added, summary.updated) == (2, 1)
-        stored = [(one.key, one.text) for one in store.documents(with_text=True)]
-        run = store.query_sources([str(tmp_path / "sample.txt")])
+        stored = [(one.key, one.text) for one in store.list(with_text=True)]
+        run = store.query_many(Files(str(tmp_path / "sample.txt")), record=True)
     assert stored == [("same", "harbour lamp\n"), ("other", "harbour\n")]
     kept = replace(course, article=b"same\nharbour lamp\n\fother\nharbour\n\f")
     assert b"".join(render(run.samples)) == expected(kept, 30, 64)[0]
@@ -148,5 +149,5 @@ def test_stop_words_are_separated_by_any_white_space_and_lower_cased(
     assert b"".join(render(simtool.run(tmp_path, 5, 32))) == result
     with create_store(tmp_path, 5, 32) as store:
         store.ingest([str(tmp_path / "article.txt")])
-        run = store.query_sources([str(tmp_path / "sample.txt")])
+        run = store.query_many(Files(str(tmp_path / "sample.txt")), record=True)
         assert b"".join(render(run.samples)) == result

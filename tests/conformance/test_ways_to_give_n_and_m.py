@@ -15,7 +15,7 @@ from conftest import Course
 from forked import nursery
 from served import serve
 
-from simstore import Store
+from simstore import Files, Store
 from simstore.client import Client
 from simstore.reports.simtool import render
 from simstore.services import simtool
@@ -117,7 +117,9 @@ def choice_in_python(folder: Path, n: int, m: int) -> bytes:
     choice = SchemeChoice("simtool", bits=m, features=n, hash_table=table, stopwords=stopwords)
     with Store.create(folder / "python.db", scheme=choice) as store:
         store.ingest([str(folder / "article.txt")])
-        return b"".join(render(store.query_sources([str(folder / "sample.txt")]).samples))
+        return b"".join(
+            render(store.query_many(Files(str(folder / "sample.txt")), record=True).samples)
+        )
 
 
 def choice_for_the_folder_in_python(folder: Path, n: int, m: int) -> bytes:
@@ -125,7 +127,7 @@ def choice_for_the_folder_in_python(folder: Path, n: int, m: int) -> bytes:
     with Store.create(folder / "python.db", scheme=chosen.choice) as store:
         pages = oracle.pages((folder / "article.txt").read_bytes())
         store.add_many((page_id.decode(), body.decode()) for page_id, body in pages)
-        run = store.query_sources([str(folder / "sample.txt")])
+        run = store.query_many(Files(str(folder / "sample.txt")), record=True)
         return b"".join(render(store.report(run.run_id).samples))
 
 
@@ -134,10 +136,10 @@ def server_that_is_asked_by_commands_and_from_python(folder: Path, n: int, m: in
     with serve(folder / "served.db", create=False) as served, Client(served.url) as store:
         run(folder, ["ingest", "--server", served.url, "article.txt"])
         # A server makes the next generation beside its other work, and says so until then.
-        asked = store.query_sources([str(folder / "sample.txt")])
+        asked = store.query_many(Files(str(folder / "sample.txt")))
         while asked.stale is not None:
             time.sleep(0.1)
-            asked = store.query_sources([str(folder / "sample.txt")])
+            asked = store.query_many(Files(str(folder / "sample.txt")))
         of_command = ["query", "--server", served.url, "sample.txt", "--format", "simtool"]
         done = nursery().simstore(folder, *of_command)
     assert (done.code, done.errors) == (0, "")

@@ -60,19 +60,19 @@ def state_of(
                     source(one.source), one.position, one.byte_offset, one.byte_count,
                     one.token_count, one.fingerprint, one.duplicate_of, one.text,
                 )
-                for one in store.documents(with_text=store.statistics().text_kept)
+                for one in store.list(with_text=store.stats().text_kept)
             ],
             sorted(
                 (source(one.rejection.source), one.rejection.position, one.rejection.byte_offset,
                  one.rejection.reason, one.rejection.head)
-                for one in store.rejections()
+                for one in store.rejects.list()
             ),
             [
                 (one.rank, one.term, one.document_count, one.total_count)
-                for one in store.vocabulary()
+                for one in store.vocabulary.terms()
             ],
-            store.scheme(),
-            store.statistics().fresh,
+            store.maintenance.scheme(),
+            store.stats().fresh,
             [
                 (one.key, one.fingerprint, [(match.distance, match.key) for match in one.matches])
                 for one in answers
@@ -84,7 +84,7 @@ def assert_sound(path: Path) -> None:
     """SQLite finds the file in order, and fsck every invariant of the store."""
     assert integrity(path) == "ok"
     with Store.open(path) as store:
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def integrity(path: Path) -> str:

@@ -51,7 +51,7 @@ def assert_families(path: Path, mode: str, families: int, copies: int) -> None:
     assert_sound(path)
     with Store.open(path) as store:
         held = {one.key for one in store}
-        found = {one.key: one for one in store.duplicates()}
+        found = {one.key: one for one in store.duplicates.list()}
     originals = held - found.keys()
     assert Counter(key.split("/")[0] for key in originals) == {str(n): 1 for n in range(families)}
     assert len(found) == families * (copies - 1)
@@ -94,10 +94,10 @@ def test_families_inserted_by_eight_processes_at_once_have_one_original_each(
 def outcome(path: Path) -> list[tuple[object, ...]]:
     """Return the documents in order and the duplicates, without runs and times."""
     with Store.open(path) as store:
-        documents = [(one.key, one.text) for one in store.documents(with_text=True)]
+        documents = [(one.key, one.text) for one in store.list(with_text=True)]
         found = [
             (one.key, one.digest, one.state, one.original, one.distance, one.resemblance)
-            for one in store.duplicates()
+            for one in store.duplicates.list()
         ]
     return [*documents, *found]
 
@@ -121,7 +121,7 @@ def test_an_ingest_in_which_originals_come_late_stands_any_kill(
     }
     assert nursery.run("ingest", tmp_path, place=str(clean), **command).code == 0
     with Store.open(clean) as store:
-        originals = {one.key for one in store} - {one.key for one in store.duplicates()}
+        originals = {one.key for one in store} - {one.key for one in store.duplicates.list()}
         # By the dates, or else by the order in which they came.
         assert originals == {f"{family}/{0 if published else 3}" for family in range(20)}
     path = tmp_path / "store.db"

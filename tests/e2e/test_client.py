@@ -12,7 +12,7 @@ import pytest
 import texts
 from served import PATIENCE_SECONDS, Served, serve
 
-from simstore import Store
+from simstore import Files, Store
 from simstore.client import Client
 from simstore.errors import (
     DocumentNotFound,
@@ -57,7 +57,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Held
     """A store with texts of all kinds, clusters and passages, as it is and served."""
     place = tmp_path_factory.mktemp("library") / "library.db"
     with Store.create(place) as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many(
             [
                 Document(
@@ -83,7 +83,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Held
         store.add("nearly", NEARLY, on_duplicate="flag")
         store.add("skipped", NEARLY + " Yes.", on_duplicate="skip")
         store.add("bread again", BREAD)
-        store.keep_clusters()
+        store.clusters.build()
         store.add("left", "", on_duplicate="keep")
         broken = place.parent / "broken.jsonl"
         broken.write_text('{"id": 1}\n[]\n{"id": 2}\n', "utf-8")
@@ -114,45 +114,43 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
         )
     ],
     "query of none": lambda held: held.query_many([]),
-    "show": lambda held: [held.show(key) for key in ("lamp", "bread", "library", *KEYS)],
-    "show a text": lambda held: held.show("library", with_text=True),
-    "story": lambda held: [held.story(key) for key in ("lamp", "skipped", *KEYS)],
-    "story by a rule": lambda held: held.story("nearly", original="prefer:^nea"),
+    "show": lambda held: [held.get(key) for key in ("lamp", "bread", "library", *KEYS)],
+    "show a text": lambda held: held.get("library", with_text=True),
+    "story": lambda held: [held.duplicates.story(key) for key in ("lamp", "skipped", *KEYS)],
+    "story by a rule": lambda held: held.duplicates.story("nearly", original="prefer:^nea"),
     "seen": lambda held: [held.seen(key) for key in ("lamp", "nearly", "skipped", "never")],
-    "seen many": lambda held: held.seen_many([*KEYS, "lamp", "lamp", "never"]),
-    "seen none": lambda held: held.seen_many([]),
-    "seen content": lambda held: [held.seen_content(BREAD), held.seen_content(bytes(16))],
-    "documents": lambda held: list(held.documents()),
-    "some documents": lambda held: list(
-        held.documents(collection="light", limit=1, with_text=True)
-    ),
+    "seen many": lambda held: held.seen([*KEYS, "lamp", "lamp", "never"]),
+    "seen none": lambda held: held.seen([]),
+    "seen content": lambda held: [held.seen(text=BREAD), held.seen(digest=bytes(16))],
+    "documents": lambda held: list(held.list()),
+    "some documents": lambda held: list(held.list(collection="light", limit=1, with_text=True)),
     "iteration": lambda held: [one.key for one in held],
     "length": len,
     "contains": lambda held: [key in held for key in ("lamp", "skipped", "never", "", 3, *KEYS)],
-    "statistics": lambda held: held.statistics(),
-    "sizes": lambda held: held.statistics(sizes=True),
-    "scheme": lambda held: held.scheme(),
-    "duplicates": lambda held: list(held.duplicates()),
-    "duplicates of one": lambda held: list(held.duplicates(state="skipped", original="lamp")),
-    "orphans": lambda held: list(held.orphans()),
-    "runs": lambda held: held.ingest_runs(3)[-1],
-    "rejections": lambda held: held.rejections(),
-    "some rejections": lambda held: held.rejections(limit=2),
-    "rejections by number": lambda held: [held.rejections(n) for n in (-1, 0, 1, 3, 4)],
-    "clusters": lambda held: list(held.kept_clusters()),
-    "all clusters": lambda held: list(held.kept_clusters(1)),
-    "cluster of": lambda held: [held.cluster_of(key) for key in ("lamp", "left", *KEYS)],
-    "cluster members": lambda held: [held.cluster_members(number) for number in (1, 999)],
-    "merges": lambda held: list(held.cluster_merges()),
-    "summary": lambda held: held.cluster_summary(largest=True),
-    "check": lambda held: held.check_text(f"Mine.\n{LAMP}", key="paper"),
+    "statistics": lambda held: held.stats(),
+    "sizes": lambda held: held.stats(sizes=True),
+    "scheme": lambda held: held.maintenance.scheme(),
+    "duplicates": lambda held: list(held.duplicates.list()),
+    "duplicates of one": lambda held: list(held.duplicates.list(state="skipped", original="lamp")),
+    "orphans": lambda held: list(held.duplicates.orphans()),
+    "runs": lambda held: held.runs.ingest(3)[-1],
+    "rejections": lambda held: held.rejects.list(),
+    "some rejections": lambda held: held.rejects.list(limit=2),
+    "rejections by number": lambda held: [held.rejects.list(n) for n in (-1, 0, 1, 3, 4)],
+    "clusters": lambda held: list(held.clusters.list()),
+    "all clusters": lambda held: list(held.clusters.list(1)),
+    "cluster of": lambda held: [held.clusters.of(key) for key in ("lamp", "left", *KEYS)],
+    "cluster members": lambda held: [held.clusters.members(number) for number in (1, 999)],
+    "merges": lambda held: list(held.clusters.merges()),
+    "summary": lambda held: held.clusters.status(largest=True),
+    "check": lambda held: held.check(f"Mine.\n{LAMP}", key="paper"),
     "check of options": lambda held: list(
-        held.check(
+        held.check_many(
             [("a\udcff", LIBRARY), ("b", "Nothing."), {"key": "lamp", "text": LAMP, "title": "T"}],
             CheckOptions(high=0.9, exclude=("near*", KEYS[6]), by="window", window=40),
         )
     ),
-    "filter": lambda held: held.known_filter(of=["keys"], capacity=500).to_bytes(),
+    "filter": lambda held: held.filters.known(of=["keys"], capacity=500).to_bytes(),
 }
 
 
@@ -171,7 +169,7 @@ def test_a_query_finds_what_is_near(shelf: Held) -> None:
 
 def test_a_check_finds_a_copied_passage(shelf: Held) -> None:
     passage = LAMP[LAMP.index("lens itself") : LAMP.index("Today a small")]
-    paper = shelf.check_text(f"What I have seen myself is this. {passage}")
+    paper = shelf.check(f"What I have seen myself is this. {passage}")
     assert paper.totals.share > 0.8
     assert paper.copies[0].source_text is not None
     assert paper.copies[0].source_text.strip() in LAMP
@@ -191,15 +189,15 @@ def test_texts_are_compared(shelf: Held) -> None:
 def test_sources_are_queried_with_what_cannot_be_read(shelf: Held, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"key": "a", "text": "x"}\n{"key": 3\n{"key":"b","text":""}')
     read: list[tuple[int, int | None]] = []
-    run = shelf.query_sources(
-        [str(tmp_path)], record=False, on_progress=lambda done, total: read.append((done, total))
+    run = shelf.query_many(
+        Files(str(tmp_path)), on_progress=lambda done, total: read.append((done, total))
     )
     assert [sample.key for sample in run.samples] == ["a", "b"]
     assert [one.position for one in run.rejections] == [1]
     assert (run.run_id, run.radius, run.bits, run.scheme, run.stale) == (None, 3, 64, "web/1", None)
     assert not read or read[-1][0] == read[-1][1] == (tmp_path / "a.jsonl").stat().st_size
     with pytest.raises(SourceNotFound, match="nowhere"):
-        shelf.query_sources(["nowhere"], record=False)
+        shelf.query_many(Files("nowhere"))
 
 
 def test_how_files_were_decoded_is_told_wherever_they_are_read(held: Held, tmp_path: Path) -> None:
@@ -212,8 +210,8 @@ def test_how_files_were_decoded_is_told_wherever_they_are_read(held: Held, tmp_p
     assert (summary.added, summary.detected, heard) == (
         1, {"gb18030": 1}, [(str(path), "gb18030")],
     )  # fmt: skip
-    assert held.show(str(path)).metadata["encoding_detected"] is True
-    (sample,) = held.query_sources([str(path)], record=False).samples
+    assert held.get(str(path)).metadata["encoding_detected"] is True
+    (sample,) = held.query_many(Files(str(path))).samples
     assert sample.decoding is not None
     assert (sample.decoding.encoding, sample.decoding.is_detected) == ("gb18030", True)
     assert held.query_many([("k", text)])[0].decoding is None
@@ -221,17 +219,17 @@ def test_how_files_were_decoded_is_told_wherever_they_are_read(held: Held, tmp_p
 
 def test_sources_are_checked_with_what_cannot_be_read(shelf: Held, tmp_path: Path) -> None:
     (tmp_path / "paper.jsonl").write_text('{"key": "a", "text": "x y"}\n{"key": 3\n')
-    kinds = [type(one).__name__ for one in shelf.check_sources([str(tmp_path / "paper.jsonl")])]
+    kinds = [type(one).__name__ for one in shelf.check_many(Files(str(tmp_path / "paper.jsonl")))]
     assert kinds == ["CheckedPaper", "Rejection"]
 
 
 WRONG: dict[str, tuple[type[SimstoreError], Callable[[Any], Any]]] = {
-    "no document": (DocumentNotFound, lambda held: held.show("never")),
-    "no such bytes": (DocumentNotFound, lambda held: held.show("never\udcff")),
-    "no key": (DocumentNotFound, lambda held: held.show("")),
-    "no story": (DocumentNotFound, lambda held: held.story("never")),
-    "no rule": (InvalidParameter, lambda held: held.story("lamp", original="best")),
-    "not in a cluster": (DocumentNotFound, lambda held: held.cluster_of("never")),
+    "no document": (DocumentNotFound, lambda held: held.get("never")),
+    "no such bytes": (DocumentNotFound, lambda held: held.get("never\udcff")),
+    "no key": (DocumentNotFound, lambda held: held.get("")),
+    "no story": (DocumentNotFound, lambda held: held.duplicates.story("never")),
+    "no rule": (InvalidParameter, lambda held: held.duplicates.story("lamp", original="best")),
+    "not in a cluster": (DocumentNotFound, lambda held: held.clusters.of("never")),
     "too far": (InvalidParameter, lambda held: held.query("x", radius=65)),
     "no limit": (InvalidParameter, lambda held: held.query("x", limit=0)),
     "no share": (InvalidParameter, lambda held: held.query("x", min_resemblance=2.0)),
@@ -241,11 +239,11 @@ WRONG: dict[str, tuple[type[SimstoreError], Callable[[Any], Any]]] = {
     ),
     "no options": (InvalidParameter, lambda held: held.query_many([], QueryOptions(limit=0))),
     "no document given": (InvalidParameter, lambda held: held.query_many([3])),
-    "no state": (InvalidParameter, lambda held: list(held.duplicates(state="lost"))),
-    "no filter": (InvalidParameter, lambda held: held.known_filter(of=["texts"])),
-    "no rate": (InvalidParameter, lambda held: held.known_filter(false_positive_rate=1.5)),
+    "no state": (InvalidParameter, lambda held: list(held.duplicates.list(state="lost"))),
+    "no filter": (InvalidParameter, lambda held: held.filters.known(of=["texts"])),
+    "no rate": (InvalidParameter, lambda held: held.filters.known(false_positive_rate=1.5)),
     "no classes": (
-        InvalidParameter, lambda held: held.check_text("x", CheckOptions(high=0.2, moderate=0.4))
+        InvalidParameter, lambda held: held.check("x", CheckOptions(high=0.2, moderate=0.4))
     ),
     "nothing to compare": (DocumentNotFound, lambda held: held.compare("lamp", "never")),
 }  # fmt: skip
@@ -268,19 +266,19 @@ def test_a_document_comes_changes_and_goes(held: Held) -> None:
     assert held.add("lamp", LAMP, seen_at=7, **facts) == "added"
     assert held.add("lamp", LAMP, seen_at=9, **facts) == "unchanged"
     assert held.add("lamp", LAMP + "Yes.", collection="light", links="bread") == "updated"
-    shown = held.show("lamp", with_text=True)
+    shown = held.get("lamp", with_text=True)
     assert (shown.text, shown.collection, shown.revision) == (LAMP + "Yes.", "light", 2)
-    assert (shown.first_seen, held.story("lamp").links_to) == (7, ())
+    assert (shown.first_seen, held.duplicates.story("lamp").links_to) == (7, ())
     assert held.remove("lamp") == 1
     with pytest.raises(DocumentNotFound):
-        held.show("lamp")
+        held.get("lamp")
 
 
 def test_any_key_can_be_added_shown_and_removed(held: Held) -> None:
     summary = held.add_many((key, f"{key} {n}") for n, key in enumerate(KEYS))
     assert summary.added == len(KEYS)
     for number, key in enumerate(KEYS):
-        assert held.show(key, with_text=True).text == f"{key} {number}"
+        assert held.get(key, with_text=True).text == f"{key} {number}"
     assert [one.key for one in held] == list(KEYS)
     assert held.remove(*KEYS) == len(KEYS)
     assert len(held) == 0
@@ -321,7 +319,7 @@ def test_duplicates_are_flagged_or_skipped_and_told(held: Held) -> None:
     unflagged: list[str] = []
     removed = held.remove("lamp", on_orphan=orphans.append, on_unflagged=unflagged.append)
     assert (removed, orphans, unflagged) == (1, ["skipped"], ["flagged"])
-    assert [one.key for one in held.orphans()] == ["skipped"]
+    assert [one.key for one in held.duplicates.orphans()] == ["skipped"]
 
 
 def test_documents_that_change_tell_how_many_keys_they_set_free(held: Held) -> None:
@@ -330,7 +328,7 @@ def test_documents_that_change_tell_how_many_keys_they_set_free(held: Held) -> N
     held.add_many([("skipped", NEARLY + "!"), ("other", NEARLY + "?")], on_duplicate="skip")
     summary = held.add_many([("lamp", LIBRARY)])
     assert (summary.updated, summary.orphaned, summary.unflagged) == (1, 2, 1)
-    assert sorted(one.key for one in held.orphans()) == ["other", "skipped"]
+    assert sorted(one.key for one in held.duplicates.orphans()) == ["other", "skipped"]
 
 
 def test_keys_that_come_again_are_no_orphans_of_their_run(held: Held) -> None:
@@ -338,7 +336,7 @@ def test_keys_that_come_again_are_no_orphans_of_their_run(held: Held) -> None:
     held.add_many([("skipped", NEARLY)], on_duplicate="skip")
     summary = held.add_many([("lamp", LIBRARY), ("skipped", NEARLY)], batch_documents=1)
     assert (summary.updated, summary.added, summary.orphaned) == (1, 1, 0)
-    assert list(held.orphans()) == []
+    assert list(held.duplicates.orphans()) == []
 
 
 def test_many_documents_come_in_the_order_they_are_given(held: Held) -> None:
@@ -348,8 +346,8 @@ def test_many_documents_come_in_the_order_they_are_given(held: Held) -> None:
     assert (summary.added, summary.document_count) == (1_200, 1_200)
     assert summary.byte_count == sum(len(text.encode()) for _, text in given)
     assert seen[-1].document_count == 1_200
-    assert [one.key for one in held.documents()] == [key for key, _ in given]
-    assert [one.text for one in held.documents(limit=250, with_text=True)] == [
+    assert [one.key for one in held.list()] == [key for key, _ in given]
+    assert [one.text for one in held.list(limit=250, with_text=True)] == [
         text for _, text in given[:250]
     ]
 
@@ -359,13 +357,13 @@ def test_long_lists_are_fetched_in_parts_as_they_are_read(tmp_path: Path) -> Non
         store.add_many((f"{n}", f"{word} " * 30) for n, word in enumerate("abcde"))
         given = [(f"again {n}", f"{word} " * 30) for n, word in enumerate("abcde")]
         store.add_many(given, on_duplicate="flag")
-        store.keep_clusters()
-        whole = [list(store.duplicates()), list(store.kept_clusters()), list(store.documents())]
+        store.clusters.build()
+        whole = [list(store.duplicates.list()), list(store.clusters.list()), list(store.list())]
     with (
         serve(tmp_path / "s.db", "--batch-documents", "2") as served,
         Client(served.url) as client,
     ):
-        lists = [client.duplicates, client.kept_clusters, client.documents]
+        lists = [client.duplicates.list, client.clusters.list, client.list]
         for path, ask, items in zip(
             ("duplicates", "clusters", "documents"), lists, whole, strict=True
         ):
@@ -390,7 +388,7 @@ def requests_for(served: Served, path: str) -> int:
 def test_the_last_of_two_documents_with_one_key_stays(held: Held) -> None:
     summary = held.add_many([("a", "first one"), ("b", "another"), ("a", "second one")])
     assert (summary.added, summary.updated) == (2, 1)
-    assert held.show("a", with_text=True).text == "second one"
+    assert held.get("a", with_text=True).text == "second one"
 
 
 def test_records_that_cannot_be_used_are_counted_and_told(held: Held) -> None:
@@ -474,8 +472,8 @@ def test_keys_are_removed_all_or_none(held: Held) -> None:
 
 def test_without_clusters_and_passages_that_is_said(held: Held) -> None:
     held.add("a", LAMP)
-    assert (held.cluster_summary(), held.cluster_of("a"), held.cluster_members(1)) == (None,) * 3
-    for ask in (lambda: list(held.kept_clusters()), lambda: held.check_text(LAMP)):
+    assert (held.clusters.status(), held.clusters.of("a"), held.clusters.members(1)) == (None,) * 3
+    for ask in (lambda: list(held.clusters.list()), lambda: held.check(LAMP)):
         with pytest.raises(NotFound) as caught:
             ask()
         assert type(caught.value) is NotFound
@@ -484,6 +482,6 @@ def test_without_clusters_and_passages_that_is_said(held: Held) -> None:
 
 def test_a_filter_knows_what_is_stored(held: Held) -> None:
     held.add_many([("a", "one"), (KEYS[6], "two")])
-    known = held.known_filter()
+    known = held.filters.known()
     assert known.knows_keys(["a", KEYS[6], "strange"]).tolist() == [True, True, False]
     assert known.knows_text("two")

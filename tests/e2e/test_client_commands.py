@@ -139,13 +139,13 @@ def both(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     fill(folder)
     place = folder / "held.db"
     with Store.create(place) as store:
-        store.build_passages()
+        store.passages.build()
         store.ingest([str(folder / name) for name in ("article.txt", "broken.jsonl")])
         store.add("lamp", LAMP, title="A lamp", metadata={"port": "Corran"}, collection="light")
         store.add("caf\udce9", f"{LAMP} caf\udce9", seen_at=1_000)
         store.add("flagged", f"{LAMP} So.", on_duplicate="flag")
         store.add("skipped", f"{LAMP} Yes.", on_duplicate="skip")
-        store.keep_clusters()
+        store.clusters.build()
     with serve(place) as served:
         yield Both(Shell(nursery, folder), place, served)
 
@@ -218,7 +218,7 @@ def test_tokens_come_from_a_variable_or_a_file_and_are_not_shown(
     nursery: Nursery, tmp_path: Path
 ) -> None:
     with Store.create(tmp_path / "s.db") as store:
-        token = store.add_token("reader", "read", None)
+        token = store.tokens.add("reader", "read", None)
     plain = {k: v for k, v in os.environ.items() if not k.startswith("SIMSTORE_")}
     file = tmp_path / "token"
     with serve(tmp_path / "s.db") as served:

@@ -66,15 +66,15 @@ def test_each_document_is_added_once_while_the_server_is_restarted(
     assert {outcome for told in outcomes for outcome in told} == {"added"}
     with Store.open(place) as store:
         keys = {f"{worker}/{n}" for worker, told in enumerate(outcomes) for n in range(len(told))}
-        assert {one.key for one in store.documents()} == keys
+        assert {one.key for one in store.list()} == keys
         assert len(store) == len(keys)
-        assert {one.revision for one in store.documents()} == {1}
-        assert store.fsck() == []
+        assert {one.revision for one in store.list()} == {1}
+        assert store.maintenance.fsck() == []
 
 
 def test_who_asks_too_often_comes_back_when_told(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
-        token = store.add_token("crawler", "write", None)
+        token = store.tokens.add("crawler", "write", None)
     with serve(tmp_path / "s.db", "--rate", "20") as served:
         with Client(served.url, token=token, patience=0) as hasty, pytest.raises(RateLimited) as at:
             list(map(hasty.seen, map(str, range(200))))
@@ -116,11 +116,11 @@ def test_what_is_too_much_for_a_request_is_sent_in_parts(tmp_path: Path) -> None
 
 def test_tokens_are_asked_for(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
-        token = store.add_token("reader", "read", None)
+        token = store.tokens.add("reader", "read", None)
     with serve(tmp_path / "s.db") as served:
         for wrong in (None, "sst_" + "x" * 43):
             with Client(served.url, token=wrong) as client, pytest.raises(Unauthorized):
-                client.statistics()
+                client.stats()
         with Client(served.url, token=token) as client:
             assert len(client) == 0
             with pytest.raises(Forbidden):
@@ -133,14 +133,14 @@ def test_no_server_is_told_at_once(tmp_path: Path) -> None:
         with Client(served.url, patience=60) as client:
             pauses = counted_pauses(client)
             with pytest.raises(ServerUnreachable, match="simstore serve"):
-                client.statistics()
+                client.stats()
             assert pauses == []
 
 
 def test_a_path_before_those_of_the_server_is_kept(tmp_path: Path) -> None:
     with serve(tmp_path / "s.db") as served, Client(served.url + "/other/") as client:  # noqa: SIM117
         with pytest.raises(SimstoreError, match="/other/v1/stats"):
-            client.statistics()
+            client.stats()
 
 
 @contextmanager
@@ -184,7 +184,7 @@ def answering(*replies: bytes) -> Iterator[str]:
 )
 def test_what_is_no_server_of_ours_is_told(reply: bytes) -> None:
     with answering(reply) as url, Client(url) as client, pytest.raises(BadReply, match=url):
-        client.statistics()
+        client.stats()
 
 
 def test_a_connection_that_breaks_is_tried_again() -> None:
@@ -193,7 +193,7 @@ def test_a_connection_that_breaks_is_tried_again() -> None:
     broken = JSON + b"Content-Length: 100\r\n\r\n{"
     with answering(b"HTTP", gateway, broken, good) as url, Client(url) as client:
         pauses = counted_pauses(client)
-        assert client.scheme() == {"bits": 64}
+        assert client.maintenance.scheme() == {"bits": 64}
         assert len(pauses) == 3
 
 
@@ -203,7 +203,7 @@ def test_a_list_that_breaks_off_is_not_taken_for_whole() -> None:
     # The second page ends before its length is reached.
     replies = head + page, head + page[:40]
     with answering(*replies) as url, Client(url, patience=0) as client:
-        found = client.cluster_merges()
+        found = client.clusters.merges()
         assert next(found).cluster_id == 1
         with pytest.raises(ServerUnreachable):
             next(found)
@@ -212,7 +212,7 @@ def test_a_list_that_breaks_off_is_not_taken_for_whole() -> None:
 def test_a_server_that_does_not_answer_is_given_up() -> None:
     with answering(b"") as url, Client(url, timeout=0.2) as client:  # noqa: SIM117
         with pytest.raises(TimedOut, match=r"0\.2 s"):
-            client.statistics()
+            client.stats()
 
 
 def counted_pauses(client: Client) -> list[float]:

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from forked import Child, Finished, Nursery
 
-from simstore import Store
+from simstore import Files, Store
 from simstore.errors import DatabaseBusy
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.open_store.open_store import OpenStore
 from simstore.storage.engine import Database
 
 from . import corpora, golden
@@ -98,7 +99,7 @@ def test_two_first_ingests_at_once_make_one_store_and_both_finish(
         path = tmp_path / place
         assert_sound(path)
         with Store.open(path) as store:
-            assert store.scheme()["scheme"] == ("simtool/1" if course else "web/1")
+            assert store.maintenance.scheme()["scheme"] == ("simtool/1" if course else "web/1")
             found = [one.key for one in store]
         pages = corpora.pages(4, 60, prefix="one") + corpora.pages(5, 60, prefix="two")
         assert sorted(found) == sorted({key for key, _ in pages})
@@ -130,7 +131,7 @@ def test_queries_during_an_ingest_answer_from_whole_batches_and_never_fail(
     with Store.open(copy) as store:
         store.ingest([str(rest)], options=IngestOptions(refresh=False))
         before = answers(store, samples)
-        store.refresh()
+        store.vocabulary.refresh()
         after = answers(store, samples)
     reader = nursery.start(
         "query_without_end", tmp_path, place=str(path), samples=samples, radius=4
@@ -196,7 +197,7 @@ def test_two_refreshes_at_once_build_one_generation_together(
     path = make(tmp_path / "store.db", "simtool", one)
     with Store.open(path) as store:
         store.ingest([str(two)], options=IngestOptions(refresh=False))
-        assert not store.vocabulary_status().fresh
+        assert not store.vocabulary.status().fresh
     finish(*(nursery.start("refresh", tmp_path, place=str(path)) for _ in range(2)))
     assert_sound(path)
     assert state_of(path, samples) == clean
@@ -210,7 +211,7 @@ def test_refresh_beside_an_ingest_into_a_frozen_store_loses_no_document(
     clean = state_of(make(tmp_path / "clean.db", "simtool", one, two), samples)
     path = make(tmp_path / "store.db", "simtool", one)
     with Store.open(path) as store:
-        store.set_policy("frozen")
+        store.vocabulary.set_policy("frozen")
     writer = nursery.start("ingest", tmp_path, place=str(path), names=[str(two)])
     refreshes = [
         nursery.start("refresh", tmp_path, place=str(path), force=True, batch_documents=7)
@@ -219,8 +220,8 @@ def test_refresh_beside_an_ingest_into_a_frozen_store_loses_no_document(
     finish(writer, *refreshes)
     assert_sound(path)
     with Store.open(path) as store:
-        assert store.vocabulary_status().waiting == 0
-        store.refresh()
+        assert store.vocabulary.status().waiting == 0
+        store.vocabulary.refresh()
     assert state_of(path, samples).unordered == clean.unordered
 
 
@@ -253,7 +254,7 @@ def test_two_processes_that_resume_a_reindex_leave_a_sound_store(
     clean = make(tmp_path / "clean.db", "web", source)
     samples = corpora.samples(1, corpora.pages(1, 200))
     with Store.open(clean) as store:
-        store.reindex(SchemeChoice("simtool", features=70))
+        store.maintenance.reindex(SchemeChoice("simtool", features=70))
     begun = nursery.start("reindex", tmp_path, place=str(path), scheme=scheme)
     for _ in range(6):
         begun.message()
@@ -268,7 +269,7 @@ def test_two_processes_that_resume_a_reindex_leave_a_sound_store(
     assert state_of(path, samples) == state_of(clean, samples)
     with Store.open(path) as store:
         assert store.add("new", "a new page") == "added"
-        assert store.refresh(force=True).switched
+        assert store.vocabulary.refresh(force=True).switched
     assert_sound(path)
 
 
@@ -318,7 +319,7 @@ def test_locked_store_is_busy_for_writers_and_open_for_queries_until_the_holder_
     path = make(tmp_path / "store.db", "web", source)
     holder = nursery.start("hold_lock", tmp_path, place=str(path), document="x")
     assert holder.message() == "locked x"
-    with Store(Database(path, busy_seconds=0.2)) as store:
+    with Store(OpenStore(Database(path, busy_seconds=0.2))) as store:
         with pytest.raises(DatabaseBusy) as caught:
             store.add("new", "some text")
         assert caught.value.exit_code == 6
@@ -326,15 +327,15 @@ def test_locked_store_is_busy_for_writers_and_open_for_queries_until_the_holder_
         assert str(path) in str(caught.value)
         assert "locked" in str(caught.value)
         assert "try again" in str(caught.value)
-        run = store.query_sources([str(source)])
+        run = store.query_many(Files(str(source)), record=True)
         assert run.run_id is None
         assert run.not_recorded is not None
         assert "locked" in run.not_recorded
         assert all(one.matches for one in run.samples)
         holder.kill()
         assert store.add("new", "some text") == "added"
-        assert store.query_sources([str(source)]).run_id is not None
-        assert store.fsck() == []
+        assert store.query_many(Files(str(source)), record=True).run_id is not None
+        assert store.maintenance.fsck() == []
 
 
 def test_threads_that_share_a_store_add_and_query_side_by_side(tmp_path: Path) -> None:
@@ -358,4 +359,4 @@ def test_threads_that_share_a_store_add_and_query_side_by_side(tmp_path: Path) -
             thread.join()
         assert errors == []
         assert len(store) == 48
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []

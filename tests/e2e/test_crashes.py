@@ -90,7 +90,7 @@ def test_killed_ingest_of_many_small_files_is_finished_by_the_same_command(
         kill_at_random(nursery.start("ingest", tmp_path, **command), chance, 10)
         assert_sound(path)
         with Store.open(path) as store:
-            held = frozenset((one.key, one.text) for one in store.documents(with_text=True))
+            held = frozenset((one.key, one.text) for one in store.list(with_text=True))
         # A prefix of all pages; what was there before is read again, and stays.
         assert held in prefixes
         assert prefixes[held] >= reached
@@ -163,7 +163,7 @@ def test_queries_answer_from_the_old_generation_after_a_killed_refresh_until_it_
     )
     with trial.make(path) as store:
         store.ingest([str(half)])
-        first = store.vocabulary_status().generation_id
+        first = store.vocabulary.status().generation_id
         store.ingest([str(trial.source)], options=IngestOptions(refresh=False))
         answers = _answers(store, trial)
     for _ in range(3):
@@ -171,7 +171,7 @@ def test_queries_answer_from_the_old_generation_after_a_killed_refresh_until_it_
         kill_at_random(child, chance, 12)
         assert_sound(path)
         with Store.open(path) as store:
-            if store.vocabulary_status().generation_id == first:
+            if store.vocabulary.status().generation_id == first:
                 assert _answers(store, trial) == answers
     finished = nursery.run("refresh", tmp_path, place=str(path))
     assert (finished.code, finished.errors) == (0, "")

@@ -39,13 +39,13 @@ def test_killed_reindex_leaves_the_old_scheme_or_the_new_and_is_finished_by_resu
     clean = tmp_path / "clean.db"
     shutil.copy(path, clean)
     with Store.open(clean) as store:
-        store.reindex(SchemeChoice(**target))  # type: ignore[arg-type]
+        store.maintenance.reindex(SchemeChoice(**target))  # type: ignore[arg-type]
     new = trial.state(clean)
     assert old != new
     begun = False
     for _ in range(2):
         with Store.open(path) as store:
-            if store.scheme() == new.scheme:
+            if store.maintenance.scheme() == new.scheme:
                 break
         child = nursery.start(
             "reindex", tmp_path, place=str(path), resume=begun, scheme=None if begun else target
@@ -60,7 +60,7 @@ def test_killed_reindex_leaves_the_old_scheme_or_the_new_and_is_finished_by_resu
             assert refused.code == 4
             assert "--resume" in refused.errors
     with Store.open(path) as store:
-        unfinished = store.scheme() != new.scheme
+        unfinished = store.maintenance.scheme() != new.scheme
     if unfinished:
         words = ["--resume"] if begun else [*_options(target)]
         finished = nursery.simstore(tmp_path, "reindex", "--db", path, *words)
@@ -173,7 +173,7 @@ def test_killed_packing_leaves_each_fingerprint_in_one_place_and_the_answers_as_
         assert_sound(path)
         assert trial.state(path) == expected
         with Store.open(path) as store:
-            places.add(store.statistics().packed_fingerprints)
+            places.add(store.stats().packed_fingerprints)
     assert any(places)
     assert nursery.simstore(tmp_path, "pack", "--db", path).code == 0
     assert trial.state(path) == expected

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from forked import Nursery
 
-from simstore import Store
+from simstore import Files, Store
 
 from . import corpora
 from .processes import REPOSITORY, launch
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
     corpora.article_file(tmp_path / "sample.txt", [*SAMPLE, HAN[0]])
     with Store.create(tmp_path / "simstore.db") as store:
         store.ingest([str(source)])
-        store.query_sources([str(source)])
+        store.query_many(Files(str(source)), record=True)
     return tmp_path
 
 
@@ -116,8 +116,8 @@ def test_store_opened_by_a_relative_path_stays_the_same_after_a_change_of_folder
     with Store.open("simstore.db") as store:
         monkeypatch.chdir(folder / "below")
         assert store.add("new", "a new text") == "added"
-        assert store.statistics().file_bytes > 0
-        assert store.backup("copy.db") > 0
+        assert store.stats().file_bytes > 0
+        assert store.maintenance.backup("copy.db") > 0
     assert (folder / "below" / "copy.db").exists()
     assert_sound(folder / "simstore.db")
 
@@ -154,7 +154,7 @@ def test_hash_seed_of_the_interpreter_changes_nothing(folder: Path, seed: str) -
     assert done.code == 0
     with Store.open(folder / "simstore.db") as one, Store.open(folder / "new.db") as two:
         assert [d.fingerprint for d in one] == [d.fingerprint for d in two]
-        assert one.vocabulary() == two.vocabulary()
+        assert one.vocabulary.terms() == two.vocabulary.terms()
 
 
 def test_warnings_as_errors_do_not_show(folder: Path) -> None:

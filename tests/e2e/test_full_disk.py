@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from forked import Finished, Nursery
 
-from simstore import Store
+from simstore import Files, Store
 
 from . import corpora
 from .processes import small_disk
@@ -71,7 +71,7 @@ class Corpus:
     def is_held(self, path: Path, count: int) -> bool:
         """Whether a store holds the first ``count`` pages and no others."""
         with Store.open(path) as store:
-            found = {one.key: one.text for one in store.documents(with_text=True)}
+            found = {one.key: one.text for one in store.list(with_text=True)}
         return found == dict(self.made[:count])
 
 
@@ -159,7 +159,7 @@ def full_disk_with_a_store(tmp_path: Path, disk: Path) -> Path:
     source = corpora.article_file(tmp_path / "article.txt", corpora.pages(1, 100))
     with Store.create(path) as store:
         store.ingest([str(source)])
-        store.query_sources([str(source)])
+        store.query_many(Files(str(source)), record=True)
     fill(disk, leave=100_000)
     return path
 
@@ -185,7 +185,7 @@ def test_report_on_a_full_disk_leaves_the_older_report(
     source = corpora.article_file(tmp_path / "article.txt", corpora.pages(1, 100))
     with Store.create(path) as store:
         store.ingest([str(source)])
-        store.query_sources([str(source)])
+        store.query_many(Files(str(source)), record=True)
     output = disk / "result.txt"
     output.write_bytes(b"older")
     fill(disk, leave=0)

@@ -158,15 +158,15 @@ def test_pages_of_an_older_store_are_cut_into_rows_and_lose_nothing(
     assert shared_rows(path) == 0
     assert_sound(path)
     with Store.open(path) as store:
-        assert store.statistics().packed_fingerprints == len(values)
-        with store.reader() as reader:
+        assert store.stats().packed_fingerprints == len(values)
+        with store.fingerprints.reader() as reader:
             assert all(reader.near(value, 0) == [(value, 0)] for value in values)
-        assert store.add_fingerprints([*values, 0, 1]) == 2
-        store.pack()
+        assert store.fingerprints.add([*values, 0, 1]) == 2
+        store.maintenance.pack()
         assert shared_rows(path) > 0
-        assert store.remove_fingerprints(values[::2]) == len(values[::2])
-        store.pack()
-        with store.reader() as reader:
+        assert store.fingerprints.remove(values[::2]) == len(values[::2])
+        store.maintenance.pack()
+        with store.fingerprints.reader() as reader:
             held = [value for value in values if reader.near(value, 0)]
         assert held == values[1::2]
     assert_sound(path)

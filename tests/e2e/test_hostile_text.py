@@ -39,7 +39,7 @@ def test_text_is_ingested_and_found_again(tmp_path: Path, name: str) -> None:
     with Store.create(tmp_path / "store.db") as store:
         assert store.add("hostile", HOSTILE[name]) == "added"
         assert [match.key for match in store.query(HOSTILE[name], radius=0)] == ["hostile"]
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("name", HOSTILE)

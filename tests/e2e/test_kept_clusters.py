@@ -31,7 +31,7 @@ def clusters(path: Path) -> list[tuple[str, list[tuple[str, float]]]]:
     with Store.open(path) as store:
         found = [
             (one.key, [(m.key, m.resemblance) for m in one.members])
-            for one in store.kept_clusters(1)
+            for one in store.clusters.list(1)
         ]
     return sorted(found)
 
@@ -140,7 +140,7 @@ def test_killed_while_clusters_are_brought_up_to_date_the_next_goes_on(
     path, clean = tmp_path / "s.db", tmp_path / "clean.db"
     with Store.create(path) as store:
         store.add_many([(key, made[key]) for key in keys[:80]], threads=1)
-        store.keep_clusters(min_resemblance=0.4)
+        store.clusters.build(min_resemblance=0.4)
         store.add_many([(key, made[key]) for key in keys[80:]], threads=1)
         gone = chance.sample(keys[:80], 40)
         store.remove(*gone)
@@ -163,13 +163,11 @@ def test_killed_while_clusters_are_brought_up_to_date_the_next_goes_on(
         assert_sound(path)
     assert_sound(path)
     with Store.open(path) as store:
-        survivors = [
-            (one.key, store.show(one.key, with_text=True).text) for one in store.documents()
-        ]
+        survivors = [(one.key, store.get(one.key, with_text=True).text) for one in store.list()]
     with Store.create(clean) as store:
         for key, text in survivors:
             store.add(key, text or "")
-        store.keep_clusters(min_resemblance=0.4)
+        store.clusters.build(min_resemblance=0.4)
     assert clusters(path) == clusters(clean)
 
 
@@ -180,7 +178,7 @@ def test_several_processes_bring_the_same_clusters_up_to_date(
     path, clean = tmp_path / "s.db", tmp_path / "clean.db"
     with Store.create(path) as store:
         store.add_many(made[:100], threads=1)
-        store.keep_clusters()
+        store.clusters.build()
         store.add_many(made[100:], threads=1)
     children = [
         nursery.start("keep_clusters", tmp_path, place=str(path), batch_texts=7, rebuild=turn == 2)
@@ -192,8 +190,8 @@ def test_several_processes_bring_the_same_clusters_up_to_date(
     assert_sound(path)
     with Store.create(clean) as store:
         store.add_many(made, threads=1)
-        store.keep_clusters()
+        store.clusters.build()
     with Store.open(path) as store:
         # Whoever began last to make them may have left something to the next.
-        store.keep_clusters()
+        store.clusters.build()
     assert clusters(path) == clusters(clean)

@@ -90,17 +90,15 @@ def whole_state(path: Path, samples: list[tuple[str, str]]) -> tuple[Any, ...]:
     """Return all that two stores of the same life must agree in."""
     with Store.open(path) as store:
         # What a life ends with, so that the step before the end does not matter.
-        store.keep_clusters()
-        times = [
-            (one.key, one.first_seen, one.last_seen, one.revision) for one in store.documents()
-        ]
+        store.clusters.build()
+        times = [(one.key, one.first_seen, one.last_seen, one.revision) for one in store.list()]
         duplicates = sorted(
             (one.key, one.state, one.original, one.resemblance, one.first_seen, one.last_seen)
-            for one in store.duplicates()
+            for one in store.duplicates.list()
         )
         clusters = sorted(
             (one.key, tuple((m.key, m.resemblance) for m in one.members))
-            for one in store.kept_clusters(min_size=1)
+            for one in store.clusters.list(min_size=1)
         )
     return state_of(path, samples), times, duplicates, clusters
 

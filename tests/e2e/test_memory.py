@@ -68,7 +68,7 @@ def test_ingest_of_a_long_stream_needs_no_more_memory_than_a_short_one(
     assert done.rss_bytes < BOUND_BYTES, f"{done.rss_bytes / MB:.0f} MB"
     assert integrity(tmp_path / "simstore.db") == "ok"
     with Store.open(tmp_path / "simstore.db") as store:
-        assert store.statistics().text_bytes > 115 * MB
+        assert store.stats().text_bytes > 115 * MB
 
 
 @pytest.mark.parametrize(

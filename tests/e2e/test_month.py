@@ -197,8 +197,8 @@ def test_month_by_day_is_what_comparing_everything_with_everything_finds(
         assert made.expired == expired
         assert made.documents == len(truth.texts)
         with Store.open(place) as store:
-            assert {one.key: one.text for one in store.documents(with_text=True)} == truth.texts
-            found = {one.key: one.original for one in store.duplicates(state="flagged")}
+            assert {one.key: one.text for one in store.list(with_text=True)} == truth.texts
+            found = {one.key: one.original for one in store.duplicates.list(state="flagged")}
         assert found == truth.original_of
         assert made.duplicates == len(found)
     # Nothing is left of what vanished more than a week ago, and of the rest nothing is missing.
@@ -206,7 +206,7 @@ def test_month_by_day_is_what_comparing_everything_with_everything_finds(
     end = month.FIRST_DAY + (DAYS - month.KEPT_DAYS) * month.DAY
     assert any(time < end for time in last.values())
     with Store.open(place) as store:
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         assert {one.key for one in store} == {url for url, time in last.items() if time >= end}
     # Some originals came after their copies.
     assert truth.displaced > 0
@@ -226,12 +226,12 @@ def test_clusters_of_the_month_hold_the_heavy_copies_too_and_equal_those_from_sc
         month.run_day(place, file, day)
     with Store.open(place) as store:
         kept = sorted(
-            (one.key, sorted(m.key for m in one.members)) for one in store.kept_clusters(min_size=2)
+            (one.key, sorted(m.key for m in one.members)) for one in store.clusters.list(min_size=2)
         )
-        found = store.clusters(ClusterOptions(min_resemblance=LIKE))
+        found = store.clusters.once(ClusterOptions(min_resemblance=LIKE))
         assert kept == sorted((c.key, sorted(m.key for m in c.members)) for c in found.clusters)
         canonical_of = {key: canonical for canonical, members in kept for key in members}
-        texts = {one.key: one.text for one in store.documents(with_text=True)}
+        texts = {one.key: one.text for one in store.list(with_text=True)}
     copies = {
         page.url: page
         for day, _ in days

@@ -82,7 +82,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store.create(folder / "simstore.db") as store:
         store.add_many(PAGES)
         store.query("river")
-        store.keep_clusters()
+        store.clusters.build()
     lines = "".join(json.dumps({"id": f"m{key}", "text": text}) + "\n" for key, text in PAGES)
     (folder / "more.jsonl").write_text(lines)
     return folder

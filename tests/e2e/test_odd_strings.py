@@ -40,7 +40,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
     place = tmp_path_factory.mktemp("odd") / "s.db"
     with Store.create(place, synchronous="normal") as store:
         store.add("k0", "Some text.")
-        store.build_passages()
+        store.passages.build()
         with serve(place) as served, Client(served.url) as client:
             yield {"store": store, "client": client, "url": served.url}
 
@@ -55,7 +55,7 @@ def added(held: Held, **fields: Any) -> Any:
     """Return a document as it comes back."""
     given = {"key": f"k{next(NUMBERS)}", "text": "Some text.", **fields}
     held.add_many([given])
-    return held.show(given["key"], with_text=True)
+    return held.get(given["key"], with_text=True)
 
 
 def kept_line(text: str) -> str:
@@ -72,7 +72,7 @@ FIELDS: dict[str, Callable[[Held, str], tuple[Any, Any]]] = {
     "name of metadata": lambda held, odd: (dict(added(held, metadata={odd: 1}).metadata), {odd: 1}),
     "metadata": lambda held, odd: (added(held, metadata={"m": [odd]}).metadata["m"], [odd]),
     "link": lambda held, odd: (
-        held.story(added(held, links=(odd,)).key).links_to, (odd,) if odd in held else ()
+        held.duplicates.story(added(held, links=(odd,)).key).links_to, (odd,) if odd in held else ()
     ),
 }  # fmt: skip
 
@@ -99,22 +99,22 @@ def test_what_a_document_has_comes_back_or_is_refused(held: Held, field: str, od
 
 
 ASKED: dict[str, Callable[[Held, str], Any]] = {
-    "show": lambda held, odd: held.show(odd),
-    "story": lambda held, odd: held.story(odd),
-    "rule of a story": lambda held, odd: held.story("k0", original=f"prefer:{odd}"),
+    "show": lambda held, odd: held.get(odd),
+    "story": lambda held, odd: held.duplicates.story(odd),
+    "rule of a story": lambda held, odd: held.duplicates.story("k0", original=f"prefer:{odd}"),
     "seen": lambda held, odd: held.seen(odd),
-    "seen content": lambda held, odd: held.seen_content(odd),
+    "seen content": lambda held, odd: held.seen(text=odd),
     "contains": lambda held, odd: odd in held,
     "query": lambda held, odd: held.query(odd),
     "collection of a query": lambda held, odd: held.query("Some text.", collection=odd),
     "where": lambda held, odd: held.query_many(
         [("", "Some text.")], QueryOptions(where=((odd, odd),))
     ),
-    "documents of a collection": lambda held, odd: list(held.documents(collection=odd)),
-    "duplicates": lambda held, odd: list(held.duplicates(original=odd)),
-    "check": lambda held, odd: held.check_text(odd, key=odd),
-    "excluded": lambda held, odd: held.check_text("Some.", CheckOptions(exclude=(odd,))),
-    "cluster of": lambda held, odd: held.cluster_of(odd),
+    "documents of a collection": lambda held, odd: list(held.list(collection=odd)),
+    "duplicates": lambda held, odd: list(held.duplicates.list(original=odd)),
+    "check": lambda held, odd: held.check(odd, key=odd),
+    "excluded": lambda held, odd: held.check("Some.", CheckOptions(exclude=(odd,))),
+    "cluster of": lambda held, odd: held.clusters.of(odd),
     "compare": lambda held, odd: held.compare(Document("a", odd), Document(odd, "b")),
     "remove": lambda held, odd: held.remove(f"{odd} never", missing_ok=True),
 }
@@ -140,7 +140,7 @@ def test_what_is_asked_by_is_answered_or_refused(
 def test_a_collection_is_found_by_the_name_that_it_was_given(held: Held) -> None:
     for odd in ODD.keys() - HALVES - {"long"}:
         key = added(held, collection=f"found {ODD[odd]}").key
-        assert key in [one.key for one in held.documents(collection=f"found {ODD[odd]}")]
+        assert key in [one.key for one in held.list(collection=f"found {ODD[odd]}")]
 
 
 @pytest.mark.parametrize("odd", sorted(HALVES))

@@ -221,7 +221,7 @@ def test_draft_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
 
     copy_store(tmp_path / "one.db", tmp_path / "other.db", on_progress=look)
     with Store.open(tmp_path / "one.db") as store:
-        store.backup(tmp_path / "other.db", replace=True, on_progress=look)
+        store.maintenance.backup(tmp_path / "other.db", replace=True, on_progress=look)
     assert set(seen) == {0o600}
 
 

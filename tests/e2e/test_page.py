@@ -385,8 +385,8 @@ def test_a_store_of_fingerprints_alone_says_that_it_has_no_documents(tmp_path: P
 def test_without_a_token_every_page_leads_to_where_one_is_given(tmp_path: Path) -> None:
     place = full_store(tmp_path / "s.db")
     with Store.open(place) as store:
-        secret = store.add_token("reader", "read")
-        other = store.add_token("other", "write")
+        secret = store.tokens.add("reader", "read")
+        other = store.tokens.add("other", "write")
     with serve(place) as served, browsing(served.url) as ask:
         asked = document(LATIN)
         answer = ask.get(asked)

@@ -32,7 +32,7 @@ def words(count: int, seed: int) -> str:
 def quoted(tmp_path: Path) -> Path:
     """A store in which many documents quote a text, one has half of it, and the last one is it."""
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         half = LONG.partition(",")[0]
         store.add("half", f"{half} {words(20, 99)}")
         for number in range(12):
@@ -96,7 +96,7 @@ def test_a_store_without_clusters_says_that_nobody_has_looked(quoted: Path) -> N
         assert "No duplicates were found" not in overview
         assert "No clusters are kept." in overview
     with Store.open(quoted) as store:
-        store.keep_clusters()
+        store.clusters.build()
     with serve(quoted) as served, browsing(served.url) as ask:
         assert "No other document is like it" in visible(ask.get(document("half")))
         assert "No clusters are kept." not in visible(drawn(ask))
@@ -116,7 +116,7 @@ def test_who_can_open_a_report_is_told_as_it_is(quoted: Path) -> None:
         with browsing(served.url) as other:
             assert other.get(place).status_code == 200
     with Store.open(quoted) as store:
-        secret = store.add_token("reader", "read")
+        secret = store.tokens.add("reader", "read")
     with serve(quoted) as served, browsing(served.url) as ask:
         ask.post("/login", data={"token": secret, "next": "/"}, headers=own(served))
         said = visible(ask.get("/"))

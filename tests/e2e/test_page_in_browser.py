@@ -191,7 +191,7 @@ def test_a_wrong_token_is_told_and_a_good_one_leads_on(sit: Sit, tmp_path: Path)
     place = empty_store(tmp_path / "s.db")
     with Store.open(place) as store:
         store.add("a key", "The words of a document that is stored under a key.")
-        secret = store.add_token("reader", "read")
+        secret = store.tokens.add("reader", "read")
     with serve(place) as guarded:
         sitting = sit(guarded.url)
         page = sitting.page

@@ -81,15 +81,15 @@ def test_a_killed_build_goes_on_and_makes_what_an_undisturbed_one_makes(
     path = shell.folder / "simstore.db"
     clean = shell.folder / "clean.db"
     with Store.open(path) as store:
-        store.backup(clean)
+        store.maintenance.backup(clean)
     with Store.open(clean) as store:
-        expected = store.build_passages()
+        expected = store.passages.build()
     done: list[int] = []
     for _ in range(4):
         child = nursery.start("build_passages", shell.folder, place=str(path))
         said = kill_at_random(child, chance, 14)
         with Store.open(path) as store:
-            held = store.passage_status()
+            held = store.passages.status()
         done.append(held.document_count if held is not None else 0)
         assert done[-1] >= max([0, *(int(line) for line in said if line.isdigit())])
         assert_sound(path)

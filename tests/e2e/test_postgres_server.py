@@ -132,31 +132,31 @@ def test_store_goes_on_after_a_restart(server: PostgresServer, name: str) -> Non
             server.start()
         assert store.add("c", "x") == "added"
         assert sorted(one.key for one in store) == ["a", "b", "c"]
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_counts_are_those_of_all_that_was_added(server: PostgresServer, name: str) -> None:
     """Appended counts, and those that a writer which is alone has added up."""
     with Store.create(server.url(name)) as store:
-        marks = [store.known_mark()]
+        marks = [store.filters.known_mark()]
         for n in range(5):
             store.add(f"key {n}", f"text {n} of some words")
-            marks.append(store.known_mark())
-            assert store.statistics().distinct_fingerprints == n + 1
+            marks.append(store.filters.known_mark())
+            assert store.stats().distinct_fingerprints == n + 1
         database = store._opened.database
         with database.read() as connection:
             appended = connection.exec_driver_sql("SELECT count(*) FROM addition").scalar_one()
         assert appended == 10
         store.remove("key 0")
-        marks.append(store.known_mark())
+        marks.append(store.filters.known_mark())
         assert len(set(marks)) == len(marks)
-        assert store.statistics().distinct_fingerprints == 4
+        assert store.stats().distinct_fingerprints == 4
         with store._opened.write(), database.read() as connection:
             pass
         with database.read() as connection:
             assert connection.exec_driver_sql("SELECT count(*) FROM addition").scalar_one() == 0
-        assert store.statistics().distinct_fingerprints == 4
-        assert store.fsck() == []
+        assert store.stats().distinct_fingerprints == 4
+        assert store.maintenance.fsck() == []
 
 
 def test_writer_that_loses_its_server_has_written_nothing_of_its_transaction(
@@ -192,7 +192,7 @@ def test_queries_and_small_writers_go_on_during_a_long_transaction(
                 if claims:
                     assert other.add(f"b{len(claims)}", "a text that nobody claims") == "added"
                 connection.rollback()
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_writer_that_waits_for_too_long_says_so(server: PostgresServer, name: str) -> None:

@@ -103,8 +103,8 @@ def test_one_of_each_family_is_stored_and_the_others_are_told(
     told = dict(pair for process in written(url, batches, mode, size) for pair in process)
     with Store.open(url) as store:
         held = {one.key for one in store}
-        found = {one.key: one for one in store.duplicates()}
-        assert store.fsck() == []
+        found = {one.key: one for one in store.duplicates.list()}
+        assert store.maintenance.fsck() == []
     originals = held - found.keys()
     assert Counter(key.split("/")[0] for key in originals) == {str(n): 1 for n in range(families)}
     assert held == originals | (found.keys() if mode == "flag" else set())
@@ -130,8 +130,8 @@ def test_the_earliest_of_each_family_is_the_original_whoever_is_first(url: str, 
     written(url, batches, mode, 4)
     with Store.open(url) as store:
         held = {one.key for one in store}
-        found = {one.key: one for one in store.duplicates()}
-        assert store.fsck() == []
+        found = {one.key: one for one in store.duplicates.list()}
+        assert store.maintenance.fsck() == []
     earliest = {f"{family}/{COPIES - 1}" for family in range(12)}
     assert held - found.keys() == earliest
     assert held | found.keys() == {key for batch in batches for key, _, _ in batch}
@@ -149,10 +149,10 @@ def test_one_document_of_eight_processes_is_stored_once(url: str) -> None:
     with Store.open(url) as store:
         assert sorted(one.key for one in store) == sorted(key for key, _ in batches[0])
         assert all(one.revision == 1 for one in store)
-        runs = store.ingest_runs(1_000)
+        runs = store.runs.ingest(1_000)
         assert sum(run["added"] for run in runs) == 200
         assert sum(run["unchanged"] for run in runs) == 200 * (COPIES - 1)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_what_processes_write_beside_each_other_is_what_one_writes(
@@ -168,16 +168,16 @@ def test_what_processes_write_beside_each_other_is_what_one_writes(
         for documents in batches:
             alone.add_many(documents)
         for tested in (store, alone):
-            assert tested.fsck() == []
-        assert store.vocabulary() == alone.vocabulary()
+            assert tested.maintenance.fsck() == []
+        assert store.vocabulary.terms() == alone.vocabulary.terms()
         for key, text in batches[0][:20]:
             answers = [
                 sorted((one.key, one.distance, one.resemblance) for one in tested.query(text))
                 for tested in (store, alone)
             ]
             assert answers[0] == answers[1], key
-        one, other = store.statistics(), alone.statistics()
+        one, other = store.stats(), alone.stats()
         assert one.distinct_fingerprints == other.distinct_fingerprints
-        store.pack()
-        store.compact()
-        assert store.fsck() == []
+        store.maintenance.pack()
+        store.maintenance.compact()
+        assert store.maintenance.fsck() == []

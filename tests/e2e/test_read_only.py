@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from forked import Nursery
 
-from simstore import Store
+from simstore import Files, Store
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 
@@ -50,7 +50,7 @@ def source(tmp_path: Path) -> Path:
 def fill(path: Path, source: Path, scheme: str = "web") -> None:
     with Store.create(path, scheme=SchemeChoice(scheme)) as store:
         store.ingest([str(source)])
-        store.query_sources([str(source)])
+        store.query_many(Files(str(source)), record=True)
 
 
 @pytest.mark.parametrize("scheme", ["web", "simtool"])
@@ -153,7 +153,7 @@ def test_backup_from_a_read_only_disk_is_a_store_that_can_be_written(
     assert done.code == 0, done.errors
     with Store.open(tmp_path / "copy.db") as store:
         assert store.add("new", "text") == "added"
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_making_a_store_on_a_read_only_disk_says_so_in_one_line(

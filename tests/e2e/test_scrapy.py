@@ -215,7 +215,7 @@ def test_duplicates_are_dropped_and_a_second_crawl_knows_the_first(
     assert first.log.count("no text: none of the fields text") == 1
     assert "SIMSTORE_TEXT_FIELD is 'text'" in first.log
     with Store.open(tmp_path / "crawl.db") as store:
-        assert store.show(site.url("/ferry")).title == "Page /ferry"
+        assert store.get(site.url("/ferry")).title == "Page /ferry"
 
     site.pages |= {
         "/bridge": text_of("bridge again"),
@@ -295,7 +295,7 @@ def test_a_radius_decides_what_is_a_duplicate_whatever_the_texts_have_in_common(
     wide = crawled(SIMSTORE_RADIUS="64")
     assert (wide.paths, wide.counts) == (["/ferry"], {"added": 1, "dropped": 1})
     with Store.open(tmp_path / "crawl.db") as store:
-        (found,) = store.duplicates()
+        (found,) = store.duplicates.list()
         assert found.distance is not None
         assert found.distance > 3
     both = crawled(db="both.db", SIMSTORE_RADIUS="64", SIMSTORE_MIN_RESEMBLANCE="0.8")
@@ -312,7 +312,7 @@ def test_an_original_that_is_found_after_its_reprint_comes_through_and_takes_its
     assert crawl.counts == {"added": 2, "reprints_removed": 1}
     assert keys(tmp_path) == [original]
     with Store.open(tmp_path / "crawl.db") as store:
-        (found,) = store.duplicates()
+        (found,) = store.duplicates.list()
         assert (found.key, found.state) == (site.url(reprint), "skipped")
         assert found.original == site.url(original)
     flagged = crawled(db="flagged.db", SIMSTORE_ACTION="flag", SIMSTORE_PUBLISHED_FIELD="dated")
@@ -348,8 +348,8 @@ def test_a_corpus_dependent_store_is_refreshed_at_the_end(
     site.pages = {name: text_of(name) for name in ("/ferry", "/bridge", "/market")}
     assert crawled().counts == {"added": 3}
     with Store.open(tmp_path / "crawl.db") as store:
-        assert store.vocabulary_status().waiting == 0
-        assert store.show(site.url("/ferry")).fingerprint is not None
+        assert store.vocabulary.status().waiting == 0
+        assert store.get(site.url("/ferry")).fingerprint is not None
 
 
 def test_what_came_through_before_a_kill_is_stored(

@@ -81,7 +81,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, 
     """A server whose store has a token of each scope."""
     path = tmp_path_factory.mktemp("guarded") / "store.db"
     with Store.create(path) as store:
-        secrets: dict[str, str] = {scope: store.add_token(scope, scope) for scope in SCOPES}
+        secrets: dict[str, str] = {scope: store.tokens.add(scope, scope) for scope in SCOPES}
         store.add("1", "The ferry leaves at noon, and the harbour is quiet until it is back.")
     with serve(path) as served:
         yield served, secrets | {"wrong": "sst_" + "x" * 43}
@@ -143,7 +143,7 @@ def test_no_spelling_of_an_address_opens_a_door(
 def test_revoked_token_is_refused_within_a_second_and_a_new_one_taken(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store.create(path) as store:
-        secret = store.add_token("one", "read")
+        secret = store.tokens.add("one", "read")
 
     def status(secret: str) -> int:
         return httpx.get(f"{served.url}/v1/documents", headers=bearer(secret)).status_code
@@ -158,8 +158,8 @@ def test_revoked_token_is_refused_within_a_second_and_a_new_one_taken(tmp_path: 
     with serve(path) as served:
         assert status(secret) == 200
         with Store.open(path) as store:
-            store.revoke_token("one")
-            other = store.add_token("two", "read")
+            store.tokens.revoke("one")
+            other = store.tokens.add("two", "read")
         until(secret, 401)
         until(other, 200)
         assert status(secret) == 401
@@ -205,7 +205,7 @@ def test_server_does_not_start_where_all_could_come_and_none_has_a_token(
 def test_token_opens_a_server_that_all_machines_can_reach(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store.create(path) as store:
-        secret = store.add_token("one", "write")
+        secret = store.tokens.add("one", "write")
     with serve(path, "--host", ANYWHERE) as served:
         url = f"http://127.0.0.1:{served.port}"
         assert httpx.get(f"{url}/v1/documents").status_code == 401
@@ -215,7 +215,7 @@ def test_token_opens_a_server_that_all_machines_can_reach(tmp_path: Path) -> Non
 def test_rate_of_a_token_is_kept_and_says_when_to_come_again(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store.create(path) as store:
-        secrets = [store.add_token(name, "read") for name in ("one", "two")]
+        secrets = [store.tokens.add(name, "read") for name in ("one", "two")]
     # So slow that no token is given back while the test runs.
     with serve(path, "--rate", "0.001") as served:
         for secret in secrets:
@@ -230,7 +230,7 @@ def test_rate_of_a_token_is_kept_and_says_when_to_come_again(tmp_path: Path) -> 
 def test_who_is_behind_a_proxy_that_is_believed_gets_cookies_for_tls_alone(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store.create(path) as store:
-        secret = store.add_token("one", "read")
+        secret = store.tokens.add("one", "read")
     forwarded = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
     for options, encrypted in ((("--behind-proxy", "127.0.0.1"), True), ((), False)):
         with serve(path, *options) as served:

@@ -67,11 +67,11 @@ def assert_copy(copy: Path, before: set[str], store: Path) -> None:
     with closing(sqlite3.connect(copy)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     with Store.open(copy) as restored, Store.open(store) as present:
-        assert restored.fsck() == []
-        held = {one.key: one for one in restored.documents(with_text=True)}
+        assert restored.maintenance.fsck() == []
+        held = {one.key: one for one in restored.list(with_text=True)}
         assert before <= set(held)
         assert len(held) % BATCH == 0, "a batch is one transaction"
-        now = {one.key: one for one in present.documents(with_text=True)}
+        now = {one.key: one for one in present.list(with_text=True)}
         assert set(held) <= set(now)
         for key, one in held.items():
             assert one.text == text_of(key)
@@ -135,8 +135,8 @@ def test_backup_command_copies_what_a_busy_server_serves(
 def test_copy_holds_no_secret_and_its_tokens_are_good_for_it(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store.create(path) as store:
-        admin = store.add_token("admin", "admin")
-        others = [store.add_token("writer", "write"), store.add_token("reader", "read")]
+        admin = store.tokens.add("admin", "admin")
+        others = [store.tokens.add("writer", "write"), store.tokens.add("reader", "read")]
     with serve(path) as served:
         for token in (None, *others):
             reply = ask(served, "/v1/backup", token=token)

@@ -138,7 +138,7 @@ def proxied(tmp_path: Path) -> Iterator[tuple[Served, httpx.Client, str]]:
     """A server behind nginx, a client of nginx, and a token."""
     path = tmp_path / "store.db"
     with Store.create(path) as store:
-        secret = store.add_token("one", "admin")
+        secret = store.tokens.add("one", "admin")
     folder = tmp_path / "nginx"
     folder.mkdir()
     with (

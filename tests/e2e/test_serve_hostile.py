@@ -19,7 +19,7 @@ KEYS = ("a" * 4_000, "b" * 4_000)
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many((key, TEXT) for key in KEYS)
     return tmp_path / "s.db"
 

@@ -109,10 +109,10 @@ def test_what_was_acknowledged_is_stored_after_a_kill(tmp_path: Path, mode: str)
         for thread in threads:
             thread.join(60)
     with Store.open(path) as store:
-        assert store.fsck() == []
-        stored = {one.key: one.text for one in store.documents(with_text=True)}
-        duplicates = {one.key: one.state for one in store.duplicates()}
-        runs = store.ingest_runs()
+        assert store.maintenance.fsck() == []
+        stored = {one.key: one.text for one in store.list(with_text=True)}
+        duplicates = {one.key: one.state for one in store.duplicates.list()}
+        runs = store.runs.ingest()
         for sent in all_sent:
             assert sent.told
             for key, outcome in sent.told.items():
@@ -174,8 +174,8 @@ def test_killed_processes_come_back_and_what_they_acknowledged_is_stored(tmp_pat
         assert server.stop() == 0
         assert not any("Traceback" in one for one in server.lines)
     with Store.open(path) as store:
-        assert store.fsck() == []
-        stored = {one.key for one in store.documents()}
+        assert store.maintenance.fsck() == []
+        stored = {one.key for one in store.list()}
         assert stored >= {key for sent in all_sent for key in sent.told} | {"late", "later"}
 
 
@@ -306,7 +306,7 @@ def test_a_request_that_was_not_answered_is_done_once_when_it_comes_again(tmp_pa
         connection.close()
         assert server.stop() == 0
     with Store.open(path) as store:
-        assert store.fsck() == []
-        assert {one.key for one in store.documents()} == sent.texts.keys()
-        assert all(one.revision == 1 for one in store.documents())
-        assert [run["state"] for run in store.ingest_runs()][-1] == "running"
+        assert store.maintenance.fsck() == []
+        assert {one.key for one in store.list()} == sent.texts.keys()
+        assert all(one.revision == 1 for one in store.list())
+        assert [run["state"] for run in store.runs.ingest()][-1] == "running"

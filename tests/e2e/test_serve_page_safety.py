@@ -98,7 +98,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
                 links=HOSTILE[:2],
             )
             store.add(f"{key} copy", f"{TEXT} {number} {key} {TEXT}", on_duplicate="flag")
-        store.build_passages()
+        store.passages.build()
     with serve(path) as served:
         yield served
 
@@ -168,7 +168,7 @@ def test_signing_in_leads_to_no_other_site(tmp_path_factory: pytest.TempPathFact
 def signed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str]]:
     path = tmp_path_factory.mktemp("signed") / "store.db"
     with Store.create(path) as store:
-        secret = store.add_token("one", "read")
+        secret = store.tokens.add("one", "read")
     with serve(path) as served:
         yield served, secret
 

@@ -27,9 +27,9 @@ _EXAMPLES = 10
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     place = tmp_path_factory.mktemp("schema") / "s.db"
     with Store.create(place) as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many([("a", TEXT), ("b", NEAR), ("c", OTHER)], on_duplicate="flag")
-        store.keep_clusters()
+        store.clusters.build()
     with serve(place, "--batch-documents", "20") as found:
         yield found
 

@@ -49,7 +49,7 @@ class Sender(threading.Thread):
 
 def stored(place: Path) -> set[str]:
     with Store.open(place) as store:
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         return {one.key for one in store}
 
 
@@ -75,7 +75,7 @@ def test_what_was_acknowledged_before_the_end_is_stored(
     acknowledged = {key for sender in senders for key in sender.acknowledged}
     assert acknowledged <= stored(tmp_path / "s.db")
     with Store.open(tmp_path / "s.db") as store:
-        assert [run["state"] for run in store.ingest_runs()] == ["finished"]
+        assert [run["state"] for run in store.runs.ingest()] == ["finished"]
 
 
 def test_who_balances_load_is_told_before_the_end(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_the_end_does_not_wait_for_a_process_that_hangs(
 def test_the_end_does_not_wait_for_what_nobody_waits_for(tmp_path: Path) -> None:
     """A file is read by a process that never ends, in a thread that waits for it."""
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
     with serve(tmp_path / "s.db", "--drain-seconds", "1") as served:
 
         def check() -> None:
@@ -245,7 +245,7 @@ def test_wrong_places_and_addresses_are_refused(tmp_path: Path, nursery: Nursery
         ):
             assert_refused(nursery.simstore(tmp_path, "serve", *words), code, told)
         with Store.open(store) as opened:
-            opened.add_token("somebody")
+            opened.tokens.add("somebody")
         for host in ("no.such.host.invalid", "192.0.2.1", ""):
             words = ["--db", str(store), "--host", host]
             assert_refused(nursery.simstore(tmp_path, "serve", *words), 2, "--host")

@@ -60,9 +60,9 @@ def test_upgrade_while_crawlers_write_loses_nothing_and_takes_nothing_twice(
     assert not crawlers.failed
     assert len(crawlers.acknowledged) >= len(known) + 60
     with Store.open(path) as store:
-        held = {one.key: one for one in store.documents(with_text=True)}
+        held = {one.key: one for one in store.list(with_text=True)}
         assert crawlers.acknowledged <= set(held) <= crawlers.sent
         for key, one in held.items():
             assert (one.text, one.revision) == (text_of(key), 1)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     assert (tmp_path / "store.db.0007.backup").exists()

@@ -53,9 +53,7 @@ def test_signal_stops_an_ingest_at_a_batch_and_the_same_command_finishes(
     assert 0 < position < len(pages)
     assert position % BATCH == 0
     with Store.open(path) as store:
-        assert {one.key: one.text for one in store.documents(with_text=True)} == dict(
-            pages[:position]
-        )
+        assert {one.key: one.text for one in store.list(with_text=True)} == dict(pages[:position])
     assert_sound(path)
     assert len(done.text.splitlines()) == 1
     assert "added" in done.text
@@ -234,10 +232,10 @@ def test_interrupted_refresh_at_the_end_of_an_ingest_says_that_all_is_committed(
     assert "added" in done.text
     assert "Traceback" not in done.errors
     with Store.open(path) as store:
-        assert not store.vocabulary_status().fresh
+        assert not store.vocabulary.status().fresh
     assert nursery.simstore(tmp_path, *words).code == 0
     with Store.open(path) as store:
-        assert store.vocabulary_status().fresh
+        assert store.vocabulary.status().fresh
     assert_sound(path)
 
 

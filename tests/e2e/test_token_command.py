@@ -49,7 +49,7 @@ def test_secret_is_printed_once_and_alone(tokens: Tokens) -> None:
         assert secret not in listed.text
         assert "crawler-1" in listed.text
     with Store.open(tokens.folder / "simstore.db") as store:
-        found = store.token_book().token_of(secret)
+        found = store.tokens.book().token_of(secret)
         assert found is not None
         assert found.scope == "write"
 

@@ -120,7 +120,7 @@ def assert_holds(path: Path, records: Records) -> None:
     """The store holds these records and no others, the last of each key."""
     expected = dict(record for record in records if record is not None)
     with Store.open(path) as store:
-        assert {one.key: one.text for one in store.documents(with_text=True)} == expected
+        assert {one.key: one.text for one in store.list(with_text=True)} == expected
 
 
 def acknowledged(said: list[str]) -> int:

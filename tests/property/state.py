@@ -36,7 +36,7 @@ class State:
 
 
 def state_of(store: Store, samples: Iterable[str] = PROBES) -> State:
-    statistics = store.statistics()
+    statistics = store.stats()
     return State(
         tuple(
             (
@@ -49,10 +49,11 @@ def state_of(store: Store, samples: Iterable[str] = PROBES) -> State:
                 one.fingerprint,
                 one.duplicate_of,
             )
-            for one in store.documents(with_text=True)
+            for one in store.list(with_text=True)
         ),
         tuple(
-            (one.rank, one.term, one.document_count, one.total_count) for one in store.vocabulary()
+            (one.rank, one.term, one.document_count, one.total_count)
+            for one in store.vocabulary.terms()
         ),
         answers_of(store, samples),
         statistics.document_count,
@@ -72,5 +73,5 @@ def answers_of(
 
 
 def assert_sound(store: Store) -> None:
-    assert store.fsck() == []
-    assert store.statistics().waiting == 0
+    assert store.maintenance.fsck() == []
+    assert store.stats().waiting == 0

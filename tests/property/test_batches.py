@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from postgres_places import is_on_server
 
+from simstore import Files
 from simstore.model import IngestSummary
 from simstore.reports.simtool import render
 from simstore.services.ingest.ingest import IngestOptions, Observer
@@ -119,7 +120,7 @@ def test_any_split_into_sessions_equals_one_batch(
             path = place / f"article-{number}.txt"
             summaries.append(ingest(store, path, article_file(part), refresh=refresh))
             store = reopened(store, place)
-        store.refresh()
+        store.vocabulary.refresh()
         assert_sound(store)
         assert (state_of(store), counts_of(summaries)) == whole
         store.close()
@@ -175,7 +176,7 @@ def test_answer_equals_the_course_tool_over_the_stored_documents(
         with Store.create(place / "s.db", scheme=scheme, synchronous="normal") as store:
             for number, part in enumerate(parts_of(pages, data.draw(cuts_of(len(pages))))):
                 ingest(store, place / f"article-{number}.txt", article_file(part))
-            run = store.query_sources([str(place / "sample.txt")], record=False)
+            run = store.query_many(Files(str(place / "sample.txt")))
             assert b"".join(render(run.samples)) == expected
 
 

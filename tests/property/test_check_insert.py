@@ -220,16 +220,16 @@ def _one_moment() -> Iterator[None]:
 
 def assert_is(store: Store, plain: Plain) -> None:
     assert_sound(store)
-    assert {one.key: one.text for one in store.documents(with_text=True)} == plain.texts
+    assert {one.key: one.text for one in store.list(with_text=True)} == plain.texts
     assert [one.key for one in store] == list(plain.texts)
-    found = {one.key: (one.state, one.original) for one in store.duplicates()}
+    found = {one.key: (one.state, one.original) for one in store.duplicates.list()}
     assert found == {
         key: (state, original) for key, (state, _, original) in plain.duplicates.items()
     }
-    assert [one.key for one in store.orphans()] == sorted(
+    assert [one.key for one in store.duplicates.orphans()] == sorted(
         key for key, (state, _, _) in plain.duplicates.items() if state == "orphaned"
     )
-    for one in store.duplicates():
+    for one in store.duplicates.list():
         assert plain.least is None or (one.resemblance or 0) >= float(plain.least)
         if plain.within is not None and one.basis != "same":
             assert one.distance is not None
@@ -317,7 +317,7 @@ def test_removing_and_ingesting_orphans_again_does_what_the_rule_says(
             plain.remove(key)
             assert freed == sorted(plain.unflagged)
             assert_is(store, plain)
-        again = [one.key for one in store.orphans()]
+        again = [one.key for one in store.duplicates.orphans()]
         store.add_many(
             [(key, texts[key]) for key in again],
             on_duplicate=mode,
@@ -326,7 +326,7 @@ def test_removing_and_ingesting_orphans_again_does_what_the_rule_says(
         for key in again:
             plain.add(key, texts[key], mode)
         assert_is(store, plain)
-        assert not list(store.orphans())
+        assert not list(store.duplicates.orphans())
 
 
 @few
@@ -361,7 +361,7 @@ def test_the_size_of_a_batch_changes_nothing(
             assert_sound(store)
             found = [
                 (one.key, one.state, one.original, one.distance, one.resemblance, one.digest)
-                for one in store.duplicates()
+                for one in store.duplicates.list()
             ]
             states.append((state_of(store), found, summary.flagged, summary.skipped))
     assert states[0] == states[1]

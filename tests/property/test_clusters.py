@@ -76,6 +76,6 @@ def test_clusters_are_those_of_the_rule(
         Store.create(Path(folder) / "s.db", synchronous="normal") as store,
     ):
         store.add_many(((str(row), text) for row, text in enumerate(texts)), threads=1)
-        found = store.clusters(options)
+        found = store.clusters.once(options)
     assert [[int(m.key) for m in cluster.members] for cluster in found.clusters] == expected
     assert found.too_short_count == sum(len(text.split()) < LEAST_FEATURES for text in texts)

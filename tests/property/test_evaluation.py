@@ -54,8 +54,8 @@ def test_curves_are_those_of_comparing_every_pair(documents: list[tuple[str, str
             ),
             threads=1,
         )
-        fingerprints = {d.key: int(d.fingerprint or "", 16) for d in store.documents()}
-        found = store.evaluate(Labels(field="group"))
+        fingerprints = {d.key: int(d.fingerprint or "", 16) for d in store.list()}
+        found = store.evaluate.run(Labels(field="group"))
     sets = {key: shingles(keyed[key][0]) for key in judged}
     for point in found.curve("all", "simhash"):
         near = {

@@ -75,7 +75,7 @@ def test_live_store_weighs_by_what_it_holds(
                 store.add(str(key), " ".join(held[key]))
             assert_sound(store)
             corpus = list(held.values())
-            assert {int(one.key): one.fingerprint for one in store.documents()} == {
+            assert {int(one.key): one.fingerprint for one in store.list()} == {
                 key: expected(words, corpus, weights) for key, words in held.items()
             }
             asked = store.query_many([(str(n), " ".join(words)) for n, words in enumerate(PROBES)])
@@ -95,17 +95,17 @@ def test_frozen_store_weighs_by_what_it_held_at_its_refresh(
             Path(folder) / "s.db", scheme=scheme, policy="frozen", synchronous="normal"
         ) as store:
             store.add_many([(f"a{n}", " ".join(t)) for n, t in enumerate(first)], threads=1)
-            store.refresh()
+            store.vocabulary.refresh()
             store.add_many([(f"b{n}", " ".join(t)) for n, t in enumerate(second)], threads=1)
-            made = [one.fingerprint for one in store.documents()]
+            made = [one.fingerprint for one in store.list()]
             assert made == [expected(words, first, weights) for words in first + second]
-            before = store.vocabulary_status()
-            summary = store.refresh()
-            made = [one.fingerprint for one in store.documents()]
+            before = store.vocabulary.status()
+            summary = store.vocabulary.refresh()
+            made = [one.fingerprint for one in store.list()]
             assert made == [expected(words, first + second, weights) for words in first + second]
             assert summary.switched
             # What the drift foretold is what changed.
-            renewed = store.vocabulary_status()
+            renewed = store.vocabulary.status()
             assert (renewed.changed_fingerprints, renewed.changed_ranks) == (0, 0)
             assert renewed.rank_count == len({word for words in first + second for word in words})
             assert before.rank_count == len({word for words in first for word in words})

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from simstore import Files
 from simstore.fingerprint.feature_hash import generated_rows
 from simstore.model import QueryOptions
 from simstore.reports.simtool import render
@@ -100,8 +101,8 @@ class History(RuleBasedStateMachine):
     @precondition(lambda self: not self.reindexing)
     @rule()
     def refresh(self) -> None:
-        self.store.refresh()
-        assert self.store.statistics().fresh
+        self.store.vocabulary.refresh()
+        assert self.store.stats().fresh
 
     @precondition(lambda self: not self.reindexing)
     @rule()
@@ -110,7 +111,7 @@ class History(RuleBasedStateMachine):
             raise Interrupted
 
         try:
-            self.store.refresh(force=True, on_progress=interrupt)
+            self.store.vocabulary.refresh(force=True, on_progress=interrupt)
         except Interrupted:
             self.reopen()
 
@@ -123,7 +124,7 @@ class History(RuleBasedStateMachine):
 
         before, self.bits = self.bits, bits
         try:
-            self.store.reindex(self.scheme(), on_progress=interrupt)
+            self.store.maintenance.reindex(self.scheme(), on_progress=interrupt)
         except Interrupted:
             self.reindexing = True
             self.new_bits, self.bits = bits, before
@@ -132,10 +133,10 @@ class History(RuleBasedStateMachine):
     @rule(resume=st.booleans())
     def end_reindex(self, resume: bool) -> None:
         if resume:
-            self.store.reindex(resume=True)
+            self.store.maintenance.reindex(resume=True)
             self.bits = self.new_bits
         else:
-            self.store.abort_reindex()
+            self.store.maintenance.abort_reindex()
         self.reindexing = False
 
     @rule()
@@ -145,33 +146,33 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def compact(self) -> None:
-        self.store.compact()
+        self.store.maintenance.compact()
 
     @invariant()
     def store_holds_what_was_put_in(self) -> None:
-        held = {one.key: one.text for one in self.store.documents(with_text=True)}
+        held = {one.key: one.text for one in self.store.list(with_text=True)}
         assert held == self.texts
 
     @invariant()
     def fresh_store_answers_as_the_course_tool(self) -> None:
-        if not self.store.statistics().fresh:
+        if not self.store.stats().fresh:
             return
         pages = article_file([(one.key, self.texts[one.key]) for one in self.store])
         expected, _ = oracle.simtool(pages, SAMPLES, b"the of", TABLE, FEATURES, self.bits)
         for plan in ("scan", "segments"):
-            run = self.store.query_sources(
-                [str(self.folder / "sample.txt")], QueryOptions(plan=plan), record=False
+            run = self.store.query_many(
+                Files(str(self.folder / "sample.txt")), QueryOptions(plan=plan)
             )
             assert run.stale is None
             assert b"".join(render(run.samples)) == expected
 
     def teardown(self) -> None:
         try:
-            assert self.store.fsck() == []
+            assert self.store.maintenance.fsck() == []
             if not self.reindexing:
-                self.store.refresh()
-                assert self.store.statistics().fresh
-                assert self.store.fsck() == []
+                self.store.vocabulary.refresh()
+                assert self.store.stats().fresh
+                assert self.store.maintenance.fsck() == []
         finally:
             self.store.close()
             shutil.rmtree(self.folder)

@@ -186,7 +186,7 @@ def test_documents_of_one_fingerprint_are_all_found_in_order_of_ingest(tmp_path:
     with create_hexadecimal(tmp_path / "s.db", 16, stored) as store:
         for plan in (*PLANS, *classic_plans(16, 1)):
             assert found(store, [5], 1, plan) == [[(0, 0), (2, 0), (3, 0), (5, 0), (4, 1)]]
-        assert store.statistics().distinct_fingerprints == 3
+        assert store.stats().distinct_fingerprints == 3
 
 
 def test_limit_keeps_the_nearest_and_first_ingested(tmp_path: Path) -> None:

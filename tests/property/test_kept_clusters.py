@@ -66,7 +66,7 @@ def change(store: Store, batch: Sequence[Change]) -> None:
 
 def kept(store: Store) -> list[tuple[str, tuple[ClusterMember, ...]]]:
     """Return the kept clusters, by the order of ingest of their canonical documents."""
-    found = [(one.key, one.members) for one in store.kept_clusters(1)]
+    found = [(one.key, one.members) for one in store.clusters.list(1)]
     return sorted(found, key=lambda one: one[1][0].document_id)
 
 
@@ -74,7 +74,7 @@ def of_the_moment(
     store: Store, least: float, policy: str
 ) -> list[tuple[str, tuple[ClusterMember, ...]]]:
     options = ClusterOptions(min_resemblance=least, policy=policy, min_size=1)
-    found = [(one.key, one.members) for one in store.clusters(options).clusters]
+    found = [(one.key, one.members) for one in store.clusters.once(options).clusters]
     return sorted(found, key=lambda one: one[1][0].document_id)
 
 
@@ -97,19 +97,19 @@ def test_kept_clusters_are_those_made_from_the_first(
     together: int,
 ) -> None:
     with made(**kind) as store, mock.patch.object(stored_clusters, "BATCH_TEXTS", together):
-        store.keep_clusters(min_resemblance=least, policy=policy)
+        store.clusters.build(min_resemblance=least, policy=policy)
         for batch in changes:
             change(store, batch)
-            store.keep_clusters()
+            store.clusters.build()
             assert kept(store) == of_the_moment(store, least, policy)
         mine = kept(store)
-        names = {one.key: one.cluster_id for one in store.kept_clusters(1)}
-        store.keep_clusters(rebuild=True)
+        names = {one.key: one.cluster_id for one in store.clusters.list(1)}
+        store.clusters.build(rebuild=True)
         assert kept(store) == mine
-        assert {one.key: one.cluster_id for one in store.kept_clusters(1)} == names
-        for cluster in store.kept_clusters(1):
+        assert {one.key: one.cluster_id for one in store.clusters.list(1)} == names
+        for cluster in store.clusters.list(1):
             for member in cluster.members:
-                place = store.cluster_of(member.key)
+                place = store.clusters.of(member.key)
                 assert place is not None
                 assert (place.cluster_id, place.member) == (cluster.cluster_id, member)
 
@@ -120,16 +120,16 @@ def test_kept_clusters_are_those_of_a_store_of_the_survivors(
     kind: dict[str, Any], changes: list[list[Change]], policy: str
 ) -> None:
     with made(**kind) as store, made(**kind) as survivors:
-        store.keep_clusters(min_resemblance=0.4, policy=policy)
+        store.clusters.build(min_resemblance=0.4, policy=policy)
         for batch in changes:
             # Everything dated, so that the order does not go by the time of ingest.
             change(store, [(key, text, at or 1_000_002, topic) for key, text, at, topic in batch])
-            store.keep_clusters()
-        rows = [(row.key, row.first_seen) for row in store.documents()]
+            store.clusters.build()
+        rows = [(row.key, row.first_seen) for row in store.list()]
         for key, first_seen in rows:
-            text = store.show(key, with_text=True).text if kind.get("text", True) else None
+            text = store.get(key, with_text=True).text if kind.get("text", True) else None
             if text is None:
                 text = {k: t for one in changes for k, t, _, _ in one if t is not None}[key]
             survivors.add_many([Document(key, text, published_at=first_seen)], threads=1)
-        survivors.keep_clusters(min_resemblance=0.4, policy=policy)
+        survivors.clusters.build(min_resemblance=0.4, policy=policy)
         assert keys_of(kept(survivors)) == keys_of(kept(store))

@@ -70,12 +70,12 @@ def kept_stars(store: Store) -> list[Star]:
             cluster.key,
             tuple(sorted((m.key, round(m.resemblance, 6)) for m in cluster.members)),
         )
-        for cluster in store.kept_clusters(min_size=2)
+        for cluster in store.clusters.list(min_size=2)
     )
 
 
 def stars_of_the_moment(store: Store) -> list[Star]:
-    found = store.clusters(ClusterOptions(min_resemblance=MIN_RESEMBLANCE))
+    found = store.clusters.once(ClusterOptions(min_resemblance=MIN_RESEMBLANCE))
     return sorted(
         (cluster.key, tuple(sorted((m.key, round(m.resemblance, 6)) for m in cluster.members)))
         for cluster in found.clusters
@@ -157,13 +157,13 @@ class Life(RuleBasedStateMachine):
         assert found.removed == len(gone)
         for key in gone:
             del self.held[key]
-        left = {one.key for one in self.store.duplicates()}
+        left = {one.key for one in self.store.duplicates.list()}
         self.skipped = {key: seen for key, seen in self.skipped.items() if key in left}
 
     @rule(together=st.integers(1, 4))
     def cluster(self, together: int) -> None:
         with mock.patch.object(stored_clusters, "BATCH_TEXTS", together):
-            self.store.keep_clusters(min_resemblance=MIN_RESEMBLANCE)
+            self.store.clusters.build(min_resemblance=MIN_RESEMBLANCE)
 
     @precondition(lambda self: self.held)
     @rule(step=st.sampled_from(["refresh", "compact", "reopen"]))
@@ -171,26 +171,30 @@ class Life(RuleBasedStateMachine):
         if step == "reopen":
             self.store.close()
             self.store = Store.open(self.folder / "store.db", synchronous="normal")
+        elif step == "refresh":
+            self.store.vocabulary.refresh()
         else:
-            getattr(self.store, step)()
+            self.store.maintenance.compact()
 
     @invariant()
     def store_holds_what_is_left(self) -> None:
         held = [
             (one.key, Held(one.text or "", one.first_seen, one.last_seen))
-            for one in self.store.documents(with_text=True)
+            for one in self.store.list(with_text=True)
         ]
         assert dict(held) == self.held
         skipped = {
-            one.key: one.first_seen for one in self.store.duplicates() if one.state != "flagged"
+            one.key: one.first_seen
+            for one in self.store.duplicates.list()
+            if one.state != "flagged"
         }
         assert skipped == self.skipped
 
     @invariant()
     def duplicates_point_at_standing_originals(self) -> None:
-        flagged = {one.key for one in self.store.duplicates(state="flagged")}
+        flagged = {one.key for one in self.store.duplicates.list(state="flagged")}
         assert flagged <= set(self.held)
-        for one in self.store.duplicates():
+        for one in self.store.duplicates.list():
             assert (one.key in self.held) == (one.state == "flagged")
             assert one.resemblance >= DUPLICATE
             if one.state != "orphaned":
@@ -206,17 +210,17 @@ class Life(RuleBasedStateMachine):
 
     def compare(self) -> None:
         """Build a store of what is left, and compare all that can be asked."""
-        assert self.store.fsck() == []
-        self.store.refresh()
-        self.store.keep_clusters(min_resemblance=MIN_RESEMBLANCE)
-        assert self.store.fsck() == []
+        assert self.store.maintenance.fsck() == []
+        self.store.vocabulary.refresh()
+        self.store.clusters.build(min_resemblance=MIN_RESEMBLANCE)
+        assert self.store.maintenance.fsck() == []
         with self.made("fresh.db") as fresh:
             fresh.add_many(
                 Document(one.key, self.held[one.key].text, seen_at=self.held[one.key].first_seen)
                 for one in self.store
             )
-            fresh.refresh()
-            fresh.keep_clusters(min_resemblance=MIN_RESEMBLANCE)
+            fresh.vocabulary.refresh()
+            fresh.clusters.build(min_resemblance=MIN_RESEMBLANCE)
             samples = [*WINDOWS[:6], *SHORT]
             assert self.state(self.store, samples) == self.state(fresh, samples)
             stars = kept_stars(fresh)

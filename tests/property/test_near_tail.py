@@ -95,9 +95,9 @@ def test_kept_tail_holds_all_that_the_tail_holds(steps: list[tuple[str, list[str
             elif step == "remove" and keys:
                 store.remove(keys.pop(len(keys) // 2))
             elif step == "pack":
-                store.pack()
+                store.maintenance.pack()
             elif step == "unpack":
-                store.unpack()
+                store.maintenance.unpack()
             check_kept(store)
 
 

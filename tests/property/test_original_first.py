@@ -104,7 +104,7 @@ def by_the_rule(pages: dict[str, str], records: Sequence[Record]) -> dict[str, s
 def pairs(store: Store) -> dict[str, tuple[object, ...]]:
     return {
         one.key: (one.state, one.original, one.resemblance, one.distance, one.basis, one.first_seen)
-        for one in store.duplicates()
+        for one in store.duplicates.list()
     }
 
 
@@ -119,13 +119,13 @@ def test_flagged_are_what_ingesting_in_the_order_of_the_dates_flags(
     expected = by_the_rule(pages, records)
     with new_store(THREE_BITS) as (_, store), new_store(THREE_BITS) as (_, batch):
         ingest(store, parts, "flag", batch_documents)
-        assert {one.key: one.text for one in store.documents(with_text=True)} == pages
-        assert {one.key: one.original for one in store.duplicates()} == expected
+        assert {one.key: one.text for one in store.list(with_text=True)} == pages
+        assert {one.key: one.original for one in store.duplicates.list()} == expected
         # And each with the same figures.
         ingest(batch, [dated(pages, in_order(records), by_page=by_page)], "flag")
         assert pairs(store) == pairs(batch)
         for key, original in expected.items():
-            assert store.story(key).original == original
+            assert store.duplicates.story(key).original == original
 
 
 @many
@@ -141,8 +141,8 @@ def test_what_stays_is_what_skipping_in_the_order_of_the_dates_leaves(
     with new_store(THREE_BITS) as (_, store), new_store(THREE_BITS) as (_, batch):
         told = ingest(store, parts, "skip", batch_documents)
         ingest(batch, [dated(pages, in_order(records), by_page=by_page)], "skip")
-        found = {one.key: one for one in store.duplicates()}
-        stored = {one.key: one.text for one in store.documents(with_text=True)}
+        found = {one.key: one for one in store.duplicates.list()}
+        stored = {one.key: one.text for one in store.list(with_text=True)}
         # Nothing is lost sight of, and each duplicate is one of an earlier document that is there.
         assert stored.keys() | found.keys() == pages.keys()
         for key, one in found.items():
@@ -155,9 +155,9 @@ def test_what_stays_is_what_skipping_in_the_order_of_the_dates_leaves(
         any_kept = any(one.reprints_kept for one in told)
         assert any_kept or not kept
         if not any_kept:
-            held = {one.key: one.text for one in batch.documents(with_text=True)}
+            held = {one.key: one.text for one in batch.list(with_text=True)}
             assert stored == held
-            assert found.keys() == {one.key for one in batch.duplicates()}
+            assert found.keys() == {one.key for one in batch.duplicates.list()}
         event(f"stay: {any_kept}, left: {any(one.reprints_removed for one in told)}")
         originals = stored.keys() - kept
         assert not any(
@@ -200,7 +200,7 @@ def test_the_size_of_a_batch_changes_nothing_of_dated_documents(
                 (
                     pairs(store),
                     counts,
-                    [(one.key, one.text) for one in store.documents(with_text=True)],
+                    [(one.key, one.text) for one in store.list(with_text=True)],
                 )
             )
     assert states[0] == states[1]

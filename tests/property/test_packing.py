@@ -22,7 +22,7 @@ from simstore.model import QueryOptions
 from simstore.search import pages
 from simstore.services.generations import pack_fingerprints
 from simstore.services.ingest import ingest
-from simstore.services.query import lookup
+from simstore.services.query import fingerprint_index
 from simstore.storage import fingerprints, segment_pages
 from simstore.store import Store
 
@@ -114,14 +114,14 @@ def test_answers_are_the_same_before_during_and_after(
                 store.remove(*map(str, gone))
                 held = {number: kept for number, kept in held.items() if number not in gone}
             elif step == "pack":
-                store.pack(sketches=False)
+                store.maintenance.pack(sketches=False)
             elif step == "some":
                 pack_some(store, source.randint(1, 8))
             elif step == "back":
-                store.unpack()
+                store.maintenance.unpack()
             else:
                 unpack_some(store, source.randint(1, 8))
-            numbers = [int(one.key) for one in store.documents()]
+            numbers = [int(one.key) for one in store.list()]
             assert sorted(numbers) == sorted(held)
             expected = [
                 [(numbers[place], distance) for place, distance in
@@ -131,7 +131,7 @@ def test_answers_are_the_same_before_during_and_after(
             plans = ["auto", "scan", *(["segments"] if radius <= 4 else [])]
             for plan in plans:
                 assert found(store, samples, radius, plan) == expected, (step, plan)
-            statistics = store.statistics()
+            statistics = store.stats()
             assert statistics.distinct_fingerprints == len(set(held.values()))
             if step == "pack":
                 assert statistics.packed_fingerprints == statistics.distinct_fingerprints
@@ -144,7 +144,7 @@ def test_answers_are_the_same_before_during_and_after(
 def test_first_stops_at_a_page_and_at_a_row(tmp_path: Path, width: int) -> None:
     stored = [1 << (width - 1), 1]
     with create_hexadecimal(tmp_path / "s.db", width, stored[:1]) as store:
-        store.pack(sketches=False)
+        store.maintenance.pack(sketches=False)
         store.add("1", f"{stored[1]:x}")
         options = QueryOptions(radius=3, first=True, plan="segments")
         (result,) = store.query_many([("", "0")], options)
@@ -162,10 +162,10 @@ def test_crowded_page_is_left_for_rarer_ones(
     low = (1 << (width - 16)) - 1
     stored = [sample & ~low | source.getrandbits(width - 16) for _ in range(60)]
     stored += [flip(source, sample, width, distance) for distance in range(radius + 2)]
-    monkeypatch.setattr(lookup, "_SKEWED", 10)
-    monkeypatch.setattr(lookup, "_CROWDED_PAGE_BYTES", 60)
+    monkeypatch.setattr(fingerprint_index, "_SKEWED", 10)
+    monkeypatch.setattr(fingerprint_index, "_CROWDED_PAGE_BYTES", 60)
     with create_hexadecimal(tmp_path / "s.db", width, stored) as store:
-        store.pack(sketches=False)
+        store.maintenance.pack(sketches=False)
         options = QueryOptions(radius=radius, plan="segments")
         (result,) = store.query_many([("", f"{sample:x}")], options)
         right = oracle.within(stored, sample, radius)
@@ -186,14 +186,16 @@ def test_packing_in_batches_moves_everything(
     stored = [random.Random(n).getrandbits(64) for n in range(40)]
     said: list[tuple[int, int]] = []
     with create_hexadecimal(tmp_path / "s.db", 64, stored) as store:
-        assert store.pack(sketches=False, on_progress=lambda *now: said.append(now)) == 40
+        assert (
+            store.maintenance.pack(sketches=False, on_progress=lambda *now: said.append(now)) == 40
+        )
         assert said[0] == (7, 40)
         assert said[-1] == (40, 40)
         assert len(said) > 3
-        assert store.pack(sketches=False) == 0
+        assert store.maintenance.pack(sketches=False) == 0
         assert_sound(store)
-        assert store.unpack() == 40
-        assert store.unpack() == 0
+        assert store.maintenance.unpack() == 40
+        assert store.maintenance.unpack() == 0
         assert_sound(store)
 
 
@@ -207,7 +209,7 @@ def test_long_tail_is_packed_when_the_store_is_large(
 
     def add(first: int, end: int) -> int:
         store.add_many([(str(n), f"{stored[n]:x}") for n in range(first, end)], threads=1)
-        return store.statistics().packed_fingerprints
+        return store.stats().packed_fingerprints
 
     with create_hexadecimal(tmp_path / "s.db", 64, []) as store:
         assert add(0, 29) == 0
@@ -219,11 +221,11 @@ def test_long_tail_is_packed_when_the_store_is_large(
 
 def test_other_lengths_have_no_pages(tmp_path: Path) -> None:
     with create_hexadecimal(tmp_path / "s.db", 32, [1, 2]) as store:
-        assert store.pack() == 0
+        assert store.maintenance.pack() == 0
         with pytest.raises(InvalidParameter, match="32 bits have no pages"):
-            store.pack(sketches=False)
+            store.maintenance.pack(sketches=False)
         with pytest.raises(InvalidParameter, match="32 bits have no pages"):
-            store.unpack()
+            store.maintenance.unpack()
 
 
 def test_every_broken_page_is_told(tmp_path: Path) -> None:
@@ -231,7 +233,7 @@ def test_every_broken_page_is_told(tmp_path: Path) -> None:
 
     def packed(path: Path) -> Store:
         store = create_hexadecimal(path, 64, stored)
-        store.pack(sketches=False)
+        store.maintenance.pack(sketches=False)
         return store
 
     with packed(tmp_path / "whole.db") as store:
@@ -282,7 +284,7 @@ def test_every_broken_page_is_told(tmp_path: Path) -> None:
         with raw_store(path) as connection:
             connection.execute(statement, place)
         with Store.open(path, synchronous="normal") as store:
-            details = [finding.detail for finding in store.fsck()]
+            details = [finding.detail for finding in store.maintenance.fsck()]
         assert any(told in detail for detail in details), (told, details)
 
 
@@ -292,11 +294,11 @@ def test_row_that_holds_no_records_is_told_by_every_look_up(
     tmp_path: Path, records: str, radius: int
 ) -> None:
     with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
-        store.add_fingerprints([1, 2, 3 << 40])
-        store.pack()
+        store.fingerprints.add([1, 2, 3 << 40])
+        store.maintenance.pack()
     with closing(sqlite3.connect(tmp_path / "s.db")) as connection, connection:
         connection.execute(f"UPDATE fingerprint_page SET records = {records}")
-    with Store.open(tmp_path / "s.db") as store, store.reader() as reader:
+    with Store.open(tmp_path / "s.db") as store, store.fingerprints.reader() as reader:
         for _ in range(2):
             with pytest.raises(CorruptStore):
                 reader.near(1, radius)
@@ -324,8 +326,8 @@ def test_packed_fingerprints_are_told_from_others(
     values = sorted(drawn)
     packed, others = values[::2], [*values[1::2], 1 << (width - 1)]
     with Store.create(tmp_path / "s.db", fingerprints_only=True, bits=width) as store:
-        store.add_fingerprints(packed)
-        store.pack()
+        store.fingerprints.add(packed)
+        store.maintenance.pack()
         asked = [*packed, *others]
         source.shuffle(asked)
         with store._opened.write() as connection:
@@ -335,4 +337,4 @@ def test_packed_fingerprints_are_told_from_others(
                 connection, width, generation.generation_id, to_words(asked, width)
             )
         assert found.tolist() == [value in set(packed) for value in asked]
-        assert store.add_fingerprints(asked) == len(others)
+        assert store.fingerprints.add(asked) == len(others)

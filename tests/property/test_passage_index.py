@@ -181,7 +181,7 @@ def test_index_after_any_life_is_that_of_what_is_left(
         small_parts(),
         Store.create(Path(folder) / "store.db", synchronous="normal") as store,
     ):
-        store.build_passages(fingerprints=fingerprints)
+        store.passages.build(fingerprints=fingerprints)
         for what, given_to in life:
             if what == "add":
                 store.add_many(given_to, batch_documents=2)
@@ -190,24 +190,24 @@ def test_index_after_any_life_is_that_of_what_is_left(
                 store.remove(*given_to, missing_ok=True)
                 held = {key: text for key, text in held.items() if key not in given_to}
             elif what == "drop":
-                assert store.drop_passages() == indexed
+                assert store.passages.drop() == indexed
                 indexed = False
             elif what == "build":
-                store.build_passages(fingerprints=fingerprints)
+                store.passages.build(fingerprints=fingerprints)
                 indexed = True
             else:
-                store.compact()
+                store.maintenance.compact()
             if indexed:
                 check_index(store, held, fingerprints=fingerprints)
-        assert store.fsck() == []
-        store.compact()
+        assert store.maintenance.fsck() == []
+        store.maintenance.compact()
         if indexed:
             check_index(store, held, fingerprints=fingerprints)
-            status = store.passage_status()
+            status = store.passages.status()
             assert status is not None
             assert (status.stale_count, status.unpacked_count, status.complete) == (0, 0, True)
             assert status.segment_count <= 1
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_interrupted_build_goes_on_and_covers_what_came_meanwhile(tmp_path: Path) -> None:
@@ -223,21 +223,21 @@ def test_interrupted_build_goes_on_and_covers_what_came_meanwhile(tmp_path: Path
                 raise Stop
 
         with pytest.raises(Stop):
-            store.build_passages(on_progress=stop)
-        status = store.passage_status()
+            store.passages.build(on_progress=stop)
+        status = store.passages.status()
         assert status is not None
         assert (status.complete, status.waiting_count) == (False, 5)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         for key in ("key 0", "key 8", "new"):
             held[key] = f"changed {key}: a river of stone, and the bridge of the lamp, {key}"
             store.add(key, held[key])
         store.remove("key 7")
         del held["key 7"]
         told: list[tuple[int, int]] = []
-        store.build_passages(on_progress=lambda done, total: told.append((done, total)))
+        store.passages.build(on_progress=lambda done, total: told.append((done, total)))
         assert told[-1][1] == len(held)
         check_index(store, held)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def plain_fingerprint(units: list[int]) -> int:
@@ -273,7 +273,7 @@ def test_near_passages_are_those_within_three_bits(stored: list[str], asked: str
         small_parts(),
         Store.create(Path(folder) / "store.db", synchronous="normal") as store,
     ):
-        store.build_passages(fingerprints=True)
+        store.passages.build(fingerprints=True)
         store.add_many((f"k{number}", text) for number, text in enumerate(stored))
         expected = sorted(
             (place, document, start, end, (one ^ other).bit_count())
@@ -291,10 +291,10 @@ def test_near_passages_are_those_within_three_bits(stored: list[str], asked: str
 
 def test_fingerprints_are_asked_for_where_they_are(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store.db") as store:
-        store.build_passages()
+        store.passages.build()
         with store._opened.database.read() as connection:
             snapshot = store._opened.snapshot(connection)
             with pytest.raises(InvalidParameter, match="passages build --simhash"):
                 near_passages(snapshot, "text")
         with pytest.raises(Conflict, match="without fingerprints"):
-            store.build_passages(fingerprints=True)
+            store.passages.build(fingerprints=True)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simstore import Store
+from simstore import Files, Store
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.services.fingerprints import fingerprint_store as given_service
@@ -96,13 +96,13 @@ def test_reader_equals_the_oracle(shape: tuple[int, int], seed: int, resident: b
     ):
         source = random.Random(seed)
         early = source.sample(stored, len(stored) // 2)
-        assert store.add_fingerprints(early) == len(early)
+        assert store.fingerprints.add(early) == len(early)
         if width in (64, 128) and source.random() < 0.7:
-            store.pack()
-        assert store.add_fingerprints([*stored, *stored[:3]]) == len(stored) - len(early)
-        with store.reader(resident=resident) as reader:
+            store.maintenance.pack()
+        assert store.fingerprints.add([*stored, *stored[:3]]) == len(stored) - len(early)
+        with store.fingerprints.reader(resident=resident) as reader:
             assert_answers(reader, stored, samples, radius)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("width", [64, 128])
@@ -123,22 +123,22 @@ def test_what_comes_and_goes_is_seen_by_the_next_reader(
         for step in range(14):
             new = [source.getrandbits(width) for _ in range(source.choice([1, 3, 12, 60]))]
             new += source.sample(sorted(held), min(3, len(held)))
-            added = store.add_fingerprints(to_words(new, width))
+            added = store.fingerprints.add(to_words(new, width))
             assert added == len({*new} - held)
             held |= {*new}
             gone = [*source.sample(sorted(held), len(held) // 5), source.getrandbits(width)]
-            assert store.remove_fingerprints(gone) == len({*gone} & held)
+            assert store.fingerprints.remove(gone) == len({*gone} & held)
             held -= {*gone}
             if step % 5 == 3:
-                store.unpack()
-            statistics = store.statistics()
+                store.maintenance.unpack()
+            statistics = store.stats()
             packed.add(statistics.packed_fingerprints)
             assert statistics.distinct_fingerprints == len(held)
             stored = sorted(held)
             samples = [flip(source, source.choice(stored), width, n) for n in range(4)]
-            with store.reader() as reader:
+            with store.fingerprints.reader() as reader:
                 assert_answers(reader, stored, samples, 3)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     assert len(packed) > 4
 
 
@@ -151,17 +151,17 @@ def test_many_queries_at_once_are_answered_as_one_by_one(
     stored, samples = drawn(width, radius, width + radius)
     right = [near(stored, sample, radius) for sample in samples]
     with Store.create(tmp_path / "s.db", fingerprints_only=True, bits=width) as store:
-        store.add_fingerprints(stored[::2])
+        store.fingerprints.add(stored[::2])
         if width > 16:
-            store.pack()
-        store.add_fingerprints(stored)
+            store.maintenance.pack()
+        store.fingerprints.add(stored)
         ways = set()
         for method, batch, sorting in (
             ("segments", 1, 1e9), ("segments", 1, 0.0), ("segments", 1_000, 1e9), ("scan", 1, 1e9)
         ):  # fmt: skip
             monkeypatch.setattr(fingerprint_index, "_BATCH", batch)
             monkeypatch.setattr(fingerprint_index, "_SORT_COST", sorting)
-            with store.reader() as reader, monkeypatch.context() as patch:
+            with store.fingerprints.reader() as reader, monkeypatch.context() as patch:
                 index = reader._index
                 assert index is not None
                 plan = index.plan(radius, method=method)
@@ -181,30 +181,30 @@ def test_resident_index_is_read_anew_only_when_something_changed(tmp_path: Path)
     path = tmp_path / "s.db"
     Store.create(path, fingerprints_only=True).close()
     with Store.open(path, resident=True) as store, Store.open(path) as other:
-        other.add_fingerprints([1, 2, 3])
-        with store.reader() as reader:
+        other.fingerprints.add([1, 2, 3])
+        with store.fingerprints.reader() as reader:
             assert len(reader.near(0, 64)) == 3
             first = reader._index and reader._index.tables
-        other.pack()
-        with store.reader() as reader:
+        other.maintenance.pack()
+        with store.fingerprints.reader() as reader:
             assert reader._index is not None
             assert reader._index.tables is first
-            other.add_fingerprints([4])
+            other.fingerprints.add([4])
             # Its snapshot is of before.
             assert len(reader.near(0, 64)) == 3
-        with store.reader() as reader:
+        with store.fingerprints.reader() as reader:
             assert len(reader.near(0, 64)) == 4
-            other.remove_fingerprints([1, 2])
-        with store.reader() as reader:
+            other.fingerprints.remove([1, 2])
+        with store.fingerprints.reader() as reader:
             assert [value for value, _ in reader.near(0, 64)] == [4, 3]
 
 
 def test_reader_knows_the_documents_of_a_fingerprint(tmp_path: Path) -> None:
     stored = [5, 9, 5, 1]
     with create_hexadecimal(tmp_path / "s.db", 64, stored) as store:
-        for pack in (lambda: 0, store.pack):
+        for pack in (lambda: 0, store.maintenance.pack):
             pack()
-            with store.reader() as reader:
+            with store.fingerprints.reader() as reader:
                 assert reader.near(5, 1) == [(5, 0), (1, 1)]
                 assert reader.documents_with([5, 1, 7]) == [(5, "0"), (5, "2"), (1, "3")]
                 assert reader.near(0) == [(1, 1), (5, 2), (9, 2)]
@@ -229,7 +229,7 @@ def test_queries_by_a_resident_index_are_those_of_the_file(tmp_path: Path) -> No
 def test_store_without_fingerprints_answers_nothing(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db", channels=("minhash",)) as store:
         store.add("a", "some text of no fingerprint")
-        with store.reader() as reader:
+        with store.fingerprints.reader() as reader:
             assert reader.near(5) == []
             assert [len(part) for part in reader.near_many([5, 6])] == [0, 0, 0]
             assert list(reader.near_pairs()) == []
@@ -250,10 +250,10 @@ def test_store_without_fingerprints_answers_nothing(tmp_path: Path) -> None:
 )
 def test_what_is_no_fingerprint_is_refused(tmp_path: Path, values: Any, reason: str) -> None:
     with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
-        for change in (store.add_fingerprints, store.remove_fingerprints):
+        for change in (store.fingerprints.add, store.fingerprints.remove):
             with pytest.raises(InvalidParameter, match=reason):
                 change(values)
-        with store.reader() as reader:
+        with store.fingerprints.reader() as reader:
             with pytest.raises(InvalidParameter, match=reason):
                 reader.near_many(values)
             with pytest.raises(InvalidParameter, match="radius 65"):
@@ -273,10 +273,10 @@ def test_what_is_no_fingerprint_is_refused(tmp_path: Path, values: Any, reason: 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path, packed: bool, resident: bool) -> None:
     values = np.array([5, 1 << 62, 7, (1 << 64) - 1], np.uint64)
     with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
-        store.add_fingerprints(values)
+        store.fingerprints.add(values)
         if packed:
-            store.pack()
-        with store.reader(resident=resident) as reader:
+            store.maintenance.pack()
+        with store.fingerprints.reader(resident=resident) as reader:
             for radius in (0, 1, 3, 6, 64):
                 for value in values:
                     found = reader.near(value, np.int64(radius))  # type: ignore[arg-type]
@@ -286,8 +286,8 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path, packed: bool, resident: bo
 
 def test_reader_refuses_after_its_block(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
-        store.add_fingerprints([5])
-        with store.reader() as reader:
+        store.fingerprints.add([5])
+        with store.fingerprints.reader() as reader:
             assert reader.near(5) == [(5, 0)]
         for ask in (
             lambda: reader.near(5),
@@ -302,9 +302,9 @@ def test_reader_refuses_after_its_block(tmp_path: Path) -> None:
 
 def test_array_of_too_many_bits_is_refused(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db", fingerprints_only=True, bits=70) as store:
-        assert store.add_fingerprints(np.array([[63, 5]], np.uint64)) == 1
+        assert store.fingerprints.add(np.array([[63, 5]], np.uint64)) == 1
         with pytest.raises(InvalidParameter, match="more than 70 bits"):
-            store.add_fingerprints(np.array([[64, 5]], np.uint64))
+            store.fingerprints.add(np.array([[64, 5]], np.uint64))
 
 
 def test_documents_and_fingerprints_do_not_mix(tmp_path: Path) -> None:
@@ -313,20 +313,20 @@ def test_documents_and_fingerprints_do_not_mix(tmp_path: Path) -> None:
         lambda store: store.add("a", "text"),
         lambda store: store.ingest([str(tmp_path / "a.txt")]),
         lambda store: store.query("text"),
-        lambda store: store.query_sources([str(tmp_path / "a.txt")]),
-        lambda store: store.reindex("web"),
-        lambda store: store.clusters(),
+        lambda store: store.query_many(Files(str(tmp_path / "a.txt")), record=True),
+        lambda store: store.maintenance.reindex("web"),
+        lambda store: store.clusters.once(),
     ]
     with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
         for call in calls:
             with pytest.raises(InvalidParameter, match="takes no documents"):
                 call(store)
-        assert (len(store), store.ingest_runs(), store.fsck()) == (0, [], [])
+        assert (len(store), store.runs.ingest(), store.maintenance.fsck()) == (0, [], [])
     with (
         Store.create(tmp_path / "d.db") as store,
         pytest.raises(InvalidParameter, match="--fingerprints-only"),
     ):
-        store.add_fingerprints([1])
+        store.fingerprints.add([1])
     with pytest.raises(InvalidParameter, match="no scheme"):
         Store.create(tmp_path / "n.db", fingerprints_only=True, scheme="web")
     with pytest.raises(InvalidParameter, match="SchemeChoice"):
@@ -354,8 +354,8 @@ def test_fingerprints_that_are_near_one_before_them_are_left_out(
         Store.create(Path(folder) / "f.db", fingerprints_only=True, bits=width) as store,
     ):
         patch.setattr(given_service, "APART_FINGERPRINTS", chunk)
-        assert store.add_fingerprints(given_values, apart=radius) == len(expected)
-        assert store.add_fingerprints(given_values, apart=radius) == 0
-        with store.reader() as reader:
+        assert store.fingerprints.add(given_values, apart=radius) == len(expected)
+        assert store.fingerprints.add(given_values, apart=radius) == 0
+        with store.fingerprints.reader() as reader:
             assert reader.count == len(expected)
             assert all(reader.near(value, 0) for value in expected)

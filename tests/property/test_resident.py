@@ -75,7 +75,7 @@ def matches_of(store: Store, samples: list[str], options: QueryOptions) -> list[
 
 
 def values_of(store: Store) -> list[Any]:
-    with store.reader() as reader:
+    with store.fingerprints.reader() as reader:
         return [reader.count, reader.near(0, reader.bits)]
 
 
@@ -93,7 +93,7 @@ def test_resident_answers_are_those_of_the_file_after_every_write(
             patch.setattr(module, name, few_of_all)
         with (
             Store.open(place / "s.db", resident=True, synchronous="normal") as kept,
-            kept.writer() as writer,
+            kept.runs.writer() as writer,
         ):
 
             def write(pages: list[tuple[str, str]]) -> None:
@@ -107,11 +107,11 @@ def test_resident_answers_are_those_of_the_file_after_every_write(
                 "fail": lambda pages: fail(kept, pages),
                 "remove": lambda key: kept.remove(key, missing_ok=True),
                 "other removes": lambda key: plain.remove(key, missing_ok=True),
-                "pack": lambda _: kept.pack(),
-                "other packs": lambda _: plain.pack(),
+                "pack": lambda _: kept.maintenance.pack(),
+                "other packs": lambda _: plain.maintenance.pack(),
                 "ask": lambda _: None,
                 "values": lambda _: values_of(kept),
-                "warm": lambda _: kept.warm(),
+                "warm": lambda _: kept.maintenance.warm(),
             }
             for step, given_with in steps:
                 does[step](given_with)
@@ -129,11 +129,11 @@ def test_a_snapshot_of_before_is_answered_as_it_is(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db", create=True, resident=True) as store:
         texts = {f"page {n}": f"river stone {n} lamp harbour bridge {n * n}" for n in range(30)}
         store.add_many(texts.items())
-        with store.reader() as before:
+        with store.fingerprints.reader() as before:
             count, held = before.count, before.near(0, 64)
             store.remove("page 3")
             store.add("page 4", "another text by far, of other words")
-            with store.reader() as after:
+            with store.fingerprints.reader() as after:
                 assert after.near(0, 64) != held
             assert before.near(0, 64) == held
             assert len(held) == count

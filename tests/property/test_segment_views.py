@@ -63,12 +63,12 @@ def test_view_shows_packed_fingerprints_and_those_of_the_tail(
     ]
     values += [0, (1 << bits) - 1, 1 << (bits - 1)]
     with Store.create(path, fingerprints_only=True, bits=bits, keep_columns=keep) as store:
-        assert store.statistics().keep_columns == keep
+        assert store.stats().keep_columns == keep
         packed = set(values[::2])
-        store.add_fingerprints(sorted(packed))
-        store.pack()
+        store.fingerprints.add(sorted(packed))
+        store.maintenance.pack()
         tail = set(values[1::2]) - packed
-        store.add_fingerprints(sorted(tail))
+        store.fingerprints.add(sorted(tail))
     assert shown(path, bits) == expected(packed, tail, bits)
     kept = expected(packed, set(), bits) if keep else []
     assert shown(path, bits, "packed_fingerprint") == kept
@@ -91,7 +91,7 @@ def test_columns_follow_whatever_changes_the_pages(tmp_path: Path, bits: int, ke
         return source.choice([source.getrandbits(bits), source.choice([0, 1, *held.values()])])
 
     with create_hexadecimal(path, bits, []) as store:
-        store.pack(columns=keep)
+        store.maintenance.pack(columns=keep)
         for step in range(12):
             new = {len(held) + number: draw() for number in range(8)}
             held |= new
@@ -104,10 +104,10 @@ def test_columns_follow_whatever_changes_the_pages(tmp_path: Path, bits: int, ke
                 held[number] = 1
             store.add_many([(str(n), "1") for n in gone], threads=1)
             if step % 3 == 0:
-                store.pack()
+                store.maintenance.pack()
             elif step == 7:
-                store.unpack()
-            statistics = store.statistics()
+                store.maintenance.unpack()
+            statistics = store.stats()
             rows = shown(path, bits)
             assert sorted({row[0] for row in rows}) == sorted(set(held.values()))
             assert len(rows) == statistics.distinct_fingerprints
@@ -116,9 +116,9 @@ def test_columns_follow_whatever_changes_the_pages(tmp_path: Path, bits: int, ke
             kept = statistics.packed_fingerprints if keep else 0
             assert len(shown(path, bits, "packed_fingerprint")) == kept
             assert_sound(store)
-        store.pack(columns=not keep)
+        store.maintenance.pack(columns=not keep)
         kept = 0 if keep else statistics.packed_fingerprints
-        assert store.statistics().keep_columns is not keep
+        assert store.stats().keep_columns is not keep
         assert len(shown(path, bits, "packed_fingerprint")) >= kept
         assert {row[0] for row in shown(path, bits)} == set(held.values())
         assert_sound(store)
@@ -140,22 +140,22 @@ def test_columns_that_are_not_those_of_the_pages_are_told_and_made_anew(
 ) -> None:
     path = tmp_path / "s.db"
     with Store.create(path, fingerprints_only=True, keep_columns=True) as store:
-        store.add_fingerprints([1, 2, 3 << 40])
-        store.pack()
-        assert store.fsck() == []
+        store.fingerprints.add([1, 2, 3 << 40])
+        store.maintenance.pack()
+        assert store.maintenance.fsck() == []
     with raw_store(path) as connection:
         connection.execute(statement)
     with Store.open(path) as store:
-        (finding,) = store.fsck()
+        (finding,) = store.maintenance.fsck()
         assert told in finding.detail
-        store.pack(columns="--keep" in finding.remedy)
-        assert store.fsck() == []
+        store.maintenance.pack(columns="--keep" in finding.remedy)
+        assert store.maintenance.fsck() == []
 
 
 def test_store_of_another_length_shows_its_segments_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     with create_hexadecimal(path, 40, [0x1234567890, 5]) as store:
-        assert store.pack(columns=True) == 0
+        assert store.maintenance.pack(columns=True) == 0
         assert_sound(store)
     assert shown(path, 40) == [(5, 0, 0, 0, 5, None), (0x1234567890, 0, 0x1234, 0x5678, 0x90, None)]
 
@@ -164,15 +164,15 @@ def test_copy_and_reindex_keep_columns(tmp_path: Path) -> None:
     path, copy = tmp_path / "s.db", tmp_path / "copy.db"
     with Store.create(path, keep_columns=True) as store:
         store.add_many([(str(n), f"text {n} of {n * n}") for n in range(30)])
-        store.pack()
+        store.maintenance.pack()
         before = shown(path, 64)
         copy_store(path, copy)
-        store.reindex()
-        store.pack()
-        assert store.fsck() == []
+        store.maintenance.reindex()
+        store.maintenance.pack()
+        assert store.maintenance.fsck() == []
     with Store.open(copy) as other:
-        assert other.statistics().keep_columns
-        assert other.fsck() == []
+        assert other.stats().keep_columns
+        assert other.maintenance.fsck() == []
     assert shown(copy, 64) == before
     assert before
     assert len(shown(copy, 64, "packed_fingerprint")) == len(before)
@@ -180,8 +180,8 @@ def test_copy_and_reindex_keep_columns(tmp_path: Path) -> None:
 
 def test_ingest_that_wants_columns_refuses_a_store_without(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
-        store.check_options()
+        store.maintenance.check_options()
         with pytest.raises(InvalidParameter, match="pack --keep-columns"):
-            store.check_options(keep_columns=True)
-        store.pack(columns=True)
-        store.check_options(keep_columns=True)
+            store.maintenance.check_options(keep_columns=True)
+        store.maintenance.pack(columns=True)
+        store.maintenance.check_options(keep_columns=True)

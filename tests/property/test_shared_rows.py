@@ -67,7 +67,7 @@ def check(store: Store, held: set[int], asked: list[int], bits: int) -> None:
             assert len(read) == sum(first <= value >> low <= last for value in held)
         listed = fingerprints.scan(*place)
         assert sum(map(len, listed)) == len(held)
-    with store.reader() as reader:
+    with store.fingerprints.reader() as reader:
         for radius in (0, 3, 5):
             expected = [
                 sorted(
@@ -98,19 +98,19 @@ def test_every_look_up_tells_pages_of_a_shared_row_apart(
     with Store.create(path, fingerprints_only=True, bits=bits) as store:
         # Pages grow until none is short enough to share a row, and become short again.
         for end in (9, 24, 200):
-            store.add_fingerprints(values[:end])
-            store.pack()
+            store.fingerprints.add(values[:end])
+            store.maintenance.pack()
             held = set(values[:end])
             assert (shared_count(path) > 0) == (end < 200)
             check(store, held, values, bits)
         for start, end in ((0, 150), (150, 170), (170, 188)):
-            store.remove_fingerprints(values[start:end])
+            store.fingerprints.remove(values[start:end])
             held -= set(values[start:end])
             check(store, held, values, bits)
         assert shared_count(path) > 0
-        store.unpack()
+        store.maintenance.unpack()
         assert shared_count(path) == 0
-        assert store.statistics().distinct_fingerprints == len(held)
+        assert store.stats().distinct_fingerprints == len(held)
 
 
 @pytest.mark.parametrize("records", ["x'01'", "CAST(records || x'01' AS BLOB)"])
@@ -121,12 +121,12 @@ def test_damaged_shared_row_is_told_to_who_asks_for_either_page(
     path = tmp_path / "s.db"
     every = 0x0001_0001_0001_0001
     with Store.create(path, fingerprints_only=True) as store:
-        store.add_fingerprints([2 * every, 3 * every])
-        store.pack()
+        store.fingerprints.add([2 * every, 3 * every])
+        store.maintenance.pack()
     assert shared_count(path) == 4
     with raw_store(path) as connection:
         connection.execute(f"UPDATE fingerprint_page SET records = {records}")
-    with Store.open(path) as store, store.reader() as reader:
+    with Store.open(path) as store, store.fingerprints.reader() as reader:
         for radius in (0, 3, 5):
             # The first asks for a plan, the second has it.
             for _ in range(2):
@@ -134,4 +134,4 @@ def test_damaged_shared_row_is_told_to_who_asks_for_either_page(
                     reader.near(value * every, radius)
             with pytest.raises(CorruptStore):
                 reader.near_many(np.array([value * every], np.uint64), radius)
-        assert any(one.invariant == "pages" for one in store.fsck())
+        assert any(one.invariant == "pages" for one in store.maintenance.fsck())

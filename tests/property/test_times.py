@@ -50,7 +50,7 @@ def history(records: list[Document], batch_documents: int) -> list[list[Any]]:
             mock.patch.object(run, "now", return_value=NOW),
         ):
             store.add_many(records, batch_documents=batch_documents, threads=1)
-            assert store.fsck() == []
+            assert store.maintenance.fsck() == []
         with raw_store(place) as connection:
             return [
                 connection.execute(statement).fetchall()
@@ -144,4 +144,4 @@ def test_first_sight_is_the_earliest_whatever_was_skipped_between(
                 seen = store.seen(key)
                 assert seen is not None
                 assert seen.first_seen == min(claim for claim, _ in claims(own))
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []

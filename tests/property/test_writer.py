@@ -70,7 +70,7 @@ def told(replies: Sequence[Reply]) -> list[Any]:
 def duplicates_of(store: Store) -> list[Any]:
     return [
         (one.key, one.state, one.original, one.distance, one.resemblance, one.digest)
-        for one in store.duplicates()
+        for one in store.duplicates.list()
     ]
 
 
@@ -84,15 +84,15 @@ def test_how_requests_are_grouped_changes_nothing(
     for groups in groupings:
         with new_store(scheme) as (_, store):
             replies: list[Reply] = []
-            with store.writer() as writer:
+            with store.runs.writer() as writer:
                 for group in groups:
                     if group:
                         checked = [writer.checked(one) for one in group]
                         replies += writer.commit(writer.prepare(checked))
-            store.refresh()
-            assert store.fsck() == []
+            store.vocabulary.refresh()
+            assert store.maintenance.fsck() == []
             outcomes.append((told(replies), state_of(store), duplicates_of(store)))
-            runs = store.ingest_runs()
+            runs = store.runs.ingest()
             assert all(run["state"] == "finished" for run in runs)
             assert len(runs) <= 1
     assert outcomes[0] == outcomes[1]
@@ -130,7 +130,7 @@ def test_groups_do_what_the_rule_says(
             answered[name.owner, name.key] = name.digest, made
         return made
 
-    with new_store(THREE_BITS) as (_, store), store.writer() as writer:
+    with new_store(THREE_BITS) as (_, store), store.runs.writer() as writer:
         for group in parts_of(requests, data.draw(cuts_of(len(requests)))):
             asked: list[Request] = [
                 replace(one, min_resemblance=float(least)) if isinstance(one, WriteRequest) else one
@@ -154,7 +154,7 @@ def test_an_orphan_is_told_of_though_it_comes_again_in_the_group() -> None:
     ]
     replies = []
     for groups in ([requests], [[one] for one in requests]):
-        with new_store(SchemeChoice("web")) as (_, store), store.writer() as writer:
+        with new_store(SchemeChoice("web")) as (_, store), store.runs.writer() as writer:
             replies.append([one for group in groups for one in writer.write(group)])
     assert [one.orphans for one in replies[1] if isinstance(one, WriteReply)] == [("b",), ()]
     assert told(replies[0]) == told(replies[1])

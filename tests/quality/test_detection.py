@@ -75,14 +75,14 @@ def store(
 @pytest.fixture(scope="module")
 def found(store: Store) -> Evaluation:
     """Everything as it is by default."""
-    return store.evaluate(Labels(field="group"), EvaluateOptions(set_by="collection"))
+    return store.evaluate.run(Labels(field="group"), EvaluateOptions(set_by="collection"))
 
 
 @pytest.fixture(scope="module")
 def wide(store: Store) -> Evaluation:
     """More candidates, for verification by likeness."""
     options = EvaluateOptions(set_by="collection", candidate_radius=16)
-    return store.evaluate(Labels(field="group"), options)
+    return store.evaluate.run(Labels(field="group"), options)
 
 
 def point(

@@ -47,11 +47,11 @@ def test_copied_passages_are_found(
     asked = data.plagiarism_set(labelled_documents.parents[1], papers=4, sources=30, seed=5)
     found = {}
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         for library in asked.libraries.values():
             store.add_many(library.items())
         papers = [Document(paper.key, paper.text) for paper in asked.papers]
-        for paper, checked in zip(asked.papers, store.check(papers), strict=True):
+        for paper, checked in zip(asked.papers, store.check_many(papers), strict=True):
             told = [(copy.start, copy.end, copy.source_key) for copy in checked.copies]
             found.setdefault((paper.language, paper.kind), []).append((paper, told))
     measured = {

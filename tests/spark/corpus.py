@@ -83,6 +83,6 @@ def stars_of_store(store: Store) -> list[Star]:
                 )
             ),
         )
-        for cluster in store.kept_clusters()
+        for cluster in store.clusters.list()
         if len(cluster.members) > 1
     )

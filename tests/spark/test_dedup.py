@@ -42,7 +42,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def store(names: list[str], tmp_path_factory: pytest.TempPathFactory) -> Store:
     made = Store.create(tmp_path_factory.mktemp("store") / "s.db")
     made.ingest(names, read=READ)
-    made.keep_clusters()
+    made.clusters.build()
     return made
 
 
@@ -62,7 +62,7 @@ def test_documents_and_fingerprints_are_those_of_the_store(
     spark: SparkSession, whole: Path, store: Store
 ) -> None:
     rows = read_output(spark, str(whole)).documents().orderBy("place").toArrow().to_pylist()
-    stored = list(store.documents())
+    stored = list(store.list())
     assert [row["key"] for row in rows] == [one.key for one in stored]
     assert [row["fingerprint"] for row in rows] == [one.fingerprint for one in stored]
     assert [row["digest"] for row in rows] == [one.digest for one in stored]
@@ -84,8 +84,8 @@ def test_every_edge_of_the_exact_join_that_the_channels_find_is_there_with_its_e
         for row in rows
         if row["resemblance"] >= 0.8
     }
-    exact = store.clusters(ClusterOptions(min_resemblance=0.8, exact_join=True))
-    text_of = {one.key: one.digest for one in store.documents()}
+    exact = store.clusters.once(ClusterOptions(min_resemblance=0.8, exact_join=True))
+    text_of = {one.key: one.digest for one in store.list()}
     pairs = {frozenset((text_of[a], text_of[b])) for a, b in map(tuple, close)}
     for cluster in exact.clusters:
         for member in cluster.members:
@@ -142,7 +142,7 @@ def test_policy_and_threshold_are_those_of_the_store(
     dedup(spark, names, str(tmp_path / "out"), options)
     with Store.create(tmp_path / "other.db") as other:
         other.ingest(names, read=READ)
-        other.keep_clusters(min_resemblance=0.8, policy=policy)
+        other.clusters.build(min_resemblance=0.8, policy=policy)
         assert stars(spark, tmp_path / "out") == corpus.stars_of_store(other)
 
 
@@ -217,13 +217,13 @@ def test_output_becomes_a_store_that_compares_nothing_again(
         monkeypatch.setattr(
             verified_edges.EdgeFinder, "by_channels", lambda *_: pytest.fail("compared again")
         )
-        summary, kept = made.import_deduped(output)
-        assert summary.added == len(list(store.documents()))
+        summary, kept = made.maintenance.import_deduped(output)
+        assert summary.added == len(list(store.list()))
         assert kept is not None
         assert corpus.stars_of_store(made) == corpus.stars_of_store(store)
-        assert [one.key for one in made.documents()] == [one.key for one in store.documents()]
-        assert not list(made.fsck())
-        again, _ = made.import_deduped(output, clusters=False)
+        assert [one.key for one in made.list()] == [one.key for one in store.list()]
+        assert not list(made.maintenance.fsck())
+        again, _ = made.maintenance.import_deduped(output, clusters=False)
         assert (again.added, again.updated) == (0, 0)
 
 

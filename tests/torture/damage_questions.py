@@ -39,7 +39,7 @@ def ask(path: Path, *, read_only: bool, resident: bool) -> dict[str, Answer]:
         return {"open": ["broken", traceback.format_exc()]}
     with store:
         if resident:
-            answers["warm"] = _asked(lambda: store.warm())
+            answers["warm"] = _asked(lambda: store.maintenance.warm())
         for name, question in _questions(store, samples, path.parent / "asked.jsonl").items():
             answers[name] = _asked(question)
     return answers
@@ -62,33 +62,33 @@ def _questions(store: Store, samples: list[str], target: Path) -> dict[str, Call
     """Return what is asked, by its name."""
     found: dict[str, Callable[[], Any]] = {
         "count": lambda: len(store),
-        "documents": lambda: [*store.documents()],
+        "documents": lambda: [*store.list()],
         "statistics": lambda: _statistics(store),
-        "scheme": lambda: store.scheme(),
-        "vocabulary": lambda: (store.vocabulary(40), store.vocabulary_status()),
-        "runs": lambda: store.ingest_runs(),
-        "query runs": lambda: store.query_runs(),
+        "scheme": lambda: store.maintenance.scheme(),
+        "vocabulary": lambda: (store.vocabulary.terms(40), store.vocabulary.status()),
+        "runs": lambda: store.runs.ingest(),
+        "query runs": lambda: store.runs.query(),
         "report": lambda: store.report(),
-        "rejections": lambda: [*store.rejections()],
-        "tokens": lambda: store.tokens(),
-        "duplicates": lambda: [*store.duplicates()],
-        "clusters": lambda: ([*store.kept_clusters(1)], [*store.cluster_merges()]),
-        "cluster summary": lambda: store.cluster_summary(largest=True),
+        "rejections": lambda: [*store.rejects.list()],
+        "tokens": lambda: store.tokens.list(),
+        "duplicates": lambda: [*store.duplicates.list()],
+        "clusters": lambda: ([*store.clusters.list(1)], [*store.clusters.merges()]),
+        "cluster summary": lambda: store.clusters.status(largest=True),
         "clusters now": lambda: _grouped(store),
-        "passages": lambda: store.passage_status(sizes=False),
+        "passages": lambda: store.passages.status(sizes=False),
         "values": lambda: _values(store),
         "each in minhash": lambda: _each(store, "minhash"),
         "each in simhash": lambda: _each(store, "simhash"),
-        "known": lambda: (store.known_count(), store.known_mark()),
+        "known": lambda: (store.filters.known_count(), store.filters.known_mark()),
         "export": lambda: _exported(store, target, ExportOptions(replace=True)),
         "export unique": lambda: _exported(store, target, ExportOptions("unique", replace=True)),
     }
     for number in (*range(0, 48, 3), 8, 26):
-        found[f"show {number}"] = lambda n=number: store.show(f"page {n}", with_text=True)
-        found[f"story {number}"] = lambda n=number: store.story(f"page {n}")
+        found[f"show {number}"] = lambda n=number: store.get(f"page {n}", with_text=True)
+        found[f"story {number}"] = lambda n=number: store.duplicates.story(f"page {n}")
     keys = [f"page {n}" for n in range(48)] + [f"left {n}" for n in range(8, 14)]
-    found["seen"] = lambda: store.seen_many([*keys, "of a file", "never"])
-    found["cluster of"] = lambda: [store.cluster_of(f"page {n}") for n in (0, 9, 20, 40)]
+    found["seen"] = lambda: store.seen([*keys, "of a file", "never"])
+    found["cluster of"] = lambda: [store.clusters.of(f"page {n}") for n in (0, 9, 20, 40)]
     for at, text in enumerate(samples):
         for radius in _RADII:
             options = QueryOptions(radius=radius)
@@ -98,14 +98,14 @@ def _questions(store: Store, samples: list[str], target: Path) -> dict[str, Call
             found[f"query {at} in {channel}"] = lambda t=text, o=options: _matches(store, t, o)
         options = QueryOptions(likeness=True)
         found[f"likeness {at}"] = lambda t=text, o=options: _matches(store, t, o)
-        found[f"check {at}"] = lambda t=text: store.check_text(t, key="paper")
-        found[f"content {at}"] = lambda t=text: store.seen_content(t)
+        found[f"check {at}"] = lambda t=text: store.check(t, key="paper")
+        found[f"content {at}"] = lambda t=text: store.seen(text=t)
     return found
 
 
 def _statistics(store: Store) -> dict[str, Any]:
     """Return the figures that do not depend on where the file is, and how large."""
-    figures = store.statistics(sizes=True)
+    figures = store.stats(sizes=True)
     names = [
         name for name in type(figures).__dataclass_fields__ if name not in ("path", "file_bytes")
     ]
@@ -119,17 +119,17 @@ def _matches(store: Store, text: str, options: QueryOptions) -> Any:
 
 def _each(store: Store, channel: str) -> Any:
     """Ask by each stored text, so that no fingerprint and no sketch is left out."""
-    texts = [(one.key, one.text or "") for one in store.documents(with_text=True)]
+    texts = [(one.key, one.text or "") for one in store.list(with_text=True)]
     options = QueryOptions(channels=(channel,), verify=False)
     return [(one.key, one.matches) for one in store.query_many(texts, options)]
 
 
 def _grouped(store: Store) -> Any:
-    return store.clusters().clusters
+    return store.clusters.once().clusters
 
 
 def _values(store: Store) -> Any:
-    with store.reader() as reader:
+    with store.fingerprints.reader() as reader:
         held = [words.tolist() for words in reader.fingerprints()]
         return held, [reader.near(value, 20) for value in (0, 1 << 50, (1 << 50) - 1)]
 

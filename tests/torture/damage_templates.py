@@ -7,7 +7,7 @@ import random
 import shutil
 from pathlib import Path
 
-from simstore import Document, Store
+from simstore import Document, Files, Store
 from simstore.errors import SimstoreError
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 
@@ -62,10 +62,10 @@ def _fill(name: str, place: Path, chance: random.Random) -> None:
     path = place / "s.db"
     if name == "values":
         with Store.create(path, fingerprints_only=True, bits=100) as store:
-            store.add_fingerprints([chance.getrandbits(100) for _ in range(90)])
-            store.pack()
+            store.fingerprints.add([chance.getrandbits(100) for _ in range(90)])
+            store.maintenance.pack()
             _keep_older(store, place)
-            store.add_fingerprints([chance.getrandbits(100) for _ in range(30)])
+            store.fingerprints.add([chance.getrandbits(100) for _ in range(30)])
         _write_samples(place, [])
         return
     documents = _documents(chance)
@@ -83,27 +83,27 @@ def _fill(name: str, place: Path, chance: random.Random) -> None:
             on_duplicate="skip",
         )
         store.remove(documents[8].key)
-        store.add_token("one", "write")
+        store.tokens.add("one", "write")
         broken = place / "broken.jsonl"
         lines = [json.dumps({"key": "of a file", "text": documents[40].text, "lang": "en"})]
         broken.write_text("\n".join([*lines, '{"key": 1}']) + "\n")
         store.ingest([str(broken)])
         sample = place / "sample.jsonl"
         sample.write_text(json.dumps({"key": "sample", "text": documents[9].text}) + "\n")
-        store.query_sources([str(sample)])
+        store.query_many(Files(str(sample)), record=True)
         if name != "textless":
-            store.keep_clusters()
+            store.clusters.build()
         if name in ("web", "wide"):
-            store.build_passages()
+            store.passages.build()
         if name != "plain":
-            store.pack(columns=name == "wide" or None)
-            store.compact()
+            store.maintenance.pack(columns=name == "wide" or None)
+            store.maintenance.compact()
         _keep_older(store, place)
         store.add_many(documents[30:])
         store.add_many([_changed(one, chance) for one in documents[14:18]])
         if name != "textless":
-            store.keep_clusters()
-        findings = store.fsck()
+            store.clusters.build()
+        findings = store.maintenance.fsck()
         if findings:
             raise AssertionError((name, findings))
     texts = [one.text for one in (documents[9], documents[33], changed[2])]
@@ -122,7 +122,7 @@ def _keep_older(store: Store, place: Path) -> None:
     """Keep the file as it is now, from which single pages come back."""
     with_error = False
     try:
-        store.backup(place / "older.db")
+        store.maintenance.backup(place / "older.db")
     except SimstoreError:
         with_error = True
     # A copy page by page has the numbers of the pages of the file.

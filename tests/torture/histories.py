@@ -234,7 +234,7 @@ def live(living: Living) -> None:
     checks.clusters(living)
     if steps.kept is not None:
         checks.kept_clusters(living, *steps.kept)
-    checks.same(living.store.fsck(), [], "fsck")
+    checks.same(living.store.maintenance.fsck(), [], "fsck")
     _is_as_one_batch(living, steps, [texts.text() for _ in range(4)])
 
 
@@ -245,7 +245,7 @@ def _is_as_one_batch(living: Living, steps: Steps, samples: list[str]) -> None:
         checks.same(
             _said(living, living.store, samples), _said(living, other, samples), "one batch"
         )
-        checks.same(other.fsck(), [], "fsck of one batch")
+        checks.same(other.maintenance.fsck(), [], "fsck of one batch")
         if steps.kept is not None:
             checks.same(_stars(living.store), _stars(other), "kept clusters of one batch")
 
@@ -253,7 +253,7 @@ def _is_as_one_batch(living: Living, steps: Steps, samples: list[str]) -> None:
 def _stars(store: Store) -> list[Any]:
     return sorted(
         (one.key, [(m.key, m.resemblance, m.distance, m.basis) for m in one.members])
-        for one in store.kept_clusters(1)
+        for one in store.clusters.list(1)
     )
 
 
@@ -265,11 +265,11 @@ def _said(living: Living, store: Store, samples: list[str]) -> list[Any]:
             row.key, row.digest, row.title, row.collection, dict(row.metadata), row.first_seen,
             row.last_seen, row.fingerprint, row.duplicate_of, row.token_count,
         )
-        for row in store.documents()
+        for row in store.list()
     ]  # fmt: skip
     if kind.vocabulary:
         rows += sorted(
-            (one.term, one.document_count, one.total_count) for one in store.vocabulary()
+            (one.term, one.document_count, one.total_count) for one in store.vocabulary.terms()
         )
     likeness = kind.text and kind.vocabulary
     for at, options in enumerate((QueryOptions(likeness=likeness), QueryOptions(radius=kind.bits))):
@@ -285,12 +285,12 @@ def _said(living: Living, store: Store, samples: list[str]) -> list[Any]:
     if kind.text:
         rows += [
             (p.first, p.second, p.resemblance) if hasattr(p, "first") else str(p)
-            for p in store.exact_pairs(0.4)
+            for p in store.evaluate.exact_pairs(0.4)
         ]
     if kind.text or "minhash" in kind.channels:
         rows += [
             (one.key, [(m.key, m.resemblance, m.distance, m.likeness) for m in one.members])
-            for one in store.clusters(ClusterOptions()).clusters
+            for one in store.clusters.once(ClusterOptions()).clusters
         ]
     return rows
 

@@ -34,7 +34,7 @@ def holds_what_was_put_in(living: Living) -> None:
     first_of: dict[str, str] = {}
     for key, held in model.docs.items():
         first_of.setdefault(held.record.text, key)
-    rows = list(store.documents(with_text=True))
+    rows = list(store.list(with_text=True))
     same([row.key for row in rows], list(model.docs), "keys in order of ingest")
     found, expected = [], []
     for row in rows:
@@ -57,7 +57,7 @@ def holds_what_was_put_in(living: Living) -> None:
         )  # fmt: skip
     same(found, expected, "documents")
     _duplicates_are(store, model)
-    numbers = store.statistics()
+    numbers = store.stats()
     same(
         (numbers.document_count, numbers.distinct_contents, numbers.reject_count, len(store)),
         (len(model.docs), len(first_of), model.rejected, len(model.docs)),
@@ -66,14 +66,14 @@ def holds_what_was_put_in(living: Living) -> None:
 
 
 def _duplicates_are(store: Store, model: Model) -> None:
-    found = [(one.key, one.state, one.original, one.digest) for one in store.duplicates()]
+    found = [(one.key, one.state, one.original, one.digest) for one in store.duplicates.list()]
     expected = [
         (key, noted.state, noted.original, digest_of(noted.text))
         for key, noted in sorted(model.noted.items(), key=lambda one: _bytes(one[0]))
     ]
     same(found, expected, "duplicates")
     orphans = [key for key, state, *_ in expected if state == "orphaned"]
-    same([one.key for one in store.orphans()], orphans, "orphans")
+    same([one.key for one in store.duplicates.orphans()], orphans, "orphans")
 
 
 def _bytes(key: str) -> bytes:
@@ -83,7 +83,7 @@ def _bytes(key: str) -> bytes:
 def seen_as_told(living: Living, keys: list[str]) -> None:
     """Compare what ``seen``, ``show`` and ``story`` tell of keys, stored or not."""
     store, model = living.asked, living.model
-    for key, seen in zip(keys, store.seen_many(keys), strict=True):
+    for key, seen in zip(keys, store.seen(keys), strict=True):
         held, noted = model.docs.get(key), model.noted.get(key)
         assert (key in store) == (held is not None), key
         if held is None and noted is None:
@@ -103,7 +103,7 @@ def seen_as_told(living: Living, keys: list[str]) -> None:
             )  # fmt: skip
         found = (seen.state, seen.original, seen.digest, seen.first_seen, seen.last_seen)
         same(found, expected, f"seen {key!r}")
-        story = store.story(key)
+        story = store.duplicates.story(key)
         if held is None:
             same(len(story.versions), 0, f"versions of {key!r}")
             continue
@@ -112,17 +112,17 @@ def seen_as_told(living: Living, keys: list[str]) -> None:
         same(story.versions[-1].visits, held.visits, f"visits of {key!r}")
         older = [one.digest for one in story.versions[:-1]]
         same(older, held.versions[len(held.versions) - len(older) :], f"versions of {key!r}")
-        same(store.show(key, with_text=True).key, key, "show")
+        same(store.get(key, with_text=True).key, key, "show")
     for text in {held.record.text for held in list(model.docs.values())[:3]}:
         keys_of = {key for key, held in model.docs.items() if held.record.text == text}
         keys_of |= {key for key, noted in model.noted.items() if noted.text == text}
-        same({one.key for one in store.seen_content(text)}, keys_of, f"seen under {text[:40]!r}")
+        same({one.key for one in store.seen(text=text)}, keys_of, f"seen under {text[:40]!r}")
 
 
 def missing_is_said(living: Living, key: str) -> None:
     """Compare what is said of a key that is not there."""
     try:
-        living.store.show(key)
+        living.store.get(key)
     except DocumentNotFound:
         return
     raise AssertionError(f"{key!r} is shown, and is not there")
@@ -233,7 +233,7 @@ def _has_sentence(living: Living, text: str, match: Match, options: QueryOptions
     where = f"{text[:80]!r} by a sentence: {match}"
     stored = living.model.docs[match.key].record.text
     assert not options.channels, f"another channel was asked: {where}"
-    assert living.store.passage_status() is not None, f"there is no index of passages: {where}"
+    assert living.store.passages.status() is not None, f"there is no index of passages: {where}"
     start, end = match.passage_start, match.passage_end
     assert start is not None, where
     assert end is not None, where
@@ -315,16 +315,16 @@ def _filtered(living: Living, asked: Store, samples: list[str], options: QueryOp
 def listings(living: Living) -> None:
     """Compare lists that begin, end or choose somewhere with the whole ones."""
     chance, store, model = living.chance, living.asked, living.model
-    rows = list(store.documents())
+    rows = list(store.list())
     after = chance.choice([0, *(row.document_id for row in rows)])
     limit = chance.choice((None, 0, 1, 3))
     collection = chance.choice((None, "north", ""))
     wanted = [
         row for row in rows if row.document_id > after and collection in (None, row.collection)
     ][:limit]
-    found = list(store.documents(after=after, limit=limit, collection=collection))
+    found = list(store.list(after=after, limit=limit, collection=collection))
     same(found, wanted, f"documents {after=} {limit=} {collection=}")
-    every = list(store.duplicates())
+    every = list(store.duplicates.list())
     state = chance.choice((None, "flagged", "skipped", "orphaned"))
     original = chance.choice([None, *model.docs])
     behind = chance.choice([None, *(one.key for one in every)])
@@ -336,27 +336,27 @@ def listings(living: Living) -> None:
         and (behind is None or _bytes(one.key) > _bytes(behind))
     ]
     same(
-        list(store.duplicates(state=state, original=original, after=behind)),
+        list(store.duplicates.list(state=state, original=original, after=behind)),
         some,
         f"duplicates {state=} {original=} {behind=}",
     )
-    rejected = store.rejections()
+    rejected = store.rejects.list()
     number = chance.choice([0, *(one.reject_id for one in rejected)])
     same(
-        store.rejections(after=number, limit=limit),
+        store.rejects.list(after=number, limit=limit),
         [one for one in rejected if one.reject_id > number][:limit],
         f"rejections {number=} {limit=}",
     )
-    if store.cluster_summary() is not None:
-        kept = list(store.kept_clusters(1))
+    if store.clusters.status() is not None:
+        kept = list(store.clusters.list(1))
         size, number = chance.choice((1, 2, 3)), chance.choice([0, *(c.cluster_id for c in kept)])
         same(
-            list(store.kept_clusters(size, after=number)),
+            list(store.clusters.list(size, after=number)),
             [one for one in kept if len(one.members) >= size and one.cluster_id > number],
             f"kept clusters {size=} {number=}",
         )
         for one in kept[:4]:
-            same(store.cluster_members(one.cluster_id), one, "cluster by its name")
+            same(store.clusters.members(one.cluster_id), one, "cluster by its name")
 
 
 def clusters(living: Living) -> None:
@@ -379,7 +379,7 @@ def clusters(living: Living) -> None:
         radius=radius,
         collection=collection,
     )
-    found = living.asked.clusters(options).clusters
+    found = living.asked.clusters.once(options).clusters
     stars = [(one.key, [(m.key, m.resemblance) for m in one.members]) for one in found]
     model.check_stars(
         stars, least, policy, radius, is_exact=is_exact, among=None if collection is None else among
@@ -391,20 +391,22 @@ def clusters(living: Living) -> None:
         for other, second in held[at + 1 :]
         if (share := resemblance(first.record.text, second.record.text, model.recipe)) >= least
     ]
-    exact = [(one.first, one.second, one.resemblance) for one in living.asked.exact_pairs(least)]
+    exact = [
+        (one.first, one.second, one.resemblance) for one in living.asked.evaluate.exact_pairs(least)
+    ]
     same(sorted(exact), sorted(pairs), f"pairs of a resemblance of {least}")
     living.bench.count("clusterings")
 
 
 def kept_clusters(living: Living, least: float, policy: str) -> None:
     """Compare the clusters that are kept, brought up to date, with the rule."""
-    living.asked.keep_clusters()
-    found = list(living.asked.kept_clusters(1))
+    living.asked.clusters.build()
+    found = list(living.asked.clusters.list(1))
     stars = [(one.key, [(m.key, m.resemblance) for m in one.members]) for one in found]
     if living.kind.text:
         living.model.check_stars(stars, least, policy)
     assert len({one.cluster_id for one in found}) == len(found), "a name is there twice"
-    moment = living.asked.clusters(
+    moment = living.asked.clusters.once(
         ClusterOptions(min_resemblance=least, policy=policy, min_size=1)
     ).clusters
     same(

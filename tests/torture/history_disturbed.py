@@ -59,7 +59,7 @@ class Disturbed(Steps):
         living.say(f"{done} were done")
         if done == len(records):
             # To read it once more is another story: a key may stand in it twice.
-            living.store.refresh()
+            living.store.vocabulary.refresh()
             living.refreshed()
             return
         read = ReadOptions(history_fields=HistoryFields("seen", "published"))
@@ -100,9 +100,9 @@ class Disturbed(Steps):
     def _done_of(self, records: Sequence[Record], rule: Rule, before: Any) -> int:
         """Return how many records were stored, whole batches of them; the model goes along."""
         living = self.living
-        rows = [(row.key, row.text) for row in living.store.documents(with_text=True)]
-        revisions = [row.revision for row in living.store.documents()]
-        noted = sorted((one.key, one.state, one.original) for one in living.store.duplicates())
+        rows = [(row.key, row.text) for row in living.store.list(with_text=True)]
+        revisions = [row.revision for row in living.store.list()]
+        noted = sorted((one.key, one.state, one.original) for one in living.store.duplicates.list())
         (source,) = [
             one for one in self._positions() if one[0].endswith(f"given-{living._numbers}.jsonl")
         ] or [("", 0)]
@@ -183,7 +183,7 @@ class Disturbed(Steps):
         model.docs = {key: model.docs[key] for key in order}
         living.bench.count("writers beside")
         if living.kind.follows_corpus:
-            living.store.refresh()
+            living.store.vocabulary.refresh()
             living.refreshed()
 
     def _asked_there(self, client: Client) -> None:
@@ -255,10 +255,14 @@ class Disturbed(Steps):
                 found = [getattr(summary, name) for name in OUTCOMES]
                 same(found, [told.outcomes.count(name) for name in OUTCOMES], "by the client")
             self._asked_there(client)
-            same([one.key for one in client.documents()], list(model.docs), "documents there")
+            same([one.key for one in client.list()], list(model.docs), "documents there")
             keys = self.chance.sample(self.keys, 4)
-            same(client.seen_many(keys), living.store.seen_many(keys), "seen there and here")
-            same(list(client.duplicates()), list(living.store.duplicates()), "duplicates there")
+            same(client.seen(keys), living.store.seen(keys), "seen there and here")
+            same(
+                list(client.duplicates.list()),
+                list(living.store.duplicates.list()),
+                "duplicates there",
+            )
             plain = [key for key in model.docs if key.isprintable()]
             if plain:
                 key = self.chance.choice(plain)

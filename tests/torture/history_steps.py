@@ -13,7 +13,7 @@ from simstore.services.export.export import ExportOptions
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.reader import HistoryFields, ReadOptions
-from simstore.store import copy_store, upgrade
+from simstore.store import copy_store, upgrade_store
 
 from . import history_checks
 from .history_checks import same
@@ -148,7 +148,7 @@ class Steps:
             given.append((records, rule))
         living.say(f"requests {given}")
         living.files.clear()
-        with living.store.writer() as writer:
+        with living.store.runs.writer() as writer:
             checked = [writer.checked(one) for one in requests]
             replies = writer.commit(writer.prepare(checked))
             for one, reply in zip(given, replies, strict=True):
@@ -164,7 +164,7 @@ class Steps:
                 (again,) = writer.commit(writer.prepare([writer.checked(some[0])]))
                 assert again.replayed, "a request that was done is done again"
         if living.kind.follows_corpus:
-            living.store.refresh()
+            living.store.vocabulary.refresh()
             living.refreshed()
 
     def remove(self) -> None:
@@ -225,7 +225,7 @@ class Steps:
 
     def refresh(self) -> None:
         self.living.say("refresh")
-        self.living.store.refresh(force=self.chance.random() < 0.3)
+        self.living.store.vocabulary.refresh(force=self.chance.random() < 0.3)
         self.living.refreshed()
 
     def refresh_interrupted(self) -> None:
@@ -238,7 +238,7 @@ class Steps:
             raise Interrupted
 
         try:
-            self.living.store.refresh(force=True, on_progress=interrupt)
+            self.living.store.vocabulary.refresh(force=True, on_progress=interrupt)
         except Interrupted:
             self.living.reopen()
         else:
@@ -250,17 +250,17 @@ class Steps:
         living.say(what)
         packable = living.kind.bits in (64, 128) and "simhash" in living.kind.channels
         if what == "unpack" and packable:
-            living.store.unpack()
+            living.store.maintenance.unpack()
         elif what == "compact":
             # Of places that were read only some are remembered.
             living.files.clear()
-            living.store.compact()
+            living.store.maintenance.compact()
         elif what == "bands" and "minhash" in living.kind.channels:
             living.files.clear()
             living.model.bands = chance.choice(LAYOUTS)
-            living.store.compact(living.model.bands)
+            living.store.maintenance.compact(living.model.bands)
         else:
-            living.store.pack(fingerprints=packable or chance.random() < 0.5)
+            living.store.maintenance.pack(fingerprints=packable or chance.random() < 0.5)
 
     def reopen(self) -> None:
         resident = self.chance.choice((None, True, False))
@@ -269,7 +269,7 @@ class Steps:
         if self.chance.random() < 0.5:
             self.living.open_another(resident=self.chance.random() < 0.5)
         if self.chance.random() < 0.4:
-            self.living.store.warm()
+            self.living.store.maintenance.warm()
 
     def cluster(self) -> None:
         """Keep clusters, or make them anew by another rule, or forget them."""
@@ -280,10 +280,10 @@ class Steps:
             least, policy = chance.choice((0.3, 0.5, 0.8)), chance.choice(("first", "longest"))
             self.kept = least, policy
             living.say(f"keep clusters {self.kept}")
-            living.store.keep_clusters(min_resemblance=least, policy=policy, rebuild=True)
+            living.store.clusters.build(min_resemblance=least, policy=policy, rebuild=True)
         elif chance.random() < 0.1:
             living.say("drop clusters")
-            assert living.store.drop_clusters()
+            assert living.store.clusters.drop()
             self.kept = None
             return
         living.say("bring clusters up to date")
@@ -291,7 +291,7 @@ class Steps:
         if chance.random() < 0.3:
             path = living.bench.folder / f"unique-{living.number()}.jsonl"
             found = living.store.export(path, ExportOptions("unique"))
-            stars = len(list(living.store.kept_clusters(1)))
+            stars = len(list(living.store.clusters.list(1)))
             same(
                 (found.document_count, found.dropped_count),
                 (stars, len(living.model.docs) - stars),
@@ -320,15 +320,17 @@ class Steps:
                 raise Interrupted
 
         try:
-            living.store.reindex(new.scheme, channels=new.channels, on_progress=interrupt)
+            living.store.maintenance.reindex(
+                new.scheme, channels=new.channels, on_progress=interrupt
+            )
         except Interrupted:
             self._between_schemes()
             if chance.random() < 0.4:
                 living.say("abort")
-                living.store.abort_reindex()
+                living.store.maintenance.abort_reindex()
                 return
             living.say("resume")
-            living.store.reindex(resume=True)
+            living.store.maintenance.reindex(resume=True)
         living.changed_kind(new)
         self._read_bands()
 
@@ -348,7 +350,7 @@ class Steps:
         living = self.living
         policy: Policy = self.chance.choice(("live", "frozen"))
         living.say(f"policy {policy}")
-        living.store.set_policy(policy)
+        living.store.vocabulary.set_policy(policy)
         living.kind = replace(living.kind, policy=policy)
 
     def _between_schemes(self) -> None:
@@ -366,7 +368,7 @@ class Steps:
         history_checks.answers(living, self.texts)
 
     def _read_bands(self) -> None:
-        shown = self.living.store.statistics().bands
+        shown = self.living.store.stats().bands
         if shown:
             many, few = shown.replace("×", "x").split("x")
             self.living.model.bands = int(many), int(few)
@@ -380,11 +382,11 @@ class Steps:
             living.close()
             copy_store(living.place, other)
         else:
-            living.store.backup(other)
+            living.store.maintenance.backup(other)
         living.close()
         living.place = other
         living.reopen()
-        before, after, backup = upgrade(living.place)
+        before, after, backup = upgrade_store(living.place)
         same((before, backup), (after, None), "upgrade of a store that needs none")
 
     def export(self) -> None:
@@ -406,7 +408,7 @@ class Steps:
                         row.key, row.text, row.title, row.collection, dict(row.metadata),
                         row.first_seen, row.last_seen,
                     )
-                    for row in again.documents(with_text=True)
+                    for row in again.list(with_text=True)
                 ],
                 [
                     (
@@ -460,7 +462,7 @@ class Steps:
         same(summary.document_count, len(told.outcomes), "accepted")
         living.model.rejected += len(bad)
         if chance.random() < 0.4:
-            same(living.store.clear_rejections(), living.model.rejected, "rejections forgotten")
+            same(living.store.rejects.clear(), living.model.rejected, "rejections forgotten")
             living.model.rejected = 0
         living.ended()
 
@@ -469,29 +471,29 @@ class Steps:
         living = self.living
         if not living.kind.text:
             return
-        if living.store.passage_status() is None:
+        if living.store.passages.status() is None:
             living.say("build passages")
-            living.store.build_passages()
+            living.store.passages.build()
         elif self.chance.random() < 0.3:
             living.say("drop passages")
-            living.store.drop_passages()
+            living.store.passages.drop()
 
     def known(self) -> None:
         """Compare a filter of what is known, which never errs on that."""
         living, model = self.living, self.living.model
         living.say("known filter")
-        known = living.asked.known_filter()
+        known = living.asked.filters.known()
         # Orphans should be fetched again, and are not in it.
         skipped = [key for key, noted in model.noted.items() if noted.state == "skipped"]
         keys = [*model.docs, *skipped]
         texts = [one.record.text for one in model.docs.values()]
         same([key for key in keys if not known.knows_key(key)], [], "known keys")
         same([text for text in texts if not known.knows_text(text)], [], "known texts")
-        same(living.asked.known_count(), len(set(keys)), "known keys")
+        same(living.asked.filters.known_count(), len(set(keys)), "known keys")
 
     def fsck(self) -> None:
         self.living.say("fsck")
-        same(self.living.store.fsck(), [], "fsck")
+        same(self.living.store.maintenance.fsck(), [], "fsck")
 
 
 def in_one_batch(living: Living, place: str, kept: tuple[float, str] | None) -> Store:
@@ -509,11 +511,11 @@ def in_one_batch(living: Living, place: str, kept: tuple[float, str] | None) -> 
         on_duplicate="keep",
     )  # fmt: skip
     if "minhash" in living.kind.channels:
-        store.compact(living.model.bands)
+        store.maintenance.compact(living.model.bands)
     if living.kind.follows_corpus:
-        store.refresh()
-    if living.store.passage_status() is not None:
-        store.build_passages()
+        store.vocabulary.refresh()
+    if living.store.passages.status() is not None:
+        store.passages.build()
     if kept is not None:
-        store.keep_clusters(min_resemblance=kept[0], policy=kept[1])
+        store.clusters.build(min_resemblance=kept[0], policy=kept[1])
     return store

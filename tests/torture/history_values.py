@@ -40,7 +40,7 @@ class Values:
         for _ in range(self.chance.randint(8, 25)):
             self.chance.choice(steps)()
             self.compare()
-        same(self.store.fsck(), [], "fsck")
+        same(self.store.maintenance.fsck(), [], "fsck")
 
     def close(self) -> None:
         """Close the store."""
@@ -75,7 +75,7 @@ class Values:
                 continue
             self.held.add(one)
             count += 1
-        same(self.store.add_fingerprints(given, apart=apart), count, "added")
+        same(self.store.fingerprints.add(given, apart=apart), count, "added")
 
     def remove(self) -> None:
         chance = self.chance
@@ -84,15 +84,15 @@ class Values:
         self.trail.append(f"remove {[hex(one) for one in going]}")
         count = len(self.held & set(going))
         self.held -= set(going)
-        same(self.store.remove_fingerprints(going), count, "removed")
+        same(self.store.fingerprints.remove(going), count, "removed")
 
     def pack(self) -> None:
         what = self.chance.choice(("pack", "pack", "pack", "unpack", "compact"))
         self.trail.append(what)
         if what == "compact":
-            self.store.compact()
+            self.store.maintenance.compact()
         elif self.bits in (64, 128):
-            (self.store.unpack if what == "unpack" else self.store.pack)()
+            (self.store.maintenance.unpack if what == "unpack" else self.store.maintenance.pack)()
 
     def reopen(self) -> None:
         resident = self.chance.random() < 0.3
@@ -105,7 +105,7 @@ class Values:
             return
         other = str(self.bench.folder / f"moved-{len(self.trail)}.db")
         self.trail.append("move")
-        self.store.backup(other)
+        self.store.maintenance.backup(other)
         self.store.close()
         self.place = other
         self.reopen()
@@ -124,7 +124,7 @@ class Values:
             )
             for one in asked
         }
-        with self.store.reader() as reader:
+        with self.store.fingerprints.reader() as reader:
             same(reader.count, len(self.held), "fingerprints")
             for one in asked[-24:]:
                 expected = [(other, distance) for distance, other in near[one]]

@@ -159,9 +159,9 @@ class ServedRound:
         with Store.create(self._url, scheme=scheme) as store:
             self._passages = self._chance.random() < 0.25
             if self._passages:
-                store.build_passages()
+                store.passages.build()
             if self._chance.random() < 0.25:
-                store.keep_clusters()
+                store.clusters.build()
             if scheme == "simtool" and self._chance.random() < 0.7:
                 # A generation stands from the start: what comes is found by it at once.
                 store.add("first", " ".join(WORDS))
@@ -300,15 +300,15 @@ class ServedRound:
 def found_in(url: str) -> Found:
     """Return what a store holds, which is checked as a whole."""
     with Store.open(url) as store:
-        if problems := store.fsck():
+        if problems := store.maintenance.fsck():
             raise AssertionError(f"fsck: {problems[:5]}")
-        keys = [one.key for one in store.documents()]
+        keys = [one.key for one in store.list()]
         if len(set(keys)) != len(keys) or len(keys) != len(store):
             raise AssertionError("a key is there twice, or the number of documents is wrong")
         documents = {
-            one.key: Held(one.text or "", one.revision) for one in store.documents(with_text=True)
+            one.key: Held(one.text or "", one.revision) for one in store.list(with_text=True)
         }
-        return Found(documents, {one.key: str(one.state) for one in store.duplicates()})
+        return Found(documents, {one.key: str(one.state) for one in store.duplicates.list()})
 
 
 def _keys_of_copy(path: Path) -> set[str]:

@@ -116,15 +116,13 @@ def _compare(folder: Path, url: str, sources: Sequence[Path]) -> None:
     states = []
     for place in (url, str(clean)):
         with Store.open(place) as store:
-            if problems := store.fsck():
+            if problems := store.maintenance.fsck():
                 raise AssertionError(f"{place}: fsck: {problems[:5]}")
-            documents = [
-                (one.key, one.text, one.revision) for one in store.documents(with_text=True)
-            ]
-            figures = store.statistics()
+            documents = [(one.key, one.text, one.revision) for one in store.list(with_text=True)]
+            figures = store.stats()
             states.append((sorted(documents), figures.distinct_fingerprints, len(store)))
             if place == url:
-                added = sum(run["added"] for run in store.ingest_runs(1_000))
+                added = sum(run["added"] for run in store.runs.ingest(1_000))
                 if added != len(documents):
                     raise AssertionError(f"runs added {added}, and there are {len(documents)}")
     if states[0] != states[1]:

@@ -96,11 +96,11 @@ class Maker:
         with Store.create(made, scheme=choice) as store:
             store.add_many(_dated(pages[:cut], 0))
             if chance.random() < 0.3:
-                store.build_passages()
+                store.passages.build()
             if chance.random() < 0.4:
-                store.keep_clusters(min_resemblance=0.5)
+                store.clusters.build(min_resemblance=0.5)
             if chance.random() < 0.3 and choice.bits in (None, 64, 128):
-                store.pack()
+                store.maintenance.pack()
         with Store.open(made) as store:
             store.add_many(_dated(pages[cut:], cut))
             if open_log:
@@ -235,7 +235,7 @@ def skipping_ingest(maker: Maker) -> Program:
     with Store.open(asked) as store:
         for start in range(0, len(more) + 7, batch):
             store.add_many((more + pages[:7])[start : start + batch], on_duplicate="skip")
-            states.append({one.key: one.text for one in store.documents(with_text=True)})
+            states.append({one.key: one.text for one in store.list(with_text=True)})
     job = command("ingest", "--db", STORE, "--on-duplicate", "skip", str(source))
     step = Step(job, states=states)
     return Program("ingest that skips", [step], documents, samples=_samples(maker, pages), **sizes)

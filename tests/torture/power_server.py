@@ -260,7 +260,7 @@ def go_on(folder: Path, senders: Senders) -> None:
                 store.add_many(
                     [Document(key, text) for key, text in request.pages], on_duplicate=senders.mode
                 )
-        findings = store.fsck()
+        findings = store.maintenance.fsck()
         assert findings == [], findings
     found = documents(folder / STORE)
     assert found == senders.final, f"{len(found)} documents and not {len(senders.final)}"

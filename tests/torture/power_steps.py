@@ -178,7 +178,7 @@ def contents(path: Path) -> Texts:
 
 def is_by_value(store: Store) -> bool:
     """Whether a store holds fingerprints alone."""
-    return str(store.scheme()["scheme"]).startswith("given/")
+    return str(store.maintenance.scheme()["scheme"]).startswith("given/")
 
 
 def documents(path: Path) -> Texts:
@@ -188,17 +188,17 @@ def documents(path: Path) -> Texts:
     """
     try:
         with Store.open(path) as store:
-            findings = store.fsck()
+            findings = store.maintenance.fsck()
             assert findings == [], f"{path.name}: {findings}"
             if is_by_value(store):
-                with store.reader() as reader:
+                with store.fingerprints.reader() as reader:
                     return {
                         str(int(value)): None
                         for part in reader.fingerprints()
                         for value in part.ravel()
                     }
-            kept = store.statistics().text_kept
-            return {one.key: one.text for one in store.documents(with_text=kept)}
+            kept = store.stats().text_kept
+            return {one.key: one.text for one in store.list(with_text=kept)}
     except SchemaOutOfDate:
         with closing(sqlite3.connect(path)) as connection:
             rows = connection.execute("SELECT key FROM document ORDER BY key").fetchall()
@@ -223,21 +223,22 @@ def described(path: Path, samples: list[tuple[str, str]]) -> dict[str, Any]:
     """Return all that two stores of the same history must agree in."""
     with Store.open(path) as store:
         if is_by_value(store):
-            return {"scheme": store.scheme(), "documents": len(store)}
-        passages = store.passage_status(sizes=False)
+            return {"scheme": store.maintenance.scheme(), "documents": len(store)}
+        passages = store.passages.status(sizes=False)
         clusters = None
-        if store.cluster_summary() is not None:
+        if store.clusters.status() is not None:
             clusters = sorted(
                 (one.key, tuple((member.key, member.resemblance) for member in one.members))
-                for one in store.kept_clusters(min_size=1)
+                for one in store.clusters.list(min_size=1)
             )
         found = {
             "duplicates": sorted(
-                (one.key, one.state, one.original, one.resemblance) for one in store.duplicates()
+                (one.key, one.state, one.original, one.resemblance)
+                for one in store.duplicates.list()
             ),
             "clusters": clusters,
             "passages": passages and (passages.cut, passages.complete, passages.document_count),
-            "tokens": sorted((one.name, one.scope) for one in store.tokens()),
+            "tokens": sorted((one.name, one.scope) for one in store.tokens.list()),
         }
     return found | {"state": state_of(path, samples)}
 

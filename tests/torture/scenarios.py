@@ -17,7 +17,7 @@ from typing import Any
 
 from simstore import Document, Store
 from simstore.errors import NotFound, SchemaOutOfDate, SimstoreError
-from simstore.store import upgrade
+from simstore.store import upgrade_store
 
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden" / "store-0005.db"
 _WORDS = [
@@ -149,7 +149,7 @@ def make_templates(folder: Path) -> None:
     shutil.copy(folder / "store" / "s.db", folder / "two" / "copy.db")
     shutil.copy(GOLDEN, folder / "older" / "s.db")
     with Store.create(folder / "rich" / "f.db", fingerprints_only=True) as store:
-        store.add_fingerprints([chance.getrandbits(64) for _ in range(40)])
+        store.fingerprints.add([chance.getrandbits(64) for _ in range(40)])
     with Store.create(folder / "course" / "s.db", scheme="simtool", policy="frozen") as store:
         store.add_many(_documents(random.Random(6), 60))
 
@@ -196,9 +196,9 @@ def _fill(path: Path, chance: random.Random, *, rich: bool) -> None:
         store.add_many(_documents(chance, 60))
         store.remove(*(f"page {n}" for n in range(50, 60)))
         if rich:
-            store.build_passages()
-            store.keep_clusters()
-            store.pack()
+            store.passages.build()
+            store.clusters.build()
+            store.maintenance.pack()
             store.add_many(_documents(chance, 20, start=200), on_duplicate="flag")
             broken = path.with_name("broken.jsonl")
             broken.write_text('{"key": 1}\n')
@@ -241,23 +241,23 @@ def _held_upgraded(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     with tempfile.TemporaryDirectory(dir=path.parent.parent) as folder:
         for beside in path.parent.glob(f"{path.name}*"):
             shutil.copy(beside, folder)
-        upgrade(Path(folder, path.name))
+        upgrade_store(Path(folder, path.name))
         return _held(Path(folder, path.name))
 
 
 def _held(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     with Store.open(path) as store:
-        assert store.fsck() == []
-        figures = store.statistics()
-        documents = {one.key: one.text for one in store.documents(with_text=True)}
-        status = store.passage_status()
+        assert store.maintenance.fsck() == []
+        figures = store.stats()
+        documents = {one.key: one.text for one in store.list(with_text=True)}
+        status = store.passages.status()
         duplicates = sorted(
-            (one.key, one.original or "", str(one.state)) for one in store.duplicates()
+            (one.key, one.original or "", str(one.state)) for one in store.duplicates.list()
         )
         try:
             clusters = sorted(
                 sorted(member.key for member in cluster.members)
-                for cluster in store.kept_clusters(1)
+                for cluster in store.clusters.list(1)
             )
         except NotFound:
             clusters = None
@@ -265,7 +265,7 @@ def _held(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             "duplicates": duplicates,
             "clusters": clusters,
             "rejects": sorted(
-                (one.rejection.source, one.rejection.position) for one in store.rejections()
+                (one.rejection.source, one.rejection.position) for one in store.rejects.list()
             ),
             "passages": status and (status.complete, status.document_count, status.anchor_count),
             "documents": len(store),

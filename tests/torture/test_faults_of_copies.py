@@ -30,8 +30,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def documents(path: Path) -> list[tuple[str, str | None]]:
     with Store.open(path, read_only=True) as store:
-        assert store.fsck() == []
-        return [(one.key, one.text) for one in store.documents(with_text=True)]
+        assert store.maintenance.fsck() == []
+        return [(one.key, one.text) for one in store.list(with_text=True)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -62,8 +62,8 @@ def prepared(folder: Path, **files: Path) -> Prepare:
 
 def documents(path: Path) -> list[tuple[str, str | None]]:
     with Store.open(path, read_only=True) as store:
-        assert store.fsck() == []
-        return [(one.key, one.text) for one in store.documents(with_text=True)]
+        assert store.maintenance.fsck() == []
+        return [(one.key, one.text) for one in store.list(with_text=True)]
 
 
 def files(folder: Path) -> list[str]:
@@ -145,9 +145,9 @@ def test_first_ingest(faults: Faults, folder: Path, tmp_path: Path, kind: str) -
         again = faults.nursery.simstore(folder, *words)
         assert again.code == 0, (faulted, again)
         with Store.open(folder / "store.db") as store:
-            assert store.fsck() == []
-            assert (len(store), store.scheme()["bits"]) == (9, 100)
-            assert not store.statistics().text_kept
+            assert store.maintenance.fsck() == []
+            assert (len(store), store.maintenance.scheme()["bits"]) == (9, 100)
+            assert not store.stats().text_kept
         assert files(folder) == ["store.db"], faulted
 
 

@@ -65,12 +65,12 @@ sys.path[:0] = [{root!r}]
 from dataclasses import replace
 from simstore import Store
 
-check = Store.check
+check = Store.check_many
 
 def check_blindly(self, *arguments, **options):
     return (replace(one, copies=()) for one in check(self, *arguments, **options))
 
-Store.check = check_blindly
+Store.check_many = check_blindly
 """
 # Of a store that is a file, has passages, and finds a whole text by its fingerprint alone.
 SEED = 31

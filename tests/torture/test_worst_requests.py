@@ -24,7 +24,7 @@ _ENDING_SECONDS = 10.0
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     place: Path = tmp_path_factory.mktemp("worst") / "s.db"
     with Store.create(place) as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many([(KEY, TEXT), (f"b{KEY}", f"{TEXT} Twice.")])
     limits = [
         "--header-seconds",

@@ -256,7 +256,7 @@ def test_the_service_set_has_edits_of_what_is_stored(part: Any, tmp_path: Path) 
     before = {file.name: file.read_bytes() for file in made.folder.iterdir()}
     assert {"store.db", "batches", "kept", "queries", "originals"} <= set(before)
     with Store.open(made.store, read_only=True) as store:
-        stored = {one.key: one.text for one in store.documents(with_text=True)}
+        stored = {one.key: one.text for one in store.list(with_text=True)}
     assert len(stored) == 200
     for body in data.bodies_of(made.batches):
         batch = json.loads(body)["documents"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simstore import Store, compiled
+from simstore import Files, Store, compiled
 from simstore.compiled import Kernel
 
 needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
@@ -116,7 +116,7 @@ def test_long_sources_are_computed_by_kernels_from_the_first_batch_on(
         assert bool(called) == is_long
         called.clear()
         compiled.enable()
-        assert store.query_sources([str(tmp_path / "a.txt")]).samples[0].matches
+        assert store.query_many(Files(str(tmp_path / "a.txt")), record=True).samples[0].matches
         assert bool(called) == is_long
 
 

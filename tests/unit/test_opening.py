@@ -202,16 +202,16 @@ def test_read_only_store_answers_and_refuses_to_write(tmp_path: Path, store: Sto
     store.add("a", "river")
     with Store.open(tmp_path / "s.db", read_only=True) as reader:
         assert [match.key for match in reader.query("river")] == ["a"]
-        assert reader.show("a").key == "a"
-        assert reader.statistics().document_count == 1
-        assert reader.fsck() == []
+        assert reader.get("a").key == "a"
+        assert reader.stats().document_count == 1
+        assert reader.maintenance.fsck() == []
         for write in (
             lambda: reader.add("b", "x"),
             lambda: reader.remove("a"),
-            lambda: reader.compact(),
-            lambda: reader.reindex(),
-            lambda: reader.set_policy("frozen"),
-            lambda: reader.clear_rejections(),
+            lambda: reader.maintenance.compact(),
+            lambda: reader.maintenance.reindex(),
+            lambda: reader.vocabulary.set_policy("frozen"),
+            lambda: reader.rejects.clear(),
         ):
             with pytest.raises(ReadOnlyStore):
                 write()

@@ -63,8 +63,8 @@ def refuse(draft: Path, path: Path) -> None:
 
 def texts(path: Path) -> dict[str, str | None]:
     with Store.open(path) as store:
-        assert store.fsck() == []
-        return {one.key: one.text for one in store.documents(with_text=True)}
+        assert store.maintenance.fsck() == []
+        return {one.key: one.text for one in store.list(with_text=True)}
 
 
 def test_older_copy_keeps_what_is_in_its_log_until_it_is_replaced(
@@ -75,11 +75,11 @@ def test_older_copy_keeps_what_is_in_its_log_until_it_is_replaced(
     with Store.create(tmp_path / "store.db") as store:
         monkeypatch.setattr(Path, "replace", refuse)
         with pytest.raises(StorageError):
-            store.backup(tmp_path / "older.db", replace=True)
+            store.maintenance.backup(tmp_path / "older.db", replace=True)
         monkeypatch.undo()
         assert texts(tmp_path / "older.db") == TEXTS
         store_with_a_log(tmp_path / "older.db")
-        store.backup(tmp_path / "older.db", replace=True)
+        store.maintenance.backup(tmp_path / "older.db", replace=True)
     assert texts(tmp_path / "older.db") == {}
 
 
@@ -87,7 +87,7 @@ def test_what_no_store_is_is_replaced_with_its_journals(tmp_path: Path) -> None:
     for suffix in ("", "-wal", "-journal"):
         (tmp_path / f"older.db{suffix}").write_bytes(b"nothing that SQLite knows" * 100)
     with Store.create(tmp_path / "store.db") as store:
-        store.backup(tmp_path / "older.db", replace=True)
+        store.maintenance.backup(tmp_path / "older.db", replace=True)
     assert texts(tmp_path / "older.db") == {}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["older.db", "store.db"]
 
@@ -109,7 +109,7 @@ def test_transaction_of_an_older_file_that_was_not_ended_is_undone_before_it_is_
     with Store.create(tmp_path / "store.db") as store:
         monkeypatch.setattr(Path, "replace", refuse)
         with pytest.raises(StorageError):
-            store.backup(older, replace=True)
+            store.maintenance.backup(older, replace=True)
     with closing(sqlite3.connect(older)) as connection:
         assert connection.execute("SELECT text FROM page").fetchall() == rows
 
@@ -160,7 +160,7 @@ def test_store_of_a_long_name_is_made_and_copied(tmp_path: Path) -> None:
     names = ["s" * 244 + ".db", "t" * 244 + ".db"]
     with Store.create(tmp_path / names[0]) as store:
         store.add("one", "A text.")
-        store.backup(tmp_path / names[1])
+        store.maintenance.backup(tmp_path / names[1])
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     assert texts(tmp_path / names[1]) == {"one": "A text."}
 
@@ -176,7 +176,7 @@ def test_file_is_durable_with_its_permissions_before_it_gets_its_name_and_then_t
     assert not file.is_named
     with Store.create(tmp_path / "store.db") as store:
         synced.clear()
-        store.backup(tmp_path / "copy.db")
+        store.maintenance.backup(tmp_path / "copy.db")
     *_, file, before, after = synced
     assert (file.size, file.mode) == (
         (tmp_path / "copy.db").stat().st_size,

@@ -324,16 +324,16 @@ def test_postgres_store_answers_like_an_sqlite_store(
         for key, text in TEXTS:
             for radius in (0, 3, 20):
                 assert server.query(text, radius=radius) == file.query(text, radius=radius), key
-        assert server.vocabulary() == file.vocabulary()
-        assert server.fsck() == []
+        assert server.vocabulary.terms() == file.vocabulary.terms()
+        assert server.maintenance.fsck() == []
         for store in (server, file):
-            store.compact((32, 4))
-            assert store.statistics().unpacked_sketches == 0
+            store.maintenance.compact((32, 4))
+            assert store.stats().unpacked_sketches == 0
         for key, text in TEXTS:
             assert server.query(text) == file.query(text), key
         for store in (server, file):
-            store.pack()
-            found = store.statistics()
+            store.maintenance.pack()
+            found = store.stats()
             packed = 0 if choice.bits == 100 else found.distinct_fingerprints
             assert found.packed_fingerprints == packed
         for key, text in TEXTS:
@@ -345,12 +345,12 @@ def test_postgres_store_answers_like_an_sqlite_store(
         file.add("other", "Nothing that was there before.")
         for key, text in TEXTS:
             assert server.query(text) == file.query(text), key
-        assert server.fsck() == []
-        server.reindex(channels=("simhash",))
-        server.reindex(channels=("simhash", "minhash"))
+        assert server.maintenance.fsck() == []
+        server.maintenance.reindex(channels=("simhash",))
+        server.maintenance.reindex(channels=("simhash", "minhash"))
         for key, text in TEXTS:
             assert server.query(text) == file.query(text), key
-        assert server.fsck() == []
+        assert server.maintenance.fsck() == []
     with pytest.raises(StoreExists):
         Store.create(url)
 
@@ -372,10 +372,10 @@ def test_postgres_store_tells_the_same_of_what_came_and_went(
             store.add("flagged", near, seen_at=6, on_duplicate="flag", min_resemblance=0.5)
             store.add("skipped", near, seen_at=7, on_duplicate="skip", min_resemblance=0.5)
             keys = ["https://a.example/changing", "https://a.example/same", "copy", "skipped"]
-            stories = [store.story(key) for key in keys]
-            told.append((stories, store.seen_many([*keys, "none"]), store.seen_content(text)))
-            assert store.fsck() == []
-            store.compact()
+            stories = [store.duplicates.story(key) for key in keys]
+            told.append((stories, store.seen([*keys, "none"]), store.seen(text=text)))
+            assert store.maintenance.fsck() == []
+            store.maintenance.compact()
             expired = store.expire(not_seen_since=6)
             assert (expired.removed, expired.forgotten) == (1, 0)
             assert store.expire(not_seen_since=99, dry_run=True).removed == 3
@@ -384,7 +384,7 @@ def test_postgres_store_tells_the_same_of_what_came_and_went(
             assert orphans == ["skipped"]
             assert [one.key for one in store] == ["flagged"]
             assert store.expire(not_seen_since=99).forgotten == 1
-            assert store.fsck() == []
+            assert store.maintenance.fsck() == []
     assert told[0] == told[1]
 
 
@@ -396,7 +396,7 @@ def test_postgres_store_keeps_the_same_clusters(postgres: MakeDatabase, tmp_path
     with Store.create(url) as server, Store.create(tmp_path / "store.db") as file:
         for store in (server, file):
             seen = []
-            store.keep_clusters(min_resemblance=0.4, policy="prefer:^b")
+            store.clusters.build(min_resemblance=0.4, policy="prefer:^b")
             store.add_many(
                 (f"{letter}{n}", f"{text} {'more ' * n}") for n, letter in enumerate("abcabc")
             )
@@ -404,22 +404,22 @@ def test_postgres_store_keeps_the_same_clusters(postgres: MakeDatabase, tmp_path
             for gone in ((), ("b1", "b4"), ()):
                 if gone:
                     store.remove(*gone)
-                waiting = store.cluster_summary(largest=True)
+                waiting = store.clusters.status(largest=True)
                 assert waiting is not None
-                summary = store.keep_clusters(rebuild=len(seen) == 2)
+                summary = store.clusters.build(rebuild=len(seen) == 2)
                 seen.append(
                     (
                         waiting.waiting_count,
                         waiting.largest_count,
                         (summary.text_count, summary.cluster_count, summary.made_anew),
-                        list(store.kept_clusters(1)),
-                        [(one.cluster_id, one.merged_into) for one in store.cluster_merges()],
-                        store.cluster_of("c2"),
+                        list(store.clusters.list(1)),
+                        [(one.cluster_id, one.merged_into) for one in store.clusters.merges()],
+                        store.clusters.of("c2"),
                     )
                 )
-                assert store.fsck() == []
+                assert store.maintenance.fsck() == []
             told.append(seen)
-            assert store.drop_clusters()
+            assert store.clusters.drop()
     assert told[0] == told[1]
     assert max(len(one.members) for one in told[0][0][3]) > 5
 
@@ -441,9 +441,9 @@ def test_postgres_store_exports_the_same(postgres: MakeDatabase, tmp_path: Path)
                 target = tmp_path / f"{part}.jsonl"
                 summary = store.export(target, ExportOptions(part, replace=True))
                 parts.append((summary, target.read_bytes()))
-            known = store.known_filter()
+            known = store.filters.known()
             slots = [known.table(kind).slots.tolist() for kind in known.of]
-            told.append((parts, slots, store.figures()))
+            told.append((parts, slots, store.maintenance.stats_over_time()))
     assert told[0] == told[1]
     assert told[0][0][0][0].dropped_count > 3
 
@@ -464,14 +464,14 @@ def test_postgres_store_keeps_the_same_passage_index(
         for store in (server, file):
             seen: list[object] = []
             store.add_many(TEXTS)
-            seen.append(store.build_passages(fingerprints=True))
+            seen.append(store.passages.build(fingerprints=True))
             for number in range(9):
                 store.add(f"more {number}", f"{text} It is number {number}. So it is said.")
             store.add("other", text)
             store.remove("more 3")
             for compacted in (False, True):
                 if compacted:
-                    store.compact()
+                    store.maintenance.compact()
                 with store._opened.database.read() as connection:
                     for most in (None, 4):
                         found = passages.postings(connection, asked, most)
@@ -479,11 +479,11 @@ def test_postgres_store_keeps_the_same_passage_index(
                     near = near_passages(store._opened.snapshot(connection), text)
                     seen += [sorted(getattr(near, name).tolist()) for name in near.__slots__]
                     seen.append(passages.counts(connection, asked).tolist())
-                seen.append(store.passage_status())
-                assert store.fsck() == []
+                seen.append(store.passages.status())
+                assert store.maintenance.fsck() == []
             told.append(seen)
-            assert store.drop_passages()
-            assert store.fsck() == []
+            assert store.passages.drop()
+            assert store.maintenance.fsck() == []
     assert told[0] == told[1]
 
 
@@ -495,18 +495,18 @@ def test_postgres_store_keeps_tokens_and_replies_the_same(
     told = []
     with Store.create(url) as server, Store.create(tmp_path / "store.db") as file:
         for store in (server, file):
-            secret = store.add_token("one", "write", 9_000_000_000)
+            secret = store.tokens.add("one", "write", 9_000_000_000)
             with pytest.raises(Conflict):
-                store.add_token("one")
-            book = store.token_book()
+                store.tokens.add("one")
+            book = store.tokens.book()
             found = book.token_of(secret)
             assert found is not None
-            store.revoke_token("one")
-            store.add_token("one", "admin")
-            assert store.token_book().token_of(secret) is None
+            store.tokens.revoke("one")
+            store.tokens.add("one", "admin")
+            assert store.tokens.book().token_of(secret) is None
             seen: list[object] = [
                 (one.token_id, one.name, one.scope, one.expires_at, one.state(0))
-                for one in store.tokens()
+                for one in store.tokens.list()
             ]
             with store._opened.write() as connection:
                 idempotency.record_many(connection, [("one", "k", b"d\0", b"r\xff", 5)])
@@ -515,6 +515,6 @@ def test_postgres_store_keeps_tokens_and_replies_the_same(
                 seen.append(idempotency.drop_older(connection, 5))
                 seen.append(idempotency.recorded(connection, "one", "k"))
                 seen.append(idempotency.recorded(connection, "two", "k"))
-            assert store.fsck() == []
+            assert store.maintenance.fsck() == []
             told.append(seen)
     assert told[0] == told[1]

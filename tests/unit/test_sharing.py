@@ -59,7 +59,7 @@ def test_threads_may_add_and_query_together(tmp_path: Path, scheme: SchemeChoice
                 assert "first" in [
                     match.key for match in store.query("river stone lamp", radius=32)
                 ]
-                assert store.statistics().waiting >= 0
+                assert store.stats().waiting >= 0
                 assert len(list(store)) >= 1
 
         assert in_threads(lambda: add("a"), lambda: add("b"), ask, ask, ask) == []
@@ -67,8 +67,8 @@ def test_threads_may_add_and_query_together(tmp_path: Path, scheme: SchemeChoice
         assert sorted(one.key for one in store) == sorted(
             ["first", *(f"{name} {number}" for name in "ab" for number in range(3))]
         )
-        assert store.fsck() == []
-        assert store.statistics().fresh
+        assert store.maintenance.fsck() == []
+        assert store.stats().fresh
 
 
 def test_many_threads_may_query_at_once(store: Store) -> None:
@@ -129,7 +129,7 @@ def test_snapshot_of_a_generation_is_whole_while_it_is_switched(tmp_path: Path) 
         first, second = store.query_many(samples())
         assert first.fingerprint == second.fingerprint
         assert first.matches == second.matches
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def exit_code_of_child(work: Callable[[], object]) -> int:
@@ -155,9 +155,9 @@ def exit_code_of_child(work: Callable[[], object]) -> int:
         lambda store: store.query("river"),
         lambda store: list(store),
         lambda store: len(store),
-        lambda store: store.refresh(),
-        lambda store: store.compact(),
-        lambda store: store.fsck(),
+        lambda store: store.vocabulary.refresh(),
+        lambda store: store.maintenance.compact(),
+        lambda store: store.maintenance.fsck(),
     ],
 )
 def test_store_cannot_be_used_in_a_forked_child(
@@ -166,7 +166,7 @@ def test_store_cannot_be_used_in_a_forked_child(
     store.add("a", "river")
     assert exit_code_of_child(lambda: use(store)) == 77
     assert [one.key for one in store] == ["a"]
-    assert store.fsck() == []
+    assert store.maintenance.fsck() == []
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -181,7 +181,7 @@ def test_forked_child_may_close_the_store_and_open_it_again(tmp_path: Path, stor
     assert exit_code_of_child(work) == 0
     assert [match.key for match in store.query("river")] == ["a", "b"]
     store.add("c", "river")
-    assert store.fsck() == []
+    assert store.maintenance.fsck() == []
 
 
 def test_stores_of_two_owners_see_each_other(tmp_path: Path, store: Store) -> None:
@@ -189,8 +189,8 @@ def test_stores_of_two_owners_see_each_other(tmp_path: Path, store: Store) -> No
         for number in range(4):
             (store, other)[number % 2].add(f"k{number}", f"river {number} stone")
         assert [one.key for one in store] == [one.key for one in other] == ["k0", "k1", "k2", "k3"]
-        assert store.vocabulary() == other.vocabulary()
-        assert store.fsck() == other.fsck() == []
+        assert store.vocabulary.terms() == other.vocabulary.terms()
+        assert store.maintenance.fsck() == other.maintenance.fsck() == []
 
 
 def test_two_owners_of_a_live_simtool_store_end_fresh(tmp_path: Path) -> None:
@@ -204,8 +204,8 @@ def test_two_owners_of_a_live_simtool_store_end_fresh(tmp_path: Path) -> None:
         )
         assert raised == []
         assert len(store) == 12
-        assert store.statistics().fresh
-        assert store.fsck() == []
+        assert store.stats().fresh
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.sqlite("speaks of the log of a file")

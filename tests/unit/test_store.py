@@ -36,11 +36,11 @@ def test_document_comes_back_as_it_went_in(store: Store) -> None:
         metadata={"n": [1, None, {"é": 1.5}]},
     )
     store.add_many([document])
-    (found,) = store.documents(with_text=True)
+    (found,) = store.list(with_text=True)
     assert (found.key, found.text, found.title) == (document.key, text, "Title")
     assert (found.collection, found.metadata) == ("news", document.metadata)
-    assert store.show(document.key).text is None
-    assert store.show(document.key, with_text=True) == found
+    assert store.get(document.key).text is None
+    assert store.get(document.key, with_text=True) == found
     assert document.key in store
     assert len(store) == 1
 
@@ -92,13 +92,13 @@ def test_what_is_no_document_is_an_invalid_parameter(store: Store, given: Any) -
     with pytest.raises(InvalidParameter):
         store.add_many([("first", "x"), given])
     assert "a" not in store
-    assert store.fsck() == []
+    assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda store: store.show("\ud800"),
+        lambda store: store.get("\ud800"),
         lambda store: store.remove("\ud800"),
         lambda store: store.query("x \ud800"),
         lambda store: store.query_many([("k", "\ud800")]),
@@ -133,21 +133,21 @@ def test_add_says_what_became_of_the_document(store: Store) -> None:
     assert store.add("k", "other") == "updated"
     assert store.add("k", "other", title="T") == "updated"
     assert store.add("k", "other", title="T", collection="c") == "updated"
-    assert store.show("k").revision == 4
+    assert store.get("k").revision == 4
 
 
 def test_documents_of_a_collection_and_a_limit(store: Store) -> None:
     store.add_many([Document(str(n), "x", collection="ab"[n % 2]) for n in range(900)], threads=1)
     assert [int(one.key) for one in store] == list(range(900))
-    assert [one.key for one in store.documents(collection="b", limit=3)] == ["1", "3", "5"]
-    assert len(list(store.documents(limit=450))) == 450
-    assert list(store.documents(limit=0)) == []
-    assert list(store.documents(collection="c")) == []
+    assert [one.key for one in store.list(collection="b", limit=3)] == ["1", "3", "5"]
+    assert len(list(store.list(limit=450))) == 450
+    assert list(store.list(limit=0)) == []
+    assert list(store.list(collection="c")) == []
 
 
 def test_statistics_are_those_of_the_documents(store: Store) -> None:
     store.add_many([("a", "river"), ("b", "river"), ("c", "stone")])
-    found = store.statistics()
+    found = store.stats()
     assert (found.document_count, found.distinct_contents, found.distinct_fingerprints) == (3, 2, 2)
     assert (found.text_bytes, found.waiting, found.fresh) == (15, 0, True)
     assert found.scheme == "web/1"
@@ -156,7 +156,7 @@ def test_statistics_are_those_of_the_documents(store: Store) -> None:
 
 
 def test_scheme_tells_its_options(tmp_path: Path, store: Store) -> None:
-    assert store.scheme() == {
+    assert store.maintenance.scheme() == {
         "scheme": "web/1",
         "bits": 64,
         "weights": "log-tf",
@@ -174,13 +174,13 @@ def test_nul_and_half_characters_of_a_title_or_collection_are_replaced(store: St
         Document("after", "a last text"),
     ]
     assert store.add_many(given).added == 4
-    kept = {one.key: one for one in store.documents(with_text=True)}
+    kept = {one.key: one for one in store.list(with_text=True)}
     assert list(kept) == ["before", "odd", "fields", "after"]
     assert (kept["odd"].title, kept["odd"].collection) == ("nul \ufffd byte \ufffd", "news \ufffd")
     assert kept["fields"].metadata == {"k\0": ["v\0"]}
     assert store.add_many(given).unchanged == 4
-    assert [one.key for one in store.documents(collection="news \ufffd")] == ["odd"]
-    assert store.fsck() == []
+    assert [one.key for one in store.list(collection="news \ufffd")] == ["odd"]
+    assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize(
@@ -192,16 +192,16 @@ def test_numbers_of_more_than_64_bits_are_refused(tmp_path: Path, number: int) -
     with Store.create(tmp_path / "s.db") as store:
         calls: list[Callable[[], object]] = [
             lambda: store.report(number),
-            lambda: store.query_runs(number),
-            lambda: store.ingest_runs(number),
-            lambda: store.rejections(number),
-            lambda: store.rejections(limit=number),
-            lambda: list(store.documents(limit=number)),
-            lambda: list(store.documents(after=number)),
-            lambda: list(store.kept_clusters(number)),
-            lambda: store.cluster_members(number),
-            lambda: list(store.cluster_merges(after=number)),
-            lambda: store.vocabulary(number),
+            lambda: store.runs.query(number),
+            lambda: store.runs.ingest(number),
+            lambda: store.rejects.list(number),
+            lambda: store.rejects.list(limit=number),
+            lambda: list(store.list(limit=number)),
+            lambda: list(store.list(after=number)),
+            lambda: list(store.clusters.list(number)),
+            lambda: store.clusters.members(number),
+            lambda: list(store.clusters.merges(after=number)),
+            lambda: store.vocabulary.terms(number),
             lambda: store.expire(older_than=number),
             lambda: store.expire(not_seen_since=number),
         ]
@@ -213,7 +213,7 @@ def test_numbers_of_more_than_64_bits_are_refused(tmp_path: Path, number: int) -
 def test_kept_clusters_of_a_tiny_least_resemblance_are_kept_up_to_date(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many([("a", "river and stone and lamp " * 9), ("b", "other words " * 30)])
-        store.compact((1, 128))
-        store.keep_clusters(min_resemblance=1e-300)
+        store.maintenance.compact((1, 128))
+        store.clusters.build(min_resemblance=1e-300)
         store.add("c", "river and stone and lamp " * 8 + "more")
-        assert store.keep_clusters().cluster_count
+        assert store.clusters.build().cluster_count

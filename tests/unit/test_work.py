@@ -57,7 +57,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def answers(store: Store, plan: str, radius: int) -> list[SampleResult]:
     options = QueryOptions(radius=radius, plan=plan, channels=("simhash",), verify=False)  # type: ignore[arg-type]
     some = list(texts())[:: DOCUMENTS // SAMPLES]
-    return store.query_many([("", text) for text in some], options)
+    return list(store.query_many([("", text) for text in some], options))
 
 
 def counted(found: list[SampleResult]) -> tuple[float, float]:
@@ -81,20 +81,20 @@ def test_look_ups_of_a_query_of_documents(
 
 def test_packed_and_plain_fingerprints_are_compared_as_often(filled: Store) -> None:
     plain = counted(answers(filled, "segments", 3))
-    filled.pack()
+    filled.maintenance.pack()
     packed = counted(answers(filled, "segments", 3))
-    filled.unpack()
+    filled.maintenance.unpack()
     assert packed == plain
 
 
 def test_bytes_of_a_document(filled: Store, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
-    filled.backup(copy)
+    filled.maintenance.backup(copy)
     with Store.open(copy) as store:
-        store.compact()
+        store.maintenance.compact()
     empty = tmp_path / "empty.db"
     with Store.create(empty) as store:
-        store.compact()
+        store.maintenance.compact()
     # With text, sketch, vocabulary and both indexes; the texts have 380 characters. The pages that
     # each table begins with are the store's, not the documents'.
     taken = copy.stat().st_size - empty.stat().st_size
@@ -105,12 +105,12 @@ def test_bytes_of_a_fingerprint(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     values = np.random.default_rng(5).integers(0, 2**64, 100_000, dtype=np.uint64)
     with Store.create(path, fingerprints_only=True, bits=64) as store:
-        store.add_fingerprints(values)
-        store.unpack()
-        store.compact()
+        store.fingerprints.add(values)
+        store.maintenance.unpack()
+        store.maintenance.compact()
         assert path.stat().st_size / len(values) < 115
-        store.pack()
-        store.compact()
+        store.maintenance.pack()
+        store.maintenance.compact()
         # Most pages hold one or two: their keys weigh. docs/operations.md has larger stores.
         assert path.stat().st_size / len(values) < 50
 
@@ -249,5 +249,5 @@ def test_copies_of_what_is_stored_are_settled_by_their_digest(
         store.add_many(pages)
         summary = store.add_many([(f"new {key}", text) for key, text in pages], on_duplicate="flag")
         assert summary.flagged == 200
-        assert {one.original for one in store.duplicates()} == {"0"}
+        assert {one.original for one in store.duplicates.list()} == {"0"}
     assert len(distances) == 200

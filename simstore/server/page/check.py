@@ -256,7 +256,7 @@ def _check(service: Service, given: FormInput, pasted: str, step: Step) -> Cache
         left_out += [(name, one.reason) for one in upload.rejections]
         papers += _checked(service, documents, given.options, len(papers), step)
     if given.key:
-        stored = service.store.show(given.key, with_text=True)
+        stored = service.store.get(given.key, with_text=True)
         if stored.text is None:
             raise DocumentNotFound(given.key)
         document = Document(stored.key, stored.text, title=stored.title)
@@ -279,7 +279,7 @@ def _checked(
 ) -> list[CheckedPaper]:
     if before + len(documents) > MOST_PAPERS:
         raise FormError("many", str(MOST_PAPERS))
-    return list(service.store.check(documents, options, on_step=step))
+    return list(service.store.check_many(documents, options, on_step=step))
 
 
 def _of_all(options: CheckOptions) -> CheckOptions:

@@ -27,7 +27,7 @@ def run_plot(runs: Sequence[Mapping[str, Any]], words: Words) -> Plot:
     """Return the plot of runs, the latest at the right.
 
     Args:
-        runs: As of ``Store.ingest_runs``, the newest first.
+        runs: As of ``Store.runs.ingest``, the newest first.
         words: What the page says.
     """
     title = words["plot_runs"]

@@ -66,7 +66,7 @@ async def _plots(request: Request) -> dict[str, Any]:
 async def runs(request: Request) -> Response:
     """List the latest runs that stored or removed documents."""
     service = service_of(request)
-    found = await service.readers.run(service.store.ingest_runs, _RUNS)
+    found = await service.readers.run(service.store.runs.ingest, _RUNS)
     return answer(request, "runs.html", {"runs": found, "kinds": _RUN_KINDS})
 
 
@@ -74,7 +74,7 @@ async def runs(request: Request) -> Response:
 async def rejects(request: Request) -> Response:
     """List records that could not be stored, the latest first."""
     service = service_of(request)
-    found = await service.readers.run(service.store.rejections)
+    found = await service.readers.run(service.store.rejects.list)
     found.reverse()
     begin = asked_values(request).get("from", "")
     first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0

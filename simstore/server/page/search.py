@@ -181,7 +181,7 @@ def _find(
     seen = None
     if len(query) <= _LONGEST_KEY and "\n" not in query:
         seen = store.seen(query)
-    run = service.reader.query_run([Document("?", query)], QueryOptions())
+    run = service.reader.query_many([Document("?", query)], QueryOptions())
     sample = run.samples[0]
     matches = {match.key: match for match in sample.matches}
     shares: dict[str, float] = {}
@@ -189,7 +189,7 @@ def _find(
     unsearched = now.reason or ("search_too_long" if len(query) > _LONGEST_SEARCHED else "")
     if not unsearched:
         options = CheckOptions(include_self=True, moderate=0.3, channels=("anchors", "sentences"))
-        paper = store.check_text(query, options)
+        paper = store.check(query, options)
         shares = shared_words(query, paper.copies)
         for copy in paper.copies:
             if len(copy.source_text or "") > len(shared.get(copy.source_key, "")):
@@ -229,7 +229,7 @@ def shared_words(text: str, copies: Sequence[Copy]) -> dict[str, float]:
 def _title_and_beginning(service: Service, key: str) -> tuple[str | None, str]:
     """Return the title of a document, and how its text begins after it."""
     try:
-        stored = service.store.show(key, with_text=True)
+        stored = service.store.get(key, with_text=True)
     except DocumentNotFound:
         # It was removed meanwhile.
         return None, ""
@@ -262,10 +262,10 @@ def _document(service: Service, key: str, *, whole: bool) -> dict[str, Any]:
     store = service.store
     if not key:
         raise DocumentNotFound(key)
-    story = store.story(key)
+    story = store.duplicates.story(key)
     stored: StoredDocument | None = None
     try:
-        stored = store.show(key, with_text=True)
+        stored = store.get(key, with_text=True)
     except DocumentNotFound:
         # It was skipped as a duplicate: it has a story, and nothing else.
         if story.state not in ("skipped", "orphaned"):
@@ -301,7 +301,7 @@ def _cluster_place(service: Service, story: Story) -> dict[str, Any] | None:
     if story.cluster_id is None:
         return None
     try:
-        cluster = service.store.cluster_members(story.cluster_id)
+        cluster = service.store.clusters.members(story.cluster_id)
     except SimstoreError:
         # The clusters were dropped meanwhile.
         return None

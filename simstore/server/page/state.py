@@ -186,10 +186,10 @@ def page_state_of(request: Request) -> PageState:
 
 def _store_now(service: Service) -> StoreOverview:
     store = service.store
-    figures = store.statistics()
-    if store.scheme().get("scheme", "").startswith("given"):
+    figures = store.stats()
+    if store.maintenance.scheme().get("scheme", "").startswith("given"):
         return StoreOverview(figures, "fingerprints")
-    status = store.passage_status(sizes=False)
+    status = store.passages.status(sizes=False)
     if status is None:
         return StoreOverview(figures, "none" if figures.text_kept else "no_text")
     return StoreOverview(
@@ -203,4 +203,4 @@ def _store_now(service: Service) -> StoreOverview:
 
 def _drawn(service: Service) -> Drawn:
     store = service.store
-    return Drawn(store.figures(), store.ingest_runs(_RUNS), int(time.time()))
+    return Drawn(store.maintenance.stats_over_time(), store.runs.ingest(_RUNS), int(time.time()))

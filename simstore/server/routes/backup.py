@@ -92,13 +92,13 @@ def _copied(service: Service) -> _Copy:
             raise Stopping
 
     store = service.store
-    place = store.path
+    place = store.maintenance.path
     if place is None:
         raise InvalidParameter("backup copies SQLite stores; use your database server's own tools")
     # What a killed server left there is replaced.
     target = sent_copy(place)
     try:
-        size = store.backup(target, replace=True, on_progress=go_on)
+        size = store.maintenance.backup(target, replace=True, on_progress=go_on)
         descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
     finally:
         target.unlink(missing_ok=True)

@@ -126,7 +126,7 @@ async def check(request: Request, lang: Language = "en") -> Response:
         raise UnsupportedMedia(kind, f"{JSON} or {_FORM}")
     with while_wanted() as step:
         found = await service.heavy.run(
-            lambda: list(service.store.check(papers, options, on_step=step))
+            lambda: list(service.store.check_many(papers, options, on_step=step))
         )
     if accepts(request, _HTML):
         headers = {"Content-Security-Policy": content_policy()}
@@ -207,7 +207,7 @@ def _text(form: FormData, name: str) -> bytes:
 
 
 def _stored(service: Service, key: str) -> Document:
-    found = service.store.show(key, with_text=True)
+    found = service.store.get(key, with_text=True)
     if found.text is None:
         raise NotFound("the store keeps no texts; send the text")
     return Document(found.key, found.text, title=found.title)

@@ -91,7 +91,7 @@ async def clusters(
         service.heavy,
         "clusters",
         # Those that are too small pass here, so that a request that has ended is noticed.
-        lambda _wanted: service.store.kept_clusters(min(min_size, 2), after=begin),
+        lambda _wanted: service.store.clusters.list(min(min_size, 2), after=begin),
         limit=limit,
         most=service.settings.batch_documents,
         cursor=cursor_of,
@@ -108,7 +108,7 @@ async def clusters(
 async def cluster_of(request: Request, key: str) -> Response:
     """Return where a document stands among the kept clusters."""
     service = service_of(request)
-    found = await service.readers.run(service.store.cluster_of, query_text(request, "key", key))
+    found = await service.readers.run(service.store.clusters.of, query_text(request, "key", key))
     return reply({"place": to_wire(found)})
 
 
@@ -122,7 +122,7 @@ async def cluster_summary(request: Request, largest: bool = False) -> Response:
     """Return what there is of clusters; ``largest`` looks at every text."""
     service = service_of(request)
     executor = service.heavy if largest else service.readers
-    found = await executor.run(lambda: service.store.cluster_summary(largest=largest))
+    found = await executor.run(lambda: service.store.clusters.status(largest=largest))
     return reply({"summary": to_wire(found)})
 
 
@@ -140,7 +140,7 @@ async def cluster_merges(request: Request, limit: Limit = None, after: After = N
         request,
         service.readers,
         "merges",
-        lambda _wanted: service.store.cluster_merges(after=begin),
+        lambda _wanted: service.store.clusters.merges(after=begin),
         limit=limit,
         most=service.settings.batch_documents,
         cursor=cursor_of,
@@ -160,7 +160,7 @@ async def cluster(request: Request, cluster_id: int) -> Response:
     def answered() -> Response:
         found = None
         if abs(cluster_id) <= LARGEST:
-            found = service.store.cluster_members(cluster_id)
+            found = service.store.clusters.members(cluster_id)
         if found is None:
             raise NotFound(f"no cluster is called {str(cluster_id)[:30]}; /v1/clusters lists them")
         return reply(to_wire(found))
@@ -189,7 +189,7 @@ async def duplicates(
         request,
         service.readers,
         "duplicates",
-        lambda _wanted: service.store.duplicates(state=state, original=named, after=begin),
+        lambda _wanted: service.store.duplicates.list(state=state, original=named, after=begin),
         limit=limit,
         most=service.settings.batch_documents,
         cursor=cursor_of,

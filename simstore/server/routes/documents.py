@@ -195,7 +195,7 @@ async def documents(
         request,
         service.readers,
         "documents",
-        lambda wanted: service.store.documents(
+        lambda wanted: service.store.list(
             collection=collection, limit=wanted, with_text=with_text, after=after
         ),
         limit=limit,
@@ -223,10 +223,12 @@ async def document(
     if story:
         with while_wanted() as step:
             return await service.readers.run(
-                lambda: reply(to_wire(service.store.story(name, original=original, on_step=step)))
+                lambda: reply(
+                    to_wire(service.store.duplicates.story(name, original=original, on_step=step))
+                )
             )
     return await service.readers.run(
-        lambda: reply(to_wire(service.store.show(name, with_text=with_text)))
+        lambda: reply(to_wire(service.store.get(name, with_text=with_text)))
     )
 
 
@@ -279,13 +281,11 @@ async def seen(request: Request) -> Response:
     if body_fields.keys is None:
         digest = digest_of(body_fields.digest or "")
         return await service.readers.run(
-            lambda: reply({"seen": to_wire(service.store.seen_content(digest))})
+            lambda: reply({"seen": to_wire(service.store.seen(digest=digest))})
         )
     keys = body_fields.keys
     _check_count(keys, service)
-    return await service.readers.run(
-        lambda: reply({"seen": to_wire(service.store.seen_many(keys))})
-    )
+    return await service.readers.run(lambda: reply({"seen": to_wire(service.store.seen(keys))}))
 
 
 def digest_of(text: str) -> bytes:

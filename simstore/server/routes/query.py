@@ -100,7 +100,7 @@ async def query(request: Request) -> Response:
         service.metrics.samples += 1
         sample = Document("", wanted.text)
         return await service.heavy.run(
-            lambda: _reply_of(service.reader.query_run([sample], options))
+            lambda: _reply_of(service.reader.query_many([sample], options))
         )
     if wanted.text is not None:
         service.metrics.samples += 1
@@ -115,7 +115,7 @@ async def query(request: Request) -> Response:
 
     def answered() -> Response:
         documents = [Document(one.key, one.text) for one in samples]
-        return _reply_of(service.reader.query_run(documents, options))
+        return _reply_of(service.reader.query_many(documents, options))
 
     return await service.readers.run(answered)
 

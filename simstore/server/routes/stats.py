@@ -67,7 +67,7 @@ async def stats(request: Request, sizes: bool = False) -> Response:
 async def scheme(request: Request) -> Response:
     """Return the scheme's name, version, bits and options."""
     service = service_of(request)
-    return reply(to_wire(await service.readers.run(service.store.scheme)))
+    return reply(to_wire(await service.readers.run(service.store.maintenance.scheme)))
 
 
 @router.get(
@@ -90,7 +90,7 @@ async def rejects(
         request,
         service.readers,
         "rejects",
-        lambda wanted: iter(service.store.rejections(limit=wanted, after=after)),
+        lambda wanted: iter(service.store.rejects.list(limit=wanted, after=after)),
         limit=limit,
         most=_MOST_REJECTS,
         cursor=lambda one: one.reject_id,
@@ -109,7 +109,7 @@ async def runs(request: Request, limit: _RUNS = 20) -> Response:
     The server itself is one as long as it runs.
     """
     service = service_of(request)
-    return reply({"runs": to_wire(await service.readers.run(service.store.ingest_runs, limit))})
+    return reply({"runs": to_wire(await service.readers.run(service.store.runs.ingest, limit))})
 
 
 @router.get(
@@ -121,7 +121,7 @@ async def runs(request: Request, limit: _RUNS = 20) -> Response:
 async def query_runs(request: Request, limit: _RUNS = 20) -> Response:
     """Return the latest query runs that are recorded; queries of the server are not."""
     service = service_of(request)
-    return reply({"runs": to_wire(await service.readers.run(service.store.query_runs, limit))})
+    return reply({"runs": to_wire(await service.readers.run(service.store.runs.query, limit))})
 
 
 @router.get(
@@ -165,7 +165,7 @@ def _sizes_of(request: Request) -> CachedValue[StoreStatistics]:
     service = service_of(request)
     held = getattr(request.app.state, "sizes", None)
     if held is None or held[0] is not service:
-        counted = CachedValue(partial(service.store.statistics, sizes=True), service.heavy)
+        counted = CachedValue(partial(service.store.stats, sizes=True), service.heavy)
         held = request.app.state.sizes = (service, counted)
     found: CachedValue[StoreStatistics] = held[1]
     return found

@@ -62,7 +62,7 @@ class QueryBatcher:
             thread.start()
 
     def submit(self, sample: Document, options: QueryOptions) -> Future[QueryRun]:
-        """Take a sample; its future holds what :meth:`simstore.Store.query_run` says of it alone.
+        """Take a sample; its future holds what :meth:`simstore.Store.query_many` says of it alone.
 
         Raises:
             Overloaded: Too many wait.

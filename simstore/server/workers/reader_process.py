@@ -66,7 +66,7 @@ class AwayReader:
         found: QueryRun = self._asked("query", (tuple(samples), options))
         return found
 
-    def query_run(
+    def query_many(
         self, samples: Sequence[Document], options: QueryOptions | None = None
     ) -> QueryRun:
         """Return the matches of each sample, and what they go by.
@@ -117,9 +117,9 @@ class AwayReader:
 
 def _reading(place: Place, stack: ExitStack) -> Mapping[str, Callable[[Any], Any]]:
     store = stack.enter_context(Store.open(place, resident=True))
-    store.warm()
+    store.maintenance.warm()
     return {
-        "query": lambda given: store.query_run(*given),
-        "run": lambda given: store.query_run(*given),
-        "warm": lambda _: store.warm(),
+        "query": lambda given: store.query_many(*given),
+        "run": lambda given: store.query_many(*given),
+        "warm": lambda _: store.maintenance.warm(),
     }

@@ -108,7 +108,7 @@ class WriteQueue:
         if min(most_documents, most_bytes, most_group) < 1:
             raise InvalidParameter("the limits of a queue must be at least 1")
         self.counters = QueueCounters()
-        self._warm = warm or store.warm
+        self._warm = warm or store.maintenance.warm
         self._most_documents = most_documents
         self._most_bytes = most_bytes
         self._most_group = most_group
@@ -117,7 +117,7 @@ class WriteQueue:
         self._writer: GroupWriter | None = None
         self._process: Worker | None = None
         try:
-            near = self._stack.enter_context(store.writer())
+            near = self._stack.enter_context(store.runs.writer())
         except InvalidParameter as error:
             self._refusal = error
             if process is not None:

@@ -69,6 +69,6 @@ GroupWriter = Writer | AwayWriter
 
 def _writing(place: Place, stack: ExitStack) -> Mapping[str, Callable[[Any], Any]]:
     store = stack.enter_context(Store.open(place, resident=True))
-    store.warm()
-    writer = stack.enter_context(store.writer())
+    store.maintenance.warm()
+    writer = stack.enter_context(store.runs.writer())
     return {"write": writer.write, "tidy": lambda is_busy: writer.tidy(is_busy=is_busy)}

@@ -40,7 +40,7 @@ class ClusterOptions:
             1, inclusive.
         min_likeness: Least likeness of a member to its canonical document, in the same range.
         min_cosine: Least cosine that goes with the likeness, 0 to 1; None: 0.68.
-        radius: Radius of channel 1, bits, inclusive; None: min(3, M).
+        radius: Radius of channel 1, bits, inclusive; None: the default.
         exact_join: Compare by the exact join, which finds every edge, not by the channels.
         policy: Which document is canonical. ``first``: the first seen, of several the first of
             the order of ingest; ``longest``: that of the most bytes, of several the first;

@@ -26,7 +26,7 @@ class EdgeCandidates:
 
     Args:
         snapshot: The store in a transaction.
-        radius: Radius of channel 1, bits, inclusive; None: min(3, M).
+        radius: Radius of channel 1, bits, inclusive; None: the default.
         min_resemblance: Least resemblance of an edge, above 0, at most 1: channel 2 looks at as
             many bands as find all but one in a million of such pairs; None: channel 1 alone looks.
 

@@ -92,7 +92,7 @@ class EdgeSearch:
         snapshot: The store in a transaction.
         min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive; None: any
             where there is a distance.
-        radius: Radius of channel 1, bits, inclusive; None: min(3, M).
+        radius: Radius of channel 1, bits, inclusive; None: the default.
         within: Largest distance of an edge, bits, inclusive; None: any. Channel 1 alone looks then,
             and finds all.
 

@@ -58,7 +58,7 @@ class Reader:
 
         Args:
             value: A fingerprint, a non-negative integer below 2**M.
-            radius: Largest distance, in bits, inclusive; None: min(3, M).
+            radius: Largest distance, in bits, inclusive; None: the default.
 
         Returns:
             Ascending by distance, then fingerprint.
@@ -82,7 +82,7 @@ class Reader:
 
         Args:
             values: uint64 of shape (n,), up to 64 bits, or (n, words); or integers.
-            radius: Largest distance, in bits, inclusive; None: min(3, M).
+            radius: Largest distance, in bits, inclusive; None: the default.
 
         Returns:
             Which query, int64, shape (matches,); fingerprints, uint64, shape (matches, words);
@@ -104,7 +104,7 @@ class Reader:
         """Yield all pairs of stored fingerprints within a radius, each pair once.
 
         Args:
-            radius: Largest distance, in bits, inclusive; None: min(3, M).
+            radius: Largest distance, in bits, inclusive; None: the default.
 
         Yields:
             The smaller and the larger fingerprint of each pair, uint64, shape (pairs, words) each,

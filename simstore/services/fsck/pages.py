@@ -1,4 +1,4 @@
-"""Check segment pages: every segment's pages hold the same fingerprints, in order, counted."""
+"""Check packed fingerprints: the pages of every segment hold the same ones, in order, counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocols of a database: its connections, and the statements that differ."""
+"""Interfaces of a database: its connections, and the SQL in which SQLite and PostgreSQL differ."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from simstore import Store
+from simstore import Files, Store
 from simstore.model import QueryOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import migrate
@@ -81,15 +81,15 @@ def main(revision: str) -> None:
             with Store.create(path, scheme=choice) as store:
                 store.ingest([source])
                 described = describe(store)
-                store.query_sources(["article.txt"])
+                store.query_many(Files("article.txt"), record=True)
             _set_times(path)
             (HERE / path.name).write_bytes(path.read_bytes())
             text = json.dumps(described, ensure_ascii=False, indent=1)
             (HERE / f"{name}.json").write_text(text + "\n", "utf-8")
         path = Path(f"packed-{revision}.db")
         with Store.create(path, fingerprints_only=True) as store:
-            store.add_fingerprints(packed_values())
-            store.pack()
+            store.fingerprints.add(packed_values())
+            store.maintenance.pack()
         _set_times(path)
         (HERE / path.name).write_bytes(path.read_bytes())
 
@@ -109,16 +109,16 @@ def describe(store: Store) -> dict[str, object]:
     """Return what a store holds and answers."""
     found = store.query_many([(key, text) for key, text in SAMPLES], QueryOptions(radius=RADIUS))
     return {
-        "scheme": store.scheme(),
+        "scheme": store.maintenance.scheme(),
         "documents": [
             [one.key, one.text, one.fingerprint, one.collection, dict(one.metadata), one.revision,
              one.duplicate_of]
-            for one in store.documents(with_text=True)
+            for one in store.list(with_text=True)
         ],
-        "rejects": [[one.rejection.position, one.rejection.reason] for one in store.rejections()],
+        "rejects": [[one.rejection.position, one.rejection.reason] for one in store.rejects.list()],
         "vocabulary": [
             [one.rank, one.term, one.document_count, one.total_count]
-            for one in store.vocabulary(40)
+            for one in store.vocabulary.terms(40)
         ],
         "answers": [
             [one.key, one.fingerprint, [[match.distance, match.key] for match in one.matches]]

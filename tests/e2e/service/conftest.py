@@ -17,7 +17,7 @@ from .asked import accepting, lines
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     place = tmp_path_factory.mktemp("serve") / "s.db"
     with Store.create(place) as store:
-        store.build_passages()
+        store.passages.build()
     with serve(place) as found:
         yield found
 

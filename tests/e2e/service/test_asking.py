@@ -54,7 +54,7 @@ def test_one_text_and_several_tell_alike_that_some_documents_wait(
         page = asked.get("/search", params={"q": TEXT}).text
         assert "Not every document was looked at: no generation was made yet" in page
         with Store.open(place) as store:
-            store.refresh()
+            store.vocabulary.refresh()
         assert [one["stale"] for one in told(asked, TEXT)] == [None] * 3
         assert "Not every document" not in asked.get("/search", params={"q": TEXT}).text
 

@@ -29,8 +29,8 @@ def test_rejects_come_in_pages_or_as_lines(tmp_path: Path) -> None:
     (tmp_path / "broken.jsonl").write_text("[]\n" * 5, "utf-8")
     with Store.create(tmp_path / "s.db") as store:
         store.ingest([str(tmp_path / "broken.jsonl")])
-        expected = [one.reject_id for one in store.rejections()]
-        assert [one.reject_id for one in store.rejections(after=expected[3])] == expected[4:]
+        expected = [one.reject_id for one in store.rejects.list()]
+        assert [one.reject_id for one in store.rejects.list(after=expected[3])] == expected[4:]
     with serve(tmp_path / "s.db") as served, httpx.Client(base_url=served.url) as ask:
         found, sizes, after = [], [], 0
         while after is not None:

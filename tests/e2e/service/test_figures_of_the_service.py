@@ -49,7 +49,7 @@ def test_metrics_tell_of_requests_and_of_the_store(tmp_path: Path) -> None:
 def test_metrics_tell_of_the_drift(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db", scheme="simtool", policy="frozen") as store:
         store.add_many([("a", TEXT), ("b", NEAR)])
-        store.refresh()
+        store.vocabulary.refresh()
     with (
         serve(tmp_path / "s.db", "--figures-seconds", "0") as served,
         httpx.Client(base_url=served.url) as asked,

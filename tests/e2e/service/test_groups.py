@@ -16,7 +16,7 @@ from .asked import NEAR, OTHER, TEXT, accepting, add, lines, paged, refused
 def test_clusters_are_told(served: Served, ask: httpx.Client, tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many([("a", TEXT), ("b", NEAR), ("c", OTHER)])
-        store.keep_clusters(min_resemblance=0.5)
+        store.clusters.build(min_resemblance=0.5)
     with serve(tmp_path / "s.db") as other, httpx.Client(base_url=other.url) as asked:
         (found,) = asked.get("/v1/clusters").json()["clusters"]
         assert [member["key"] for member in found["members"]] == ["a", "b"]
@@ -44,10 +44,10 @@ def test_clusters_come_in_pages(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         given = [(f"{n}", f"{word} " * 30) for n, word in enumerate("abcdefg")]
         store.add_many([*given, *((f"{key} again", text) for key, text in given)])
-        store.keep_clusters(min_resemblance=0.5)
+        store.clusters.build(min_resemblance=0.5)
         # Some end, others have one document.
         store.remove("1", "1 again", "2", "2 again", "6")
-        store.keep_clusters()
+        store.clusters.build()
     with serve(tmp_path / "s.db") as other, httpx.Client(base_url=other.url) as ask:
         for min_size, count in ((1, 5), (2, 4)):
             whole = lines(

@@ -3,53 +3,59 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
-from simstore import Store
-from simstore.client import Client
+from simstore import Client, NotServed, Store
 
 # What concerns the store as a file or as a whole, and is done where it lies.
 NOT_SERVED = {
-    "abort_reindex", "add_fingerprints", "backup", "build_passages", "check_options",
-    "clear_rejections", "clusters", "compact", "create", "drop_clusters", "drop_passages",
-    "duplicate", "evaluate", "exact_pairs", "expire", "export", "figures", "fsck",
-    "import_deduped", "ingest_query", "keep_clusters",
-    "known_count", "known_mark", "open", "pack", "passage_status", "path", "query_run",
-    "query_runs", "reader",
-    "refresh", "reindex", "remove_fingerprints", "report", "retry_rejections", "set_policy",
-    "unpack", "vitals", "vocabulary", "vocabulary_status", "warm", "writer",
-    "add_token", "tokens", "revoke_token", "token_book",
+    "create", "expire", "export", "open", "report",
+    "evaluate", "fingerprints", "passages", "tokens", "vocabulary",
+    "clusters.build", "clusters.drop", "clusters.once", "duplicates.of", "filters.known_count",
+    "filters.known_mark", "rejects.clear", "rejects.retry", "runs.query", "runs.writer",
+    "maintenance.abort_reindex", "maintenance.backup", "maintenance.check_options",
+    "maintenance.compact", "maintenance.fsck", "maintenance.import_deduped", "maintenance.pack",
+    "maintenance.path", "maintenance.quick_stats", "maintenance.reindex",
+    "maintenance.stats_over_time", "maintenance.unpack", "maintenance.warm",
 }  # fmt: skip
 # What a server sees to by itself, or is asked for page by page.
 LEFT_OUT = {
     "add": {"refresh"},
     "add_many": {"refresh", "threads"},
-    "check": {"on_step", "threads"},
-    "check_sources": {"threads"},
-    "cluster_merges": {"after"},
-    "documents": {"after"},
-    "duplicates": {"after"},
-    "kept_clusters": {"after"},
+    "check_many": {"on_step", "threads"},
+    "clusters.list": {"after"},
+    "clusters.merges": {"after"},
+    "duplicates.list": {"after"},
+    "duplicates.story": {"on_step"},
+    "list": {"after"},
     "query_many": {"threads"},
-    "query_sources": {"threads"},
-    "rejections": {"after"},
+    "rejects.list": {"after"},
     "remove": {"refresh", "on_refresh"},
-    "story": {"on_step"},
 }
-# A server keeps no query runs.
-OTHER_DEFAULTS = {("query_sources", "record")}
 SPECIAL = {"__iter__", "__len__", "__contains__", "__enter__", "__exit__"}
 
 
+NAMESPACES = ("clusters", "duplicates", "filters", "maintenance", "rejects", "runs")
+
+
 def methods_of(kind: type) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in inspect.getmembers(kind)
-        if (callable(value) or isinstance(value, property))
-        and (not name.startswith("_") or name in SPECIAL)
-    }
+    """Return the public methods of a store or a client, those of namespaces by dotted names."""
+    found = {}
+    for name, value in inspect.getmembers(kind):
+        if name in NAMESPACES:
+            space = get_type_hints(value.func)["return"]
+            members = inspect.getmembers(space, callable)
+            paths = inspect.getmembers(space, lambda one: isinstance(one, property))
+            found |= {
+                f"{name}.{each}": method
+                for each, method in [*members, *paths]
+                if not each.startswith("_")
+            }
+        elif not name.startswith("_") or name in SPECIAL:
+            found[name] = value
+    return found
 
 
 def test_every_method_of_a_store_is_served_or_said_not_to_be() -> None:
@@ -61,7 +67,9 @@ def test_every_method_of_a_store_is_served_or_said_not_to_be() -> None:
 @pytest.mark.parametrize("name", sorted(methods_of(Client)))
 def test_a_method_takes_and_returns_what_that_of_a_store_does(name: str) -> None:
     ours, theirs = (inspect.signature(methods_of(kind)[name]) for kind in (Client, Store))
-    assert ours.return_annotation == theirs.return_annotation
+    # A class with a method `list` says `builtins.list` of the type.
+    returned = (one.return_annotation.replace("builtins.", "") for one in (ours, theirs))
+    assert next(returned) == next(returned)
     left_out = LEFT_OUT.get(name, set())
     expected = {n: p for n, p in theirs.parameters.items() if n not in left_out}
     assert left_out <= set(theirs.parameters)
@@ -69,8 +77,23 @@ def test_a_method_takes_and_returns_what_that_of_a_store_does(name: str) -> None
     for parameter, its in expected.items():
         mine = ours.parameters[parameter]
         assert mine.kind == its.kind
-        if (name, parameter) not in OTHER_DEFAULTS:
-            assert mine.default == its.default
+        assert mine.default == its.default
         # What is done in steps there is told of by the same name.
         progress = {"Progress | None", "Callable[[int, int], None] | None"}
         assert mine.annotation == its.annotation or {mine.annotation, its.annotation} == progress
+
+
+@pytest.mark.parametrize("name", sorted(NOT_SERVED - {"create", "open"}))
+def test_what_a_server_does_not_serve_is_said_by_name(name: str) -> None:
+    *spaces, member = name.split(".")
+    found: Any = Client("http://127.0.0.1:1")
+    for space in spaces:
+        found = getattr(found, space)
+    with pytest.raises(NotServed):
+        getattr(found, member)
+
+
+def test_a_name_that_no_store_has_is_an_attribute_error() -> None:
+    client = Client("http://127.0.0.1:1")
+    assert not hasattr(client, "find")
+    assert not hasattr(client.clusters, "find")

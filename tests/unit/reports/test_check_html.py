@@ -299,9 +299,9 @@ def test_a_real_check_is_told_in_chinese_to_its_last_sentence(
 ) -> None:
     pytest.importorskip("rapidfuzz", reason="needs simstore[check]")
     with Store.create(tmp_path / "s.db", text=keep_text) as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many(articles().items())
-        paper = store.check_text(chinese_paper().text)
+        paper = store.check(chinese_paper().text)
     page = report(paper, lang="zh")
     assert len(method_of(page)) == 3
     for said in method_of(page):

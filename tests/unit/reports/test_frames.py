@@ -84,10 +84,10 @@ def test_samples_have_a_row_a_match_and_one_where_they_have_none(path: Path, pan
 @pytest.mark.frames
 def test_clusters_have_a_row_a_document(path: Path, pandas: Any) -> None:
     with Store.open(path) as store:
-        clustering = store.clusters(ClusterOptions())
-        store.keep_clusters(min_resemblance=0.5)
-        kept = to_frame(store.kept_clusters())
-        assert to_frame(store.kept_clusters(min_size=99), of=StoredCluster).empty
+        clustering = store.clusters.once(ClusterOptions())
+        store.clusters.build(min_resemblance=0.5)
+        kept = to_frame(store.clusters.list())
+        assert to_frame(store.clusters.list(min_size=99), of=StoredCluster).empty
     frame = to_frame(clustering)
     assert list(frame["key"]) == ["ferry", "print", "bridge", "\udcff"]
     assert list(frame["role"]) == ["canonical", "member"] * 2
@@ -100,9 +100,9 @@ def test_clusters_have_a_row_a_document(path: Path, pandas: Any) -> None:
 @pytest.mark.frames
 def test_documents_have_their_fields_and_times(path: Path, pandas: Any) -> None:
     with Store.open(path) as store:
-        stored = list(store.documents(with_text=True))
-        frame = to_frame(store.documents(with_text=True))
-        (single,) = to_frame(store.show("ferry"))["key"]
+        stored = list(store.list(with_text=True))
+        frame = to_frame(store.list(with_text=True))
+        (single,) = to_frame(store.get("ferry"))["key"]
     assert list(frame["key"]) == [one.key for one in stored]
     assert single == "ferry"
     assert list(frame["text"]) == [FERRY, PRINT, BRIDGE, BRIDGE]
@@ -115,13 +115,13 @@ def test_documents_have_their_fields_and_times(path: Path, pandas: Any) -> None:
 @pytest.mark.frames
 def test_duplicates_and_rejections_are_rows(path: Path, pandas: Any, tmp_path: Path) -> None:
     with Store.open(path) as store:
-        frame = to_frame(store.duplicates())
+        frame = to_frame(store.duplicates.list())
     assert list(frame["key"]) == ["print", "\udcff"]
     assert list(frame["original"]) == ["ferry", "bridge"]
     assert to_frame(iter(()), of=Duplicate).columns.tolist() == frame.columns.tolist()
     with Store.create(tmp_path / "other.db") as store:
         store.add_many(pandas.DataFrame({"key": ["a"], "text": [None]}))
-        rejected = to_frame(store.rejections())
+        rejected = to_frame(store.rejects.list())
     assert rejected.loc[0, ["source", "position"]].tolist() == ["pandas.DataFrame, run 1", 0]
 
 
@@ -130,7 +130,7 @@ def test_a_frame_of_documents_goes_into_another_store(
     path: Path, pandas: Any, tmp_path: Path
 ) -> None:
     with Store.open(path) as store, Store.create(tmp_path / "copy.db") as copy:
-        frame = to_frame(store.documents(with_text=True, limit=3))
+        frame = to_frame(store.list(with_text=True, limit=3))
         assert copy.add_many(frame[["key", "text"]]).added == 3
         assert [one.key for one in copy] == ["ferry", "print", "bridge"]
 

@@ -26,7 +26,7 @@ OPEN_SCOPES = [*SCOPES, None]
 def application(store: Store, **settings: Any) -> FastAPI:
     """Return an application with a route for each scope, behind a gate."""
     app = FastAPI(openapi_url=None)
-    app.state.gate = Gate(store.token_book(), **{"host": "127.0.0.1"} | settings)
+    app.state.gate = Gate(store.tokens.book(), **{"host": "127.0.0.1"} | settings)
     router = APIRouter(route_class=GuardedRoute)
 
     async def answer(request: Request) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def bearer(secret: str) -> dict[str, str]:
 
 
 def test_each_scope_opens_what_it_has_in_it_and_nothing_else(store: Store) -> None:
-    secrets = {scope: store.add_token(f"of-{scope}", scope) for scope in SCOPES}
+    secrets = {scope: store.tokens.add(f"of-{scope}", scope) for scope in SCOPES}
     ask = Asker(application(store))
     for held in SCOPES:
         for needed in SCOPES:
@@ -110,7 +110,7 @@ def test_each_scope_opens_what_it_has_in_it_and_nothing_else(store: Store) -> No
 
 
 def test_wrong_authorization_is_refused(store: Store) -> None:
-    secret = store.add_token("one", "admin")
+    secret = store.tokens.add("one", "admin")
     app = application(store)
     for number, given in enumerate(
         (
@@ -130,10 +130,10 @@ def test_loopback_is_open_until_the_store_has_had_a_token(store: Store) -> None:
     for scope in SCOPES:
         assert ask(f"/{scope}").json() == {"owner": "open", "by_cookie": False}
     assert ask("/read", headers=bearer("sst_wrong")).status_code == 401
-    secret = store.add_token("first", "read")
+    secret = store.tokens.add("first", "read")
     assert ask("/read").status_code == 401
     assert ask("/read", headers=bearer(secret)).json()["owner"] == "token:1"
-    store.revoke_token("first")
+    store.tokens.revoke("first")
     assert ask("/read", headers=bearer(secret)).status_code == 401
     assert ask("/read").status_code == 401
 
@@ -160,7 +160,7 @@ def test_server_without_tokens_answers_to_no_name_that_is_not_this_machines(stor
         assert found.status_code == 403, base
         assert "simstore token add" in found.text
     assert Asker(app)("/read", headers={"Host": ""}).status_code == 403
-    secret = store.add_token("one")
+    secret = store.tokens.add("one")
     assert Asker(app, "http://store.example")("/read", headers=bearer(secret)).status_code == 200
 
 
@@ -171,7 +171,7 @@ def test_server_without_tokens_answers_to_no_name_that_is_not_this_machines(stor
 def test_what_comes_through_a_proxy_needs_a_token(store: Store, header: str) -> None:
     ask = Asker(application(store))
     assert ask("/read", headers={header: "192.0.2.1"}).status_code == 401
-    secret = store.add_token("one")
+    secret = store.tokens.add("one")
     assert ask("/read", headers={header: "192.0.2.1"} | bearer(secret)).status_code == 200
 
 
@@ -199,7 +199,7 @@ def test_pages_of_other_sites_may_not_use_an_open_server(
     assert ask("/write", "POST", headers={"Origin": HERE}).status_code == 200
     assert ask("/write", "POST", headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
     assert ask("/write", "POST").status_code == 200
-    secret = store.add_token("one", "write")
+    secret = store.tokens.add("one", "write")
     assert ask("/write", "POST", headers=headers | bearer(secret)).status_code == 200
 
 
@@ -214,7 +214,7 @@ def test_links_of_other_sites_may_be_followed_and_nothing_else_be_fetched(store:
 
 
 def test_session_of_the_page_stands_for_its_token(store: Store) -> None:
-    secret = store.add_token("reader", "read")
+    secret = store.tokens.add("reader", "read")
     ask = Asker(application(store))
     own = {"Origin": HERE}
     signed = ask("/login", "POST", headers=own | {"secret": f" {secret}\n"})
@@ -247,7 +247,7 @@ def test_session_ends_with_its_token_and_after_half_a_day(
     now = [0.0]
     sessions = access.Sessions
     monkeypatch.setattr(access, "Sessions", lambda: sessions(lambda: now[0]))
-    secret = store.add_token("one", "read")
+    secret = store.tokens.add("one", "read")
     app = application(store)
     ask = Asker(app)
     headers = {"Origin": HERE, "secret": secret}
@@ -262,12 +262,12 @@ def test_session_ends_with_its_token_and_after_half_a_day(
     assert ask.cookies["simstore_session"] != first
     assert len(app.state.gate._sessions) == 1
     assert ask("/read").status_code == 200
-    store.revoke_token("one")
+    store.tokens.revoke("one")
     assert ask("/read").status_code == 401
 
 
 def test_session_cookie_is_for_tls_alone_where_the_page_came_by_it(store: Store) -> None:
-    secret = store.add_token("one")
+    secret = store.tokens.add("one")
     ask = Asker(application(store), "https://store.example")
     headers = {"Origin": "https://store.example", "secret": secret}
     cookie = ask("/login", "POST", headers=headers).headers["set-cookie"]
@@ -279,7 +279,7 @@ def test_session_cookie_is_for_tls_alone_where_the_page_came_by_it(store: Store)
 
 
 def test_sign_in_is_for_own_pages_with_a_good_token(store: Store) -> None:
-    secret = store.add_token("one")
+    secret = store.tokens.add("one")
     ask = Asker(application(store))
     for headers in (*ELSEWHERE, {}):
         assert ask("/login", "POST", headers=headers | {"secret": secret}).status_code == 403
@@ -294,7 +294,7 @@ def test_wrong_tokens_are_slowed_down_by_address_and_good_ones_are_not(
     now = [0.0]
     limit = access.RateLimit
     monkeypatch.setattr(access, "RateLimit", lambda rate, burst: limit(rate, burst, lambda: now[0]))
-    secret = store.add_token("one")
+    secret = store.tokens.add("one")
     app = application(store)
     ask, other = Asker(app, address="2001:db8::1"), Asker(app, address="2001:db8:0:1::1")
     wrong = bearer("sst_wrong")
@@ -316,7 +316,7 @@ def test_rate_is_each_tokens_own_and_counts_a_request_once(
     now = [0.0]
     limit = access.RateLimit
     monkeypatch.setattr(access, "RateLimit", lambda rate, burst: limit(rate, burst, lambda: now[0]))
-    one, two = store.add_token("one", "admin"), store.add_token("two")
+    one, two = store.tokens.add("one", "admin"), store.tokens.add("two")
     ask = Asker(application(store, rate=3))
 
     def asked(secret: str, count: int) -> list[int]:
@@ -336,7 +336,7 @@ def test_rate_is_each_tokens_own_and_counts_a_request_once(
 
 
 def test_who_may_not_is_refused_before_the_body_is_read(store: Store) -> None:
-    store.add_token("one")
+    store.tokens.add("one")
     app = application(store)
     read = []
 
@@ -367,7 +367,7 @@ def test_store_that_cannot_be_asked_opens_nothing(
     def fail(*_: object) -> None:
         raise DatabaseBusy("s.db")
 
-    secret = store.add_token("one")
+    secret = store.tokens.add("one")
     app = application(store)
     monkeypatch.setattr(tokens.tokens, "rows", fail)
     for headers in ({}, bearer(secret)):
@@ -396,7 +396,7 @@ def test_page_may_say_more_of_itself_and_the_rest_stays() -> None:
 
 
 def test_server_does_not_start_where_anybody_could_come(store: Store) -> None:
-    book = store.token_book()
+    book = store.tokens.book()
     for host in ("127.0.0.1", "localhost", "::1"):
         check_listening(book, host)
         with pytest.raises(InvalidParameter, match="simstore token add"):
@@ -405,7 +405,7 @@ def test_server_does_not_start_where_anybody_could_come(store: Store) -> None:
         with pytest.raises(InvalidParameter, match="simstore token add") as told:
             check_listening(book, host)
         assert told.value.exit_code == 2
-    store.add_token("one")
+    store.tokens.add("one")
     for host in ("127.0.0.1", "0.0.0.0"):  # noqa: S104 - never bound
         check_listening(book, host, require_tokens=True)
 

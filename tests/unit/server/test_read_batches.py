@@ -37,7 +37,7 @@ def test_each_answer_is_that_of_a_query_alone(store: Store, threads: int) -> Non
         (Document(f"sample {n}", text), OPTIONS[n % len(OPTIONS)])
         for n, text in enumerate([*TEXTS, "", "of something else entirely"])
     ]
-    batcher = QueryBatcher(store.query_run, threads=threads)
+    batcher = QueryBatcher(store.query_many, threads=threads)
     futures = [batcher.submit(sample, options) for sample, options in asked]
     for (sample, options), future in zip(asked, futures, strict=True):
         (alone,) = store.query_many([sample], options)
@@ -53,7 +53,7 @@ def test_each_answer_is_that_of_a_query_alone(store: Store, threads: int) -> Non
 
 
 def test_a_sample_that_cannot_be_read_fails_alone(store: Store) -> None:
-    batcher = QueryBatcher(store.query_run)
+    batcher = QueryBatcher(store.query_many)
     futures = [
         batcher.submit(Document("", text), QueryOptions())
         for text in (TEXTS[0], "\ud800", TEXTS[1])
@@ -69,17 +69,17 @@ def test_a_sample_that_cannot_be_read_fails_alone(store: Store) -> None:
 def test_an_answer_says_that_the_generation_is_stale(tmp_path: Path) -> None:
     with Store.create(tmp_path / "stale.db", scheme="simtool") as store:
         store.add("a", TEXTS[0], refresh=False)
-        batcher = QueryBatcher(store.query_run)
+        batcher = QueryBatcher(store.query_many)
         stale = batcher.submit(Document("", TEXTS[0]), QueryOptions()).result(60)
         assert (stale.samples[0].matches, "no generation" in str(stale.stale)) == ((), True)
-        store.refresh()
+        store.vocabulary.refresh()
         fresh = batcher.submit(Document("", TEXTS[0]), QueryOptions()).result(60)
         assert ([one.key for one in fresh.samples[0].matches], fresh.stale) == (["a"], None)
         batcher.close()
 
 
 def test_too_many_are_refused_and_a_closed_one_takes_none(store: Store) -> None:
-    batcher = QueryBatcher(store.query_run, most_waiting=1)
+    batcher = QueryBatcher(store.query_many, most_waiting=1)
     refused = 0
     taken = []
     for _ in range(200):

@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def processes(store: Store) -> Iterator[list[ReaderProcess]]:
     # The tests' own process has threads.
-    made = [ReaderProcess(store.path or "", forks=False) for _ in range(2)]
+    made = [ReaderProcess(store.maintenance.path or "", forks=False) for _ in range(2)]
     for one in made:
         one.wait_until_ready()
     yield made
@@ -43,11 +43,11 @@ def test_they_answer_as_the_store_does_while_one_is_left(
     reader = AwayReader(processes)
     samples = [Document(f"sample {n}", text + " tonight") for n, text in enumerate(TEXTS)]
     options = QueryOptions(radius=12)
-    expected = store.query_run(samples, options)
+    expected = store.query_many(samples, options)
     assert any(one.matches for one in expected.samples)
 
     def answers() -> bool:
-        run = reader.query_run(samples, options)
+        run = reader.query_many(samples, options)
         assert (run.radius, run.bits, run.scheme) == (12, expected.bits, expected.scheme)
         return all(
             [(one.key, one.matches) for one in found]
@@ -63,14 +63,14 @@ def test_they_answer_as_the_store_does_while_one_is_left(
     (found,) = reader.query_few([Document("", TEXTS[0] + " new")]).samples
     assert "new" in {one.key for one in found.matches}
     store.remove("new")
-    store.compact()
+    store.maintenance.compact()
     reader.warm()
     assert answers()
     for left, one in enumerate(reversed(processes)):
         assert one.pid is not None
         os.kill(one.pid, signal.SIGKILL)
         # Who asks it first is told; what it died of is asked of no other.
-        for line in (reader.query_few, reader.query_run):
+        for line in (reader.query_few, reader.query_many):
             with suppress(Unavailable):
                 for _ in processes:
                     line(samples, options)

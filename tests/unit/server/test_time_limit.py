@@ -48,10 +48,10 @@ class Gate:
 @pytest.fixture
 def app(tmp_path: Path) -> FastAPI:
     with Store.create(tmp_path / "s.db", synchronous="normal") as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many((f"{n}", f"{LIGHTHOUSE} {n}") for n in range(_SOURCES))
         store.add_many((f"{n} {word}", f"{word} " * 30) for n in (1, 2) for word in "abcde")
-        store.keep_clusters()
+        store.clusters.build()
     return create_app(tmp_path / "s.db", ServerSettings(request_seconds=0.5, heavy_requests=1))
 
 

@@ -55,7 +55,7 @@ def test_what_waits_together_is_committed_together(store: Store) -> None:
     assert queue.counters.groups <= 2
     assert (queue.counters.requests, queue.counters.documents) == (40, 40)
     assert queue.drain(60)
-    assert [run["added"] for run in store.ingest_runs()] == [40]
+    assert [run["added"] for run in store.runs.ingest()] == [40]
 
 
 def test_groups_hold_no_more_than_they_may(store: Store) -> None:
@@ -233,8 +233,8 @@ def test_the_store_is_tidied_up_while_it_is_written(
             found = store.query(f"river stone lamp {number}", radius=0)
             assert f"page {number}" in {one.key for one in found} or not is_stored
     assert queue.drain(60)
-    assert store.statistics().unpacked_sketches < 120
-    assert store.fsck() == []
+    assert store.stats().unpacked_sketches < 120
+    assert store.maintenance.fsck() == []
     with Store.open(store._opened.database.path or "") as plain:
         for number in range(120):
             text = f"river stone lamp {number}"
@@ -248,12 +248,12 @@ def test_a_tail_may_be_longer_while_much_is_written(
     monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 8)
     monkeypatch.setattr(writer, "_LOOKED_AT", 4)
     store.add_many(Document(f"old {n}", f"river stone bridge {n}") for n in range(20))
-    store.compact()
-    with store.writer() as busy:
+    store.maintenance.compact()
+    with store.runs.writer() as busy:
 
         def write(*numbers: int) -> int:
             busy.write([page(number) for number in numbers])
-            return store.statistics().unpacked_sketches
+            return store.stats().unpacked_sketches
 
         assert write(*range(19)) == 19
         # As much as what is packed.
@@ -266,7 +266,7 @@ def test_a_tail_may_be_longer_while_much_is_written(
         assert not busy.tidy(is_busy=True)
         # When it is quiet again, nothing need be written for it.
         assert busy.tidy()
-        assert store.statistics().unpacked_sketches == 0
+        assert store.stats().unpacked_sketches == 0
 
 
 def test_what_was_put_off_is_done_when_it_is_quiet(
@@ -303,6 +303,6 @@ def test_a_live_store_is_refreshed_between_its_groups(tmp_path: Path) -> None:
             assert queue.submit(page(number)).result(60)
         assert queue._writer is not None
         queue._writer.tidy()
-        assert made.statistics().fresh
+        assert made.stats().fresh
         assert made.query("river stone lamp 1")
         assert queue.drain(60)

@@ -59,7 +59,7 @@ def test_it_writes_as_a_thread_does(place: Path, process: WriterProcess) -> None
         assert missing.value.key == "none"
         assert queue.submit(RemoveRequest(("a",))).result(60).removed == 1
         assert queue.drain(60)
-        (run,) = store.ingest_runs()
+        (run,) = store.runs.ingest()
         assert (run["added"], run["flagged"], run["state"]) == (1, 2, "finished")
 
 

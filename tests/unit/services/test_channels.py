@@ -19,7 +19,7 @@ BOTH = ("simhash", "minhash")
 
 
 def channels(store: Store) -> str:
-    return store.statistics().channels
+    return store.stats().channels
 
 
 def found_by(store: Store) -> set[tuple[str, ...]]:
@@ -33,39 +33,39 @@ def test_reindex_adds_and_drops_the_sketches(tmp_path: Path, scheme: SchemeChoic
     with filled(tmp_path, scheme, channels=("simhash",)) as store:
         assert channels(store) == "simhash"
         assert found_by(store) == {("simhash",)}
-        assert store.fsck() == []
-        store.reindex(channels=BOTH)
+        assert store.maintenance.fsck() == []
+        store.maintenance.reindex(channels=BOTH)
         assert channels(store) == "simhash + minhash"
         assert BOTH in found_by(store)
-        assert store.statistics().sketch_count == len(TEXTS)
-        assert store.fsck() == []
+        assert store.stats().sketch_count == len(TEXTS)
+        assert store.maintenance.fsck() == []
         # Another scheme keeps the channels.
-        store.reindex(SchemeChoice("web", bits=128))
+        store.maintenance.reindex(SchemeChoice("web", bits=128))
         assert channels(store) == "simhash + minhash"
-        assert store.fsck() == []
-        store.compact((32, 4))
-        store.reindex()
-        assert store.statistics().sketch_count == len(TEXTS)
-        store.reindex(channels=("simhash",))
+        assert store.maintenance.fsck() == []
+        store.maintenance.compact((32, 4))
+        store.maintenance.reindex()
+        assert store.stats().sketch_count == len(TEXTS)
+        store.maintenance.reindex(channels=("simhash",))
         assert found_by(store) == {("simhash",)}
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     assert rows(tmp_path, "SELECT count(*) FROM sketch") == [(0,)]
     assert rows(tmp_path, "SELECT count(*) FROM band_page") == [(0,)]
 
 
 def test_reindex_drops_the_fingerprints_and_makes_them_again(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
-        vocabulary = store.vocabulary()
-        store.reindex(channels=("minhash",))
+        vocabulary = store.vocabulary.terms()
+        store.maintenance.reindex(channels=("minhash",))
         assert channels(store) == "minhash"
         assert found_by(store) == {("minhash",)}
-        assert store.show("bread").fingerprint is None
-        assert store.vocabulary() == vocabulary
-        assert store.fsck() == []
-        store.reindex(channels=BOTH)
+        assert store.get("bread").fingerprint is None
+        assert store.vocabulary.terms() == vocabulary
+        assert store.maintenance.fsck() == []
+        store.maintenance.reindex(channels=BOTH)
         assert BOTH in found_by(store)
-        assert store.vocabulary() == vocabulary
-        assert store.fsck() == []
+        assert store.vocabulary.terms() == vocabulary
+        assert store.maintenance.fsck() == []
     assert rows(tmp_path, "SELECT count(*) FROM document_fingerprint_64") == [(len(TEXTS),)]
 
 
@@ -78,11 +78,11 @@ def test_interrupted_reindex_goes_on_with_its_channels(tmp_path: Path) -> None:
 
     with filled(tmp_path, channels=("simhash",)) as store:
         with pytest.raises(Stop):
-            store.reindex(channels=("minhash",), on_progress=stop)
+            store.maintenance.reindex(channels=("minhash",), on_progress=stop)
         assert found_by(store) == {("simhash",)}
-        store.reindex(resume=True)
+        store.maintenance.reindex(resume=True)
         assert channels(store) == "minhash"
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_layout_is_not_changed_while_a_reindex_is_under_way(tmp_path: Path) -> None:
@@ -94,28 +94,28 @@ def test_layout_is_not_changed_while_a_reindex_is_under_way(tmp_path: Path) -> N
 
     with filled(tmp_path) as store:
         with pytest.raises(Stop):
-            store.reindex(on_progress=stop)
+            store.maintenance.reindex(on_progress=stop)
         with pytest.raises(ReindexInProgress):
-            store.compact((20, 5))
-        store.compact()
-        store.reindex(resume=True)
-        store.compact((20, 5))
-        assert store.statistics().bands == "20x5"
-        assert store.fsck() == []
+            store.maintenance.compact((20, 5))
+        store.maintenance.compact()
+        store.maintenance.reindex(resume=True)
+        store.maintenance.compact((20, 5))
+        assert store.stats().bands == "20x5"
+        assert store.maintenance.fsck() == []
 
 
 def test_layout_of_the_bands_outlives_a_reindex(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
-        store.compact((16, 8))
-        store.reindex()
+        store.maintenance.compact((16, 8))
+        store.maintenance.reindex()
         store.add("later", "one more text of some eight words or so it seems")
-        store.compact()
+        store.maintenance.compact()
     assert rows(tmp_path, "SELECT bands, band_rows FROM band_layout") == [(16, 8)]
 
 
 def test_corpus_scheme_keeps_its_fingerprints(tmp_path: Path) -> None:
     with filled(tmp_path, SIMTOOL) as store, pytest.raises(InvalidParameter, match="simhash"):
-        store.reindex(channels=("minhash",))
+        store.maintenance.reindex(channels=("minhash",))
 
 
 def test_sketches_that_come_out_otherwise_are_refused(tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ def test_sketches_that_come_out_otherwise_are_refused(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(SchemeMismatch, match="sketches"):
             store.query("text")
-        assert [one.invariant for one in store.fsck()] == ["scheme"]
-        store.reindex()
-        assert store.fsck() == []
+        assert [one.invariant for one in store.maintenance.fsck()] == ["scheme"]
+        store.maintenance.reindex()
+        assert store.maintenance.fsck() == []
 
 
 def test_known_answers_are_the_same_for_ever() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
-from simstore import Store
+from simstore import Files, Store
 from simstore.errors import InvalidParameter, MissingExtra, NotFound
 from simstore.model import CheckedPaper, CheckOptions, Rejection
 from simstore.reports.html_words import sentence_in
@@ -39,7 +39,7 @@ def words(count, seed):
 @pytest.fixture
 def shelf(tmp_path):
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many([("river", RIVER), ("harbour", HARBOUR), ("chinese", CHINESE)])
         yield store
 
@@ -51,7 +51,7 @@ def text_of(paper, copy):
 def test_a_verbatim_sentence_is_found_with_its_place(shelf):
     start = RIVER.index("Every spring")
     sentence = RIVER[start : RIVER.index(" Nobody")]
-    paper = shelf.check_text(OWN + sentence + " " + OWN)
+    paper = shelf.check(OWN + sentence + " " + OWN)
     (copy,) = paper.copies
     assert text_of(paper, copy) == sentence
     assert (copy.source_key, copy.source_start, copy.source_end) == (
@@ -68,7 +68,7 @@ def test_a_verbatim_sentence_is_found_with_its_place(shelf):
 
 
 def test_chinese_passages_are_found_by_characters(shelf):
-    paper = shelf.check_text(f"这是我自己写的。{CHINESE[26:52]}别的都是我的。")
+    paper = shelf.check(f"这是我自己写的。{CHINESE[26:52]}别的都是我的。")
     (copy,) = paper.copies
     assert copy.source_key == "chinese"
     assert CHINESE[copy.source_start : copy.source_end] in CHINESE[26:52]
@@ -78,13 +78,13 @@ def test_chinese_passages_are_found_by_characters(shelf):
 def test_other_width_case_and_blanks_are_the_same_words(shelf):
     sentence = RIVER[: RIVER.index(" Every")]
     changed = sentence.upper().replace(" ", "\n   ").replace("RIVER", "ＲＩＶＥＲ")
-    paper = shelf.check_text(f"{OWN}\n\n{changed}")
+    paper = shelf.check(f"{OWN}\n\n{changed}")
     assert [copy.similarity for copy in paper.copies] == [1.0]
     assert text_of(paper, paper.copies[0]) == changed
 
 
 def test_replaced_words_lower_the_similarity(shelf):
-    paper = shelf.check_text(
+    paper = shelf.check(
         "The river rises in the mountains behind the old quarry and falls quickly to the ocean."
     )
     (copy,) = paper.copies
@@ -94,7 +94,7 @@ def test_replaced_words_lower_the_similarity(shelf):
 
 def test_shuffled_sentences_are_copies_of_their_own(shelf):
     first, second, third = RIVER.split(". ")
-    paper = shelf.check_text(f"{third} {second}. {first}.")
+    paper = shelf.check(f"{third} {second}. {first}.")
     assert {copy.source_start for copy in paper.copies} == {
         0,
         RIVER.index(second),
@@ -104,9 +104,9 @@ def test_shuffled_sentences_are_copies_of_their_own(shelf):
 
 def test_totals_count_each_character_once(tmp_path):
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many([("one", RIVER), ("two", RIVER + " " + HARBOUR)])
-        paper = store.check_text(RIVER)
+        paper = store.check(RIVER)
         totals = paper.totals
     ink = len("".join(RIVER.split()))
     assert totals.characters == totals.copied == ink
@@ -117,7 +117,7 @@ def test_totals_count_each_character_once(tmp_path):
 
 def test_excluded_sources_count_only_in_the_share_with_what_is_excluded(shelf):
     text = f"{RIVER}\n\n{HARBOUR}"
-    paper = shelf.check_text(text, CheckOptions(exclude=("riv*",)))
+    paper = shelf.check(text, CheckOptions(exclude=("riv*",)))
     assert {copy.source_key for copy in paper.copies} == {"harbour"}
     assert {source.key for source in paper.sources} == {"harbour"}
     assert paper.totals.share_with_excluded > 0.98
@@ -129,20 +129,20 @@ def test_excluded_sources_count_only_in_the_share_with_what_is_excluded(shelf):
 
 
 def test_the_paper_itself_is_no_source_unless_asked(shelf):
-    assert shelf.check_text(RIVER, key="river").copies == ()
-    found = shelf.check_text(RIVER, CheckOptions(include_self=True), key="river")
+    assert shelf.check(RIVER, key="river").copies == ()
+    found = shelf.check(RIVER, CheckOptions(include_self=True), key="river")
     assert [copy.source_key for copy in found.copies] == ["river"]
 
 
 def test_quotations_can_be_excluded(shelf):
     quoted = RIVER[: RIVER.index(" Every")]
     text = f"{OWN}\n\n“{quoted}”\n\n{HARBOUR}"
-    paper = shelf.check_text(text)
+    paper = shelf.check(text)
     assert paper.totals.share_without_quotations < paper.totals.share
     assert paper.totals.share_with_excluded == paper.totals.share
     assert paper.totals.high == 4
     whole = paper.totals.share
-    paper = shelf.check_text(text, CheckOptions(exclude_quotations=True))
+    paper = shelf.check(text, CheckOptions(exclude_quotations=True))
     assert paper.totals.share_with_excluded == whole
     assert paper.totals.share == paper.totals.share_without_quotations < whole
     # Sources are told by the same rule, so none has more than all of them together.
@@ -156,8 +156,8 @@ def test_quotations_can_be_excluded(shelf):
 
 def test_the_bibliography_can_be_excluded(shelf):
     text = f"{OWN}\n\nReferences\n\n{HARBOUR}"
-    assert shelf.check_text(text).totals.high == 3
-    paper = shelf.check_text(text, CheckOptions(exclude_bibliography=True))
+    assert shelf.check(text).totals.high == 3
+    paper = shelf.check(text, CheckOptions(exclude_bibliography=True))
     assert paper.totals.high == 0
     assert paper.totals.share == paper.totals.largest_source_share == 0
     assert paper.totals.share_with_excluded > 0.5
@@ -166,14 +166,14 @@ def test_the_bibliography_can_be_excluded(shelf):
 
 def test_a_passage_tells_how_like_each_of_its_copies_it_is(tmp_path):
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many(
             [
                 ("same", f"{RIVER} {HARBOUR}"),
                 ("near", f"{RIVER.replace('every', 'each')} {words(9, 1)}"),
             ]
         )
-        paper = store.check_text(RIVER)
+        paper = store.check(RIVER)
     keys = [[paper.copies[number].source_key for number, _ in one.others] for one in paper.passages]
     assert keys == [["near"]] * 3
     for passage in paper.passages:
@@ -183,7 +183,7 @@ def test_a_passage_tells_how_like_each_of_its_copies_it_is(tmp_path):
 
 
 def test_windows_instead_of_sentences(shelf):
-    paper = shelf.check_text(OWN + RIVER, CheckOptions(by="window", window=40))
+    paper = shelf.check(OWN + RIVER, CheckOptions(by="window", window=40))
     kinds = [passage.kind for passage in paper.passages]
     assert len(kinds) > 6
     assert kinds[0] == "none"
@@ -193,20 +193,20 @@ def test_windows_instead_of_sentences(shelf):
 
 def test_limits_decide_the_classes(shelf):
     text = "The river rises in the mountains behind the old quarry and falls quickly to the ocean."
-    assert shelf.check_text(text, CheckOptions(high=0.99)).totals.moderate == 1
-    assert shelf.check_text(text, CheckOptions(high=0.99, moderate=0.95)).copies == ()
-    assert shelf.check_text(text, CheckOptions(high=0.7)).totals.high == 1
+    assert shelf.check(text, CheckOptions(high=0.99)).totals.moderate == 1
+    assert shelf.check(text, CheckOptions(high=0.99, moderate=0.95)).copies == ()
+    assert shelf.check(text, CheckOptions(high=0.7)).totals.high == 1
 
 
 def test_fast_names_one_source_of_each_passage(tmp_path):
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many(
             [(f"copy {n}", f"{words(20, n)}. {RIVER} {words(20, n + 50)}") for n in range(9)]
         )
         text = f"{OWN}\n\n{RIVER}\n\n{OWN}"
-        fast = store.check_text(text, CheckOptions(fast=True))
-        full = store.check_text(text)
+        fast = store.check(text, CheckOptions(fast=True))
+        full = store.check(text)
     assert len(full.sources) == 9
     assert len(fast.sources) == 1
     assert fast.passages[1].kind == full.passages[1].kind == "high"
@@ -215,15 +215,15 @@ def test_fast_names_one_source_of_each_passage(tmp_path):
 
 def test_a_shorter_copy_is_told_of_only_where_asked(shelf):
     text = f"{words(10, 1)} unload their salt at the western quay today {words(10, 2)}"
-    assert shelf.check_text(text).copies == ()
-    (copy,) = shelf.check_text(text, CheckOptions(min_words=6)).copies
+    assert shelf.check(text).copies == ()
+    (copy,) = shelf.check(text, CheckOptions(min_words=6)).copies
     assert copy.source_key == "harbour"
-    assert shelf.check_text(HARBOUR, CheckOptions(min_words=200)).copies == ()
+    assert shelf.check(HARBOUR, CheckOptions(min_words=200)).copies == ()
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "…", "☃", "word", "字", "\udc80", "\x00"])
 def test_texts_with_nothing_to_check(shelf, text):
-    paper = shelf.check_text(text)
+    paper = shelf.check(text)
     assert paper.copies == ()
     assert paper.totals.share == 0
 
@@ -231,16 +231,16 @@ def test_texts_with_nothing_to_check(shelf, text):
 def test_removed_and_changed_documents_are_no_sources(shelf):
     shelf.remove("river")
     shelf.add("harbour", CHINESE)
-    assert shelf.check_text(f"{RIVER} {HARBOUR}").copies == ()
+    assert shelf.check(f"{RIVER} {HARBOUR}").copies == ()
 
 
 def test_a_store_without_texts_tells_places(tmp_path):
     text = words(60, 3)
     long = words(40, 4)
     with Store.create(tmp_path / "s.db", text=False) as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many([("one", f"{words(50, 5)} {long} {words(50, 6)}"), ("two", words(100, 7))])
-        paper = store.check_text(f"{text} {long} {text}")
+        paper = store.check(f"{text} {long} {text}")
     (copy,) = paper.copies
     assert paper.verified_by == "positions"
     assert copy.evidence == "anchors"
@@ -256,12 +256,12 @@ def test_a_store_without_texts_tells_places(tmp_path):
 
 def test_without_texts_longer_runs_are_found(tmp_path):
     with Store.create(tmp_path / "s.db", text=False) as store:
-        store.build_passages()
+        store.passages.build()
         stored = [words(60, seed) for seed in range(40)]
         store.add_many([(str(n), text) for n, text in enumerate(stored)])
         for n, text in enumerate(stored):
             run = " ".join(text.split()[20:36])
-            paper = store.check_text(f"{words(30, n + 100)} {run} {words(30, n + 200)}")
+            paper = store.check(f"{words(30, n + 100)} {run} {words(30, n + 200)}")
             assert [copy.source_key for copy in paper.copies] == [str(n)]
             assert "16 words" in paper.guarantee
 
@@ -269,10 +269,10 @@ def test_without_texts_longer_runs_are_found(tmp_path):
 def test_a_store_without_index_is_refused(tmp_path):
     with Store.create(tmp_path / "s.db") as store:
         with pytest.raises(NotFound, match="simstore passages build"):
-            store.check_text(RIVER)
+            store.check(RIVER)
         store.add("river", RIVER)
-        store.build_passages()
-        assert store.check_text(RIVER).copies
+        store.passages.build()
+        assert store.check(RIVER).copies
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_a_store_without_index_is_refused(tmp_path):
 )
 def test_options_that_contradict_each_other_are_refused(shelf, options):
     with pytest.raises(InvalidParameter):
-        shelf.check_text(RIVER, CheckOptions(**options))
+        shelf.check(RIVER, CheckOptions(**options))
 
 
 def test_a_missing_package_is_named(shelf, monkeypatch):
@@ -299,7 +299,7 @@ def test_a_missing_package_is_named(shelf, monkeypatch):
 
     monkeypatch.setattr(alignment, "check_installed", missing)
     with pytest.raises(MissingExtra, match=r"simstore\[check\]"):
-        shelf.check_text(RIVER)
+        shelf.check(RIVER)
 
 
 def test_papers_of_sources_are_checked_in_their_order(shelf, tmp_path):
@@ -307,7 +307,7 @@ def test_papers_of_sources_are_checked_in_their_order(shelf, tmp_path):
     place.write_text(
         '{"id": "a", "text": "' + RIVER + '", "title": "A"}\nnot json\n{"id": "b", "text": "x"}\n'
     )
-    found = list(shelf.check_sources([str(place)]))
+    found = list(shelf.check_many(Files(str(place))))
     assert [type(one) for one in found] == [CheckedPaper, Rejection, CheckedPaper]
     assert [one.key for one in found if isinstance(one, CheckedPaper)] == ["a", "b"]
     assert found[0].title == "A"
@@ -315,11 +315,11 @@ def test_papers_of_sources_are_checked_in_their_order(shelf, tmp_path):
 
 def test_keys_and_texts_of_other_bytes(tmp_path):
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add("\udcff key", RIVER + "\udcfe")
-        paper = store.check_text(RIVER, key="\udcff")
+        paper = store.check(RIVER, key="\udcff")
         assert paper.copies[0].source_key == "\udcff key"
-        assert store.check_text(RIVER, CheckOptions(exclude=("\udcff*",))).copies == ()
+        assert store.check(RIVER, CheckOptions(exclude=("\udcff*",))).copies == ()
 
 
 PLAIN = "old grey boats lie on dark sand while cold rain falls over all low roofs near town"
@@ -328,9 +328,9 @@ PLAIN = "old grey boats lie on dark sand while cold rain falls over all low roof
 @pytest.mark.parametrize("text", [True, False])
 def test_fingerprints_of_passages_are_asked_where_wanted(tmp_path, text):
     with Store.create(tmp_path / "s.db", text=text) as store:
-        store.build_passages(fingerprints=True)
+        store.passages.build(fingerprints=True)
         store.add("plain", f"{PLAIN}.")
-        paper = store.check_text(f"{PLAIN}.", CheckOptions(channels=("anchors", "simhash")))
+        paper = store.check(f"{PLAIN}.", CheckOptions(channels=("anchors", "simhash")))
     assert {copy.source_key for copy in paper.copies} == {"plain"}
     kinds = {copy.evidence for copy in paper.copies}
     assert kinds == ({"text"} if text else {"anchors", "simhash"})
@@ -339,15 +339,15 @@ def test_fingerprints_of_passages_are_asked_where_wanted(tmp_path, text):
 
 def test_fingerprints_that_are_not_kept_are_refused(shelf):
     with pytest.raises(InvalidParameter, match="simhash"):
-        shelf.check_text(RIVER, CheckOptions(channels=("anchors", "simhash")))
+        shelf.check(RIVER, CheckOptions(channels=("anchors", "simhash")))
 
 
 def test_what_fingerprints_find_is_said_where_they_are_asked(tmp_path):
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages(fingerprints=True)
+        store.passages.build(fingerprints=True)
         store.add("river", RIVER)
-        plain = store.check_text(RIVER)
-        both = store.check_text(RIVER, CheckOptions(channels=("anchors", "simhash")))
+        plain = store.check(RIVER)
+        both = store.check(RIVER, CheckOptions(channels=("anchors", "simhash")))
     assert "fingerprints" not in plain.method
     assert "finds few short passages that were edited" in both.method
     for sentence in (plain.method, both.method, both.guarantee):
@@ -371,14 +371,14 @@ def test_a_check_can_be_ended_between_any_two_sources(tmp_path, text, channels):
         return step
 
     with Store.create(tmp_path / "s.db", text=text) as store:
-        store.build_passages(fingerprints=True) if text else store.build_passages()
+        store.passages.build(fingerprints=True) if text else store.passages.build()
         store.add_many((f"{n}", f"{RIVER} {n}") for n in range(8))
         options = CheckOptions(channels=channels)
-        whole = list(store.check([("", RIVER)], options))
+        whole = list(store.check_many([("", RIVER)], options))
         steps = 0
         while True:
             try:
-                found = list(store.check([("", RIVER)], options, on_step=stop_after(steps)))
+                found = list(store.check_many([("", RIVER)], options, on_step=stop_after(steps)))
             except Enough:
                 steps += 1
                 continue

@@ -55,7 +55,7 @@ def test_file_after_a_year_of_churn_is_little_larger_than_a_fresh_one(
     alive = {f"k{number}": next(made) for number in range(DOCUMENTS)}
     with create(tmp_path) as store:
         take_in(store, tmp_path, 0, alive, dated)
-        store.pack()
+        store.maintenance.pack()
         for week in range(1, WEEKS + 1):
             gone = chance.sample(sorted(alive), EACH_WEEK)
             for key in gone:
@@ -68,15 +68,15 @@ def test_file_after_a_year_of_churn_is_little_larger_than_a_fresh_one(
                 assert store.expire(not_seen_since=week).removed == EACH_WEEK
             else:
                 store.remove(*gone)
-        assert {one.key: one.text for one in store.documents(with_text=True)} == alive
-        _, churned = store.compact()
-        assert store.fsck() == []
-        vocabulary = store.vocabulary()
+        assert {one.key: one.text for one in store.list(with_text=True)} == alive
+        _, churned = store.maintenance.compact()
+        assert store.maintenance.fsck() == []
+        vocabulary = store.vocabulary.terms()
     (folder := tmp_path / "fresh").mkdir()
     with create(folder) as fresh:
         fresh.add_many([Document(key, text, seen_at=WEEKS) for key, text in alive.items()])
-        _, wanted = fresh.compact()
-        assert {(one.term, one.total_count) for one in fresh.vocabulary()} == {
+        _, wanted = fresh.maintenance.compact()
+        assert {(one.term, one.total_count) for one in fresh.vocabulary.terms()} == {
             (one.term, one.total_count) for one in vocabulary
         }
     assert churned <= 1.3 * wanted
@@ -100,20 +100,20 @@ def test_file_whose_undated_documents_were_all_replaced_is_little_larger_than_a_
         for _ in range(20):
             given = {f"k{number}": next(made) for number in range(DOCUMENTS)}
             store.add_many(given.items())
-            store.keep_clusters()
+            store.clusters.build()
         # The latest that ended are told; the others are bounded without a compaction.
-        assert 0 < len(list(store.cluster_merges())) <= DOCUMENTS // 10
-        assert len(store.story("k7").versions) == 20
-        store.pack()
-        _, churned = store.compact()
-        assert [one.visits for one in store.story("k7").versions] == [1, 1, 1]
-        assert store.fsck() == []
+        assert 0 < len(list(store.clusters.merges())) <= DOCUMENTS // 10
+        assert len(store.duplicates.story("k7").versions) == 20
+        store.maintenance.pack()
+        _, churned = store.maintenance.compact()
+        assert [one.visits for one in store.duplicates.story("k7").versions] == [1, 1, 1]
+        assert store.maintenance.fsck() == []
     (folder := tmp_path / "fresh").mkdir()
     with create(folder) as fresh:
         fresh.add_many(given.items())
-        fresh.keep_clusters()
-        fresh.pack()
-        _, wanted = fresh.compact()
+        fresh.clusters.build()
+        fresh.maintenance.pack()
+        _, wanted = fresh.maintenance.compact()
     assert churned <= 1.1 * wanted
 
 
@@ -122,10 +122,10 @@ def test_compaction_leaves_the_earlier_versions_of_what_is_dated(tmp_path: Path)
         for day in range(25):
             store.add("dated", f"text {day}", seen_at=day)
             store.add("undated", f"text {day}")
-        store.compact()
-        assert len(store.story("dated").versions) == 21
-        assert len(store.story("undated").versions) == 3
-        assert store.fsck() == []
+        store.maintenance.compact()
+        assert len(store.duplicates.story("dated").versions) == 21
+        assert len(store.duplicates.story("undated").versions) == 3
+        assert store.maintenance.fsck() == []
 
 
 def test_names_that_later_ones_merged_into_stay(
@@ -139,7 +139,7 @@ def test_names_that_later_ones_merged_into_stay(
             merged = {names[6]: names[3], names[3]: names[1], names[1]: None, names[5]: None}
             cluster_names.end_names(connection, merged | dict.fromkeys((names[0],)), 5)
             cluster_names.drop_old_ended(connection)
-        left = [(one.cluster_id, one.merged_into) for one in store.cluster_merges()]
+        left = [(one.cluster_id, one.merged_into) for one in store.clusters.merges()]
     assert left == [(names[1], None), (names[3], names[1]), (names[5], None), (names[6], names[3])]
 
 
@@ -151,7 +151,7 @@ def test_nothing_is_left_of_removed_documents(tmp_path: Path, kept: bool) -> Non
         store.add_many(gone.items())
         store.add_many([("copy", gone["gone-0"]), ("other", next(made))])
         if kept:
-            store.keep_clusters()
+            store.clusters.build()
         store.add("gone-1", next(made))
         store.add("copy", next(made))
         digests = [
@@ -163,17 +163,17 @@ def test_nothing_is_left_of_removed_documents(tmp_path: Path, kept: bool) -> Non
         store.remove("again")
         assert store.expire(older_than=3_600, dry_run=True).removed == 0
         store.remove("gone-2", "gone-3", "copy")
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         held = everything(store)
         assert all(
             digest not in held and key.encode() not in held
             for digest, key in zip(digests, gone, strict=True)
         )
         if kept:
-            store.keep_clusters()
-            assert [one.key for one in store.kept_clusters(1)] == ["other"]
-        store.compact()
-        assert store.fsck() == []
+            store.clusters.build()
+            assert [one.key for one in store.clusters.list(1)] == ["other"]
+        store.maintenance.compact()
+        assert store.maintenance.fsck() == []
 
 
 def everything(store: Store) -> bytes:
@@ -190,18 +190,18 @@ def test_sketches_that_are_gone_leave_the_pages(tmp_path: Path) -> None:
     made = texts(random.Random(6))
     with create(tmp_path) as store:
         store.add_many([(f"k{number}", next(made)) for number in range(200)])
-        store.pack()
-        packed = store.statistics(sizes=True).sketch_bytes
+        store.maintenance.pack()
+        packed = store.stats(sizes=True).sketch_bytes
         assert packed is not None
         store.remove(*(f"k{number}" for number in range(5, 200)))
-        store.compact()
-        left = store.statistics(sizes=True).sketch_bytes
+        store.maintenance.compact()
+        left = store.stats(sizes=True).sketch_bytes
         assert left is not None
         assert left < packed / 20
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         # A few that are gone are no reason to make them all anew.
         layouts = rows(tmp_path, "SELECT max(layout_id) FROM band_layout")
-        store.compact()
+        store.maintenance.compact()
     assert rows(tmp_path, "SELECT max(layout_id) FROM band_layout") == layouts
 
 
@@ -212,6 +212,6 @@ def test_latest_sources_can_be_read_again_after_a_compaction(tmp_path: Path) -> 
     with create(tmp_path) as store:
         for path in paths:
             store.ingest([str(path)])
-        store.compact()
+        store.maintenance.compact()
         for path in paths[-8:]:
             assert store.ingest([str(path)]).unchanged == 1

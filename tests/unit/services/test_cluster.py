@@ -47,7 +47,7 @@ CHAIN = {"a": A, "b": B, "c": C}
 
 
 def clusters(store: Store, **options: Any) -> list[list[str]]:
-    found = store.clusters(ClusterOptions(**options))
+    found = store.clusters.once(ClusterOptions(**options))
     for cluster in found.clusters:
         assert cluster.key == cluster.members[0].key
     return [[member.key for member in cluster.members] for cluster in found.clusters]
@@ -85,7 +85,7 @@ def test_clusters_do_not_chain_and_the_policy_says_what_is_canonical(
 
 def test_member_says_how_near_it_is_to_its_canonical_document(tmp_path: Path) -> None:
     with filled(tmp_path, CHAIN | {"a again": A}) as store:
-        found = store.clusters(ClusterOptions(min_resemblance=0.6))
+        found = store.clusters.once(ClusterOptions(min_resemblance=0.6))
         (cluster,) = found.clusters
         first, second, copy = cluster.members
         assert (first.resemblance, first.distance, first.basis) == (1, 0, "same")
@@ -111,7 +111,7 @@ def test_copies_belong_together_whatever_they_are(tmp_path: Path, exact_join: bo
     with filled(tmp_path, odd) as store:
         found = clusters(store, exact_join=exact_join, min_resemblance=1.0)
         assert sorted(found) == sorted([f"{name} 1", f"{name} 2"] for name in texts.ODD)
-        told = store.clusters(ClusterOptions(exact_join=exact_join))
+        told = store.clusters.once(ClusterOptions(exact_join=exact_join))
         assert told.too_short_count == told.document_count == len(odd)
         assert {m.basis for cluster in told.clusters for m in cluster.members} == {"same"}
 
@@ -133,7 +133,7 @@ def test_too_short_texts_join_only_what_wholly_contains_them(
         options = ClusterOptions(
             min_resemblance=0.3, radius=None if exact_join else 64, exact_join=exact_join
         )
-        assert store.clusters(options).too_short_count == 4
+        assert store.clusters.once(options).too_short_count == 4
         assert clusters(store, min_resemblance=0.3, exact_join=exact_join) == expected
 
 
@@ -186,8 +186,8 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_channels_and_exact_join_agree_from_08_on(crowded: Path, policy: Any) -> None:
     with Store.open(crowded / "s.db") as store:
         for least in (0.8, 0.9):
-            by_channels = store.clusters(ClusterOptions(min_resemblance=least, policy=policy))
-            exact = store.clusters(
+            by_channels = store.clusters.once(ClusterOptions(min_resemblance=least, policy=policy))
+            exact = store.clusters.once(
                 ClusterOptions(min_resemblance=least, exact_join=True, policy=policy)
             )
             assert by_channels.clusters == exact.clusters
@@ -201,7 +201,7 @@ def test_members_resemble_their_canonical_document_and_canonical_ones_not_each_o
 ) -> None:
     documents = crowd()
     with Store.open(crowded / "s.db") as store:
-        found = store.clusters(
+        found = store.clusters.once(
             ClusterOptions(min_resemblance=0.7, exact_join=exact_join, min_size=1)
         ).clusters
     assert sorted(m.key for cluster in found for m in cluster.members) == sorted(documents)
@@ -217,16 +217,16 @@ def test_members_resemble_their_canonical_document_and_canonical_ones_not_each_o
 
 def test_answer_is_the_same_packed(tmp_path: Path) -> None:
     with filled(tmp_path, crowd()) as store:
-        before = store.clusters()
+        before = store.clusters.once()
         assert pack(store._opened)
-        assert store.clusters() == before
+        assert store.clusters.once() == before
 
 
 @pytest.mark.parametrize("channels", [["simhash"], ["minhash"]])
 def test_one_channel_alone(tmp_path: Path, channels: list[str]) -> None:
     with filled(tmp_path, {"a": A, "b": B, "copy": A}, channels=channels) as store:
         radius = 64 if channels == ["simhash"] else None
-        found = store.clusters(ClusterOptions(min_resemblance=0.6, radius=radius))
+        found = store.clusters.once(ClusterOptions(min_resemblance=0.6, radius=radius))
         assert [m.key for m in found.clusters[0].members] == ["a", "b", "copy"]
         assert found.radius == radius
         distances = [m.distance for m in found.clusters[0].members]
@@ -244,7 +244,7 @@ def test_threshold_is_inclusive(tmp_path: Path, exact_join: bool) -> None:
         at = {"exact_join": exact_join, "radius": radius, "min_resemblance": 0.5}
         assert clusters(store, **at) == [["whole", "half"]]
         above = ClusterOptions(min_resemblance=0.501, radius=radius, exact_join=exact_join)
-        assert store.clusters(above).clusters == ()
+        assert store.clusters.once(above).clusters == ()
 
 
 def test_radius_decides_what_fingerprints_alone_find(tmp_path: Path) -> None:
@@ -263,36 +263,36 @@ def test_collection(tmp_path: Path) -> None:
             for side in ("left", "right")
             for key, text in CHAIN.items()
         )
-        found = store.clusters(ClusterOptions(min_resemblance=0.6, collection="right"))
+        found = store.clusters.once(ClusterOptions(min_resemblance=0.6, collection="right"))
         assert [m.key for m in found.clusters[0].members] == ["a right", "b right"]
         assert found.document_count == 3
-        assert store.clusters(ClusterOptions(collection="none")).clusters == ()
+        assert store.clusters.once(ClusterOptions(collection="none")).clusters == ()
 
 
 def test_without_texts_the_sketches_judge(tmp_path: Path) -> None:
     with filled(tmp_path, CHAIN | {"other": " ".join(made_up(2))}, text=False) as store:
-        found = store.clusters(ClusterOptions(min_resemblance=0.4))
+        found = store.clusters.once(ClusterOptions(min_resemblance=0.4))
         (cluster,) = found.clusters
         assert found.basis == "sketch"
         assert [m.key for m in cluster.members][:2] == ["a", "b"]
         assert [m.basis for m in cluster.members][:2] == ["same", "sketch"]
         assert cluster.members[1].resemblance == pytest.approx(plain_resemblance(A, B), abs=0.15)
         with pytest.raises(NotFound, match=r"no texts.*without it.*--no-text"):
-            store.clusters(ClusterOptions(exact_join=True))
+            store.clusters.once(ClusterOptions(exact_join=True))
 
 
 def test_without_texts_and_sketches_nothing_can_be_verified(tmp_path: Path) -> None:
     with filled(tmp_path, CHAIN, text=False, channels=["simhash"]) as store:
         for exact_join in (False, True):
             with pytest.raises(NotFound, match="--no-text"):
-                store.clusters(ClusterOptions(exact_join=exact_join))
+                store.clusters.once(ClusterOptions(exact_join=exact_join))
 
 
 def test_stale_generation_is_told(tmp_path: Path) -> None:
     with create(tmp_path, SIMTOOL) as store:
         store.add_many(CHAIN.items())
         store.add("a again", A, refresh=False)
-        found = store.clusters(ClusterOptions(min_resemblance=0.6))
+        found = store.clusters.once(ClusterOptions(min_resemblance=0.6))
         assert "vocabulary has changed" in str(found.stale)
         assert [m.key for m in found.clusters[0].members] == ["a", "b", "a again"]
 
@@ -303,7 +303,7 @@ def test_fingerprints_that_cover_metadata_differ_and_copies_stay_together(tmp_pa
         store.add_many(
             Document(f"a {topic}", A, metadata={"topic": topic}) for topic in ("sea", "land")
         )
-        (cluster,) = store.clusters(ClusterOptions()).clusters
+        (cluster,) = store.clusters.once(ClusterOptions()).clusters
         assert [m.basis for m in cluster.members] == ["same", "same"]
         assert cluster.members[1].distance
 
@@ -327,7 +327,7 @@ def test_copies_cost_one_comparison_not_one_a_pair(
 def test_empty_store_and_removed_documents(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         least = LeastShares(0.65, 0.58, 0.68)
-        assert store.clusters() == Clustering(
+        assert store.clusters.once() == Clustering(
             clusters=(),
             document_count=0,
             too_short_count=0,
@@ -336,7 +336,7 @@ def test_empty_store_and_removed_documents(tmp_path: Path) -> None:
             stale=None,
             least=least,
         )
-        assert store.clusters(ClusterOptions(exact_join=True)).clusters == ()
+        assert store.clusters.once(ClusterOptions(exact_join=True)).clusters == ()
         store.add_many({"gone": A, **CHAIN}.items())
         assert clusters(store, min_resemblance=0.6)[0] == ["gone", "a", "b"]
         store.remove("gone")
@@ -357,7 +357,7 @@ def test_empty_store_and_removed_documents(tmp_path: Path) -> None:
 )
 def test_parameters_out_of_range_are_refused(tmp_path: Path, options: ClusterOptions) -> None:
     with create(tmp_path, WEB) as store, pytest.raises(InvalidParameter):
-        store.clusters(options)
+        store.clusters.once(options)
 
 
 def test_radius_of_a_store_without_fingerprints_is_refused(tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def test_radius_of_a_store_without_fingerprints_is_refused(tmp_path: Path) -> No
         filled(tmp_path, CHAIN, channels=["minhash"]) as store,
         pytest.raises(InvalidParameter, match="--channels both"),
     ):
-        store.clusters(ClusterOptions(radius=3))
+        store.clusters.once(ClusterOptions(radius=3))
 
 
 def test_missing_text_is_damage(tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_missing_text_is_damage(tmp_path: Path) -> None:
     with raw(tmp_path) as connection:
         connection.execute("DELETE FROM document_text WHERE document_id = 2")
     with Store.open(tmp_path / "s.db") as store, pytest.raises(CorruptStore, match="document 2"):
-        store.clusters(ClusterOptions(exact_join=True))
+        store.clusters.once(ClusterOptions(exact_join=True))
 
 
 def test_more_documents_than_an_index_counts_are_a_named_error(
@@ -383,4 +383,4 @@ def test_more_documents_than_an_index_counts_are_a_named_error(
         store.add_many([Document(f"k{n}", f"a text {n}") for n in range(5)])
         monkeypatch.setattr(documents, "count", lambda _: 3)
         with pytest.raises(CorruptStore, match="more documents than the 3 that are counted"):
-            store.clusters()
+            store.clusters.once()

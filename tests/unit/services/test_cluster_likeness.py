@@ -67,7 +67,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def keys(store: Store, **options: Any) -> list[list[str]]:
-    found = store.clusters(ClusterOptions(**options))
+    found = store.clusters.once(ClusterOptions(**options))
     return [[member.key for member in cluster.members] for cluster in found.clusters]
 
 
@@ -85,7 +85,7 @@ def test_versions_are_told_from_documents_of_one_template(filled: Path, exact_jo
 def test_likeness_of_a_member_is_that_of_the_definition(filled: Path, exact_join: bool) -> None:
     documents = notices()
     with Store.open(filled) as store:
-        found = store.clusters(ClusterOptions(exact_join=exact_join))
+        found = store.clusters.once(ClusterOptions(exact_join=exact_join))
         assert found.least == LeastShares(0.65, 0.58, 0.68)
         for cluster in found.clusters:
             head, member = cluster.members
@@ -93,7 +93,7 @@ def test_likeness_of_a_member_is_that_of_the_definition(filled: Path, exact_join
             expected, cosine = likeness_and_cosine(documents, head.key, member.key)
             assert member.likeness == pytest.approx(expected)
             assert cosine >= 0.68
-        by_resemblance = store.clusters(ClusterOptions(min_resemblance=0.3))
+        by_resemblance = store.clusters.once(ClusterOptions(min_resemblance=0.3))
         assert {m.likeness for c in by_resemblance.clusters for m in c.members} == {None}
 
 
@@ -124,11 +124,11 @@ def test_exact_join_finds_every_pair_of_a_likeness_and_of_a_cosine(filled: Path)
 def test_store_that_cannot_tell_likeness(tmp_path: Path, options: dict[str, Any]) -> None:
     with create(tmp_path, **options) as store:
         store.add_many(notices().items(), threads=1)
-        found = store.clusters()
+        found = store.clusters.once()
         assert found.least == LeastShares(0.5)
         name = "--no-text" if "text" in options else "--no-vocabulary"
         with pytest.raises(InvalidParameter, match=name):
-            store.clusters(ClusterOptions(min_likeness=0.5))
+            store.clusters.once(ClusterOptions(min_likeness=0.5))
 
 
 @pytest.mark.parametrize(
@@ -142,4 +142,4 @@ def test_store_that_cannot_tell_likeness(tmp_path: Path, options: dict[str, Any]
 )
 def test_thresholds_out_of_range_are_refused(filled: Path, options: dict[str, Any]) -> None:
     with Store.open(filled) as store, pytest.raises(InvalidParameter):
-        store.clusters(ClusterOptions(**options))
+        store.clusters.once(ClusterOptions(**options))

@@ -462,14 +462,14 @@ def test_stored_texts_by_key_and_given_ones(tmp_path: Path) -> None:
                 assert dict(found.measurement(algorithm).values) == dict(
                     plain.measurement(algorithm).values
                 )
-        assert value(found, "simhash-64", "a") == store.show("a").fingerprint
-        assert value(found, "blake2b", "b") == store.show("b").digest
+        assert value(found, "simhash-64", "a") == store.get("a").fingerprint
+        assert value(found, "blake2b", "b") == store.get("b").digest
         assert value(store.compare("a", Document("b", pair.b)), "md5", "b") == value(
             found, "md5", "b"
         )
         with pytest.raises(DocumentNotFound):
             store.compare("a", "c")
-        assert store.query_runs() == []
+        assert store.runs.query() == []
 
 
 @pytest.mark.parametrize(
@@ -484,13 +484,13 @@ def test_store_says_of_two_texts_what_its_queries_say(tmp_path: Path, scheme: Sc
     pair = texts.reworked("en")
     with create(tmp_path, scheme) as store:
         store.add_many([("a", pair.a), ("b", pair.b), ("c", texts.BREAD)])
-        bits = store.statistics().bits
+        bits = store.stats().bits
         for key in ("b", "c"):
             found = store.compare("a", key)
             (match,) = (m for m in store.query(pair.a, radius=bits) if m.key == key)
             assert value(found, "store-simhash", "distance") == match.distance
-            assert value(found, "store-simhash", "a") == store.show("a").fingerprint
-            assert value(found, "store-simhash", "b") == store.show(key).fingerprint
+            assert value(found, "store-simhash", "a") == store.get("a").fingerprint
+            assert value(found, "store-simhash", "b") == store.get(key).fingerprint
             assert value(found, "store-resemblance", "jaccard") == match.resemblance
             assert value(found, "store-resemblance", "a_in_b") == match.containment
             assert value(found, "store-resemblance", "b_in_a") == match.containment_reverse
@@ -515,7 +515,7 @@ def test_metadata_of_stored_documents_are_features_of_the_store(tmp_path: Path) 
         found = store.compare("a", "b")
         assert value(found, "simhash-64", "distance") == 0
         for letter in ("a", "b"):
-            assert value(found, "store-simhash", letter) == store.show(letter).fingerprint
+            assert value(found, "store-simhash", letter) == store.get(letter).fingerprint
         assert number(found, "store-simhash", "distance") > 0
 
 

@@ -55,24 +55,24 @@ def fill(place: Any, scheme: SchemeChoice) -> None:
         store.remove("page 7")
         store.query(TEXT)
         if scheme.name == "web":
-            store.keep_clusters(min_resemblance=0.4)
+            store.clusters.build(min_resemblance=0.4)
             store.add("page 41", TEXT * 4, seen_at=60_000)
             store.remove("page 4")
-            store.keep_clusters()
-            store.build_passages()
-        store.add_token("one", "read")
+            store.clusters.build()
+            store.passages.build()
+        store.tokens.add("one", "read")
         if scheme.bits != 100:
-            store.pack()
+            store.maintenance.pack()
         store.add("last", TEXT * 9, seen_at=70_000)
 
 
 def test_replies_that_a_server_keeps_are_copied(tmp_path: Path) -> None:
     named = Idempotency("crawler", "monday", b"digest of the request")
     request = WriteRequest((Document("page", TEXT),), idempotency=named)
-    with Store.create(tmp_path / "one.db") as store, store.writer() as writer:
+    with Store.create(tmp_path / "one.db") as store, store.runs.writer() as writer:
         writer.commit(writer.prepare([request]))
     copy_store(tmp_path / "one.db", tmp_path / "other.db")
-    with Store.open(tmp_path / "other.db") as copied, copied.writer() as writer:
+    with Store.open(tmp_path / "other.db") as copied, copied.runs.writer() as writer:
         (again,) = writer.commit(writer.prepare([request]))
         assert again.replayed
     assert held(tmp_path / "one.db")["idempotency"][0] == 1
@@ -124,15 +124,15 @@ def held(place: Any) -> dict[str, tuple[int, bytes]]:
 
 def assert_the_same(one: Any, other: Any) -> None:
     with Store.open(one) as first, Store.open(other) as second:
-        assert [store.fsck() for store in (first, second)] == [[], []]
+        assert [store.maintenance.fsck() for store in (first, second)] == [[], []]
         for n in (0, 2, 5):
             text = TEXT * n + f" Notice {n}."
             for radius in (0, 3, 10):
                 assert first.query(text, radius=radius) == second.query(text, radius=radius)
-        assert first.vocabulary() == second.vocabulary()
+        assert first.vocabulary.terms() == second.vocabulary.terms()
         assert list(first) == list(second)
         for key in ("page 3", "flagged", "skipped"):
-            assert first.story(key) == second.story(key)
+            assert first.duplicates.story(key) == second.duplicates.story(key)
         # Numbers go on where they were.
         for store in (first, second):
             store.add("new", TEXT * 8 + " Of another day.", seen_at=80_000)

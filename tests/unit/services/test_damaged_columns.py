@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, Table
 
+from simstore import Files
 from simstore.errors import CorruptStore, SimstoreError, StorageError
 from simstore.services.export.export import ExportOptions
 from simstore.sources.reader import ReadOptions
@@ -81,14 +82,14 @@ def file_of(scheme: str, folder: Path) -> bytes:
         near = TEXTS["stone"] + " and more of this"
         for how in ("flag", "skip"):
             store.add(how, near, on_duplicate=how, min_resemblance=0.1, links=("bread",))
-        store.keep_clusters(min_resemblance=0.1)
-        store.build_passages()
-        store.pack()
+        store.clusters.build(min_resemblance=0.1)
+        store.passages.build()
+        store.maintenance.pack()
         store.add("late", "a text that came after the others, and is in no page yet")
-        store.add_token("one")
-        store.query_sources([str(folder / "later.jsonl")])
+        store.tokens.add("one")
+        store.query_many(Files(str(folder / "later.jsonl")), record=True)
         store.remove("empty")
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     return (folder / "s.db").read_bytes()
 
 
@@ -119,19 +120,31 @@ def found_after_asking(path: Path, target: Path) -> list[str]:
     """Ask a store all that only looks, which raises nothing but errors of ours; return findings."""
     with Store.open(path, read_only=True) as store:
         for ask in (
-            lambda: [*store.documents()],
-            lambda: [(store.show(k, with_text=True), store.story(k)) for k in ("stone", "bread")],
+            lambda: [*store.list()],
+            lambda: [
+                (store.get(k, with_text=True), store.duplicates.story(k))
+                for k in ("stone", "bread")
+            ],
             lambda: store.export(target, ExportOptions(replace=True)),
             lambda: store.export(target, ExportOptions("unique", replace=True)),
-            lambda: (store.statistics(sizes=True), store.scheme(), store.vocabulary(5)),
+            lambda: (
+                store.stats(sizes=True),
+                store.maintenance.scheme(),
+                store.vocabulary.terms(5),
+            ),
             lambda: store.query(TEXTS["stone"]),
-            lambda: [*store.kept_clusters(1)],
-            lambda: (store.ingest_runs(), store.query_runs(), store.rejections(), store.tokens()),
-            lambda: ([*store.duplicates()], store.seen_many(["bread", "skip"])),
+            lambda: [*store.clusters.list(1)],
+            lambda: (
+                store.runs.ingest(),
+                store.runs.query(),
+                store.rejects.list(),
+                store.tokens.list(),
+            ),
+            lambda: ([*store.duplicates.list()], store.seen(["bread", "skip"])),
         ):
             with suppress(SimstoreError):
                 ask()
-        return [one.invariant for one in store.fsck()]
+        return [one.invariant for one in store.maintenance.fsck()]
 
 
 @pytest.mark.parametrize(
@@ -176,18 +189,18 @@ def test_store_without_its_parameters_says_so(tmp_path: Path, scheme: Any) -> No
         connection.commit()
     with Store.open(tmp_path / "s.db") as store:
         for ask in (
-            lambda: [*store.documents()],
-            lambda: store.show("bread"),
-            store.statistics,
+            lambda: [*store.list()],
+            lambda: store.get("bread"),
+            store.stats,
             lambda: store.query("bread"),
             lambda: store.add("k", "text"),
             lambda: store.remove("bread"),
-            store.keep_clusters,
-            store.compact,
+            store.clusters.build,
+            store.maintenance.compact,
         ):
             with pytest.raises(StorageError, match=r"parameters are gone.*simstore backup"):
                 ask()
-        (finding,) = store.fsck()
+        (finding,) = store.maintenance.fsck()
     assert "parameters are gone" in finding.detail
     assert "simstore backup" in finding.remedy
 
@@ -214,17 +227,17 @@ def test_lost_generation_is_told_with_its_remedy(
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(CorruptStore, match=f"generation of fingerprints is lost.*{remedy}"):
             store.query(TEXTS["stone"])
-        assert [(one.invariant, remedy in one.remedy) for one in store.fsck()] == [
+        assert [(one.invariant, remedy in one.remedy) for one in store.maintenance.fsck()] == [
             ("generation", True)
         ]
         if remedy == "reindex":
             with pytest.raises(CorruptStore, match="is lost"):
                 store.add("k", "a text")
-            store.reindex()
+            store.maintenance.reindex()
         else:
-            store.refresh(force=True)
+            store.vocabulary.refresh(force=True)
         assert [one.key for one in store.query(TEXTS["stone"])] == before
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_generation_that_was_never_made_is_no_damage(tmp_path: Path) -> None:
@@ -232,10 +245,12 @@ def test_generation_that_was_never_made_is_no_damage(tmp_path: Path) -> None:
     with create(tmp_path, SIMTOOL) as store:
         store.add_many(TEXTS.items(), refresh=False)
         assert store.query(TEXTS["stone"]) == []
-        run = store.query_sources([str(tmp_path / "a.txt")], read=ReadOptions("text"))
+        run = store.query_many(
+            Files(str(tmp_path / "a.txt"), read=ReadOptions("text")), record=True
+        )
         assert run.stale is not None
         assert "no generation was made yet" in run.stale
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_changed_number_of_features_is_found(tmp_path: Path) -> None:
@@ -249,6 +264,6 @@ def test_changed_number_of_features_is_found(tmp_path: Path) -> None:
             connection.execute("UPDATE document SET token_count = 99 WHERE key = x'6272656164'")
             connection.commit()
         with Store.open(folder / "s.db") as store:
-            assert [(one.invariant, one.detail.split(":")[0]) for one in store.fsck()] == [
-                ("tokens", "bread")
-            ]
+            assert [
+                (one.invariant, one.detail.split(":")[0]) for one in store.maintenance.fsck()
+            ] == [("tokens", "bread")]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from simstore import Files
 from simstore.model import CheckedPaper, Decoding, Document
 from simstore.services.ingest.ingest import Observer
 from simstore.sources.reader import ReadOptions
@@ -44,10 +45,10 @@ def test_ingest_tells_what_was_detected_and_the_document_remembers_it(
         ("a.txt", "decoded as GB18030 by detection"),
         ("d.txt", "decoded as UTF-8, 1 bytes could not be read"),
     ]
-    found = store.show(str(tmp_path / "in" / "a.txt"), with_text=True)
+    found = store.get(str(tmp_path / "in" / "a.txt"), with_text=True)
     assert found.text == TEXT
     assert found.metadata == {"encoding": "gb18030", "encoding_detected": True}
-    (rejected,) = store.rejections()
+    (rejected,) = store.rejects.list()
     assert "--encoding" in rejected.rejection.reason
     again = store.ingest([str(tmp_path / "in")])
     assert (again.unchanged, again.rejected, again.detected) == (3, 1, {"gb18030": 1})
@@ -68,7 +69,7 @@ def test_store_with_kept_bytes_answers_and_what_it_kept_is_mended_not_doubled(
     assert [one.key for one in store] == names
     assert [one.key for one in store.query(TEXT)] == [str(good)]
     # What is not certain stays as it was.
-    assert store.show(str(odd), with_text=True).text == "\udcff\udcff plain words"
+    assert store.get(str(odd), with_text=True).text == "\udcff\udcff plain words"
     assert store.ingest(names).unchanged == 1
 
 
@@ -88,7 +89,7 @@ def test_growing_file_is_read_on_and_anew_where_another_reading_may_differ(
         file.write("天地\n".encode("gbk"))
     summary = store.ingest([str(path)], read=lines)
     assert (summary.added, summary.resumed_at) == (1, {str(path): 2})
-    assert store.show(f"{path}:3", with_text=True).text == "天地"
+    assert store.get(f"{path}:3", with_text=True).text == "天地"
 
 
 @pytest.mark.parametrize("reader", ["jsonl", "csv", "html", "warc", "parquet", "zip", "docx"])
@@ -104,34 +105,36 @@ def test_store_of_the_course_sees_bytes(tmp_path: Path, encoding: str) -> None:
     with create(tmp_path, SIMTOOL) as store:
         summary = store.ingest([str(path)], read=ReadOptions(encoding=encoding))
         assert (summary.added, summary.detected) == (1, {})
-        found = store.show("one", with_text=True)
+        found = store.get("one", with_text=True)
         assert found.text == GBK.decode("utf-8", "surrogateescape")
         assert found.metadata == {}
-        (sample,) = store.query_sources([str(path)], read=ReadOptions(encoding=encoding)).samples
+        (sample,) = store.query_many(
+            Files(str(path), read=ReadOptions(encoding=encoding)), record=True
+        ).samples
         assert (sample.decoding, sample.matches[0].distance) == (None, 0)
         # Who names the encoding has it read in it.
         assert store.ingest([str(path)], read=ReadOptions(encoding="gb18030")).updated == 1
-        assert store.show("one", with_text=True).text == TEXT
+        assert store.get("one", with_text=True).text == TEXT
     of_course = ReadOptions(texts_are_articles=True)
     assert reader_label("articles", of_course) == "articles 8388608 None None"
 
 
 def test_texts_that_are_given_are_as_they_are_given(store: Store) -> None:
     store.add("k", "caf\udce9")
-    assert store.show("k", with_text=True).text == "caf\udce9"
+    assert store.get("k", with_text=True).text == "caf\udce9"
     assert Document("k", "t", metadata={"encoding_detected": "yes"}).decoding is None
     assert Document("k", "t", metadata={"replaced_bytes": "many"}).decoding is None
 
 
 def test_query_and_check_tell_how_their_texts_were_decoded(store: Store, tmp_path: Path) -> None:
     store.add("stored", TEXT)
-    store.build_passages()
+    store.passages.build()
     path = tmp_path / "a.txt"
     path.write_bytes(GBK)
-    run = store.query_sources([str(path)])
+    run = store.query_many(Files(str(path)), record=True)
     assert [(one.decoding, one.matches[0].key) for one in run.samples] == [(DETECTED, "stored")]
-    (paper,) = store.check_sources([str(path)])
+    (paper,) = store.check_many(Files(str(path)))
     assert isinstance(paper, CheckedPaper)
     assert (paper.decoding, paper.totals.share) == (DETECTED, 1.0)
-    assert store.check_text(TEXT).decoding is None
+    assert store.check(TEXT).decoding is None
     assert store.query_many([("k", TEXT)])[0].decoding is None

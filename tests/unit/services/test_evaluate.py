@@ -68,7 +68,7 @@ def f1(found: Evaluation, method: str, threshold: float, set_name: str = "all") 
 
 def test_labels_of_a_metadata_field(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
-        found = store.evaluate(FIELD)
+        found = store.evaluate.run(FIELD)
     assert found.document_count == 6
     assert found.pair_count == 4
     assert found.methods == (
@@ -87,9 +87,9 @@ def test_pairs_clusters_and_field_are_the_same_labels(tmp_path: Path) -> None:
     pairs = [LabelledPair(*pair) for one in keys.values() for pair in combinations(one, 2)]
     clusters = [GroupLabel(key, group) for group, one in keys.items() for key in one]
     with filled(tmp_path) as store:
-        by_field = store.evaluate(FIELD)
-        assert store.evaluate(Labels(clusters=clusters)) == by_field
-        by_pairs = store.evaluate(Labels(pairs=pairs))
+        by_field = store.evaluate.run(FIELD)
+        assert store.evaluate.run(Labels(clusters=clusters)) == by_field
+        by_pairs = store.evaluate.run(Labels(pairs=pairs))
     # With pairs alone, every document of the store is judged.
     assert by_pairs.document_count == 8
     assert by_pairs.pair_count == 4
@@ -99,7 +99,7 @@ def test_pairs_clusters_and_field_are_the_same_labels(tmp_path: Path) -> None:
 def test_pairs_that_are_labelled_distinct_are_the_only_ones_judged(tmp_path: Path) -> None:
     pairs = [LabelledPair("a1", "a2"), LabelledPair("a1", "a3", duplicate=False)]
     with filled(tmp_path) as store:
-        found = store.evaluate(Labels(pairs=pairs))
+        found = store.evaluate.run(Labels(pairs=pairs))
     (point,) = [p for p in found.curve("all", "verified") if p.threshold == 0.4]
     assert point.counts is not None
     assert (point.counts.common_count, point.counts.found_count) == (1, 2)
@@ -110,7 +110,7 @@ def test_pairs_that_are_labelled_distinct_are_the_only_ones_judged(tmp_path: Pat
 def test_unknown_keys_are_told_and_left_aside(tmp_path: Path) -> None:
     pairs = [LabelledPair("a1", "a2"), LabelledPair("a1", "gone"), LabelledPair("lost", "gone")]
     with filled(tmp_path) as store:
-        found = store.evaluate(Labels(pairs=pairs))
+        found = store.evaluate.run(Labels(pairs=pairs))
     assert found.unknown_keys == ("gone", "lost")
     assert found.pair_count == 1
 
@@ -118,7 +118,7 @@ def test_unknown_keys_are_told_and_left_aside(tmp_path: Path) -> None:
 def test_sets_are_judged_apart(tmp_path: Path) -> None:
     clusters = [GroupLabel(document.key, "one") for document in DOCUMENTS[:6]]
     with filled(tmp_path) as store:
-        found = store.evaluate(Labels(clusters=clusters), EvaluateOptions(set_by="collection"))
+        found = store.evaluate.run(Labels(clusters=clusters), EvaluateOptions(set_by="collection"))
     # 4 documents on the left and 2 on the right: 6 + 1 pairs; 8 across are left aside.
     assert (found.pair_count, found.outside_count) == (7, 8)
     assert {point.set_name for point in found.points} == {"left", "right", "all", "mean"}
@@ -129,21 +129,21 @@ def test_sets_are_judged_apart(tmp_path: Path) -> None:
 def test_the_parts_of_a_split_share_no_group_and_leave_none_out(tmp_path: Path) -> None:
     assert [is_odd(name) for name in ("tide", "map", "well")] == [False, True, False]
     with filled(tmp_path) as store:
-        tuning = store.evaluate(FIELD, EvaluateOptions(part="tuning"))
-        test = store.evaluate(FIELD, EvaluateOptions(part="test"))
+        tuning = store.evaluate.run(FIELD, EvaluateOptions(part="tuning"))
+        test = store.evaluate.run(FIELD, EvaluateOptions(part="test"))
     assert (tuning.document_count, tuning.pair_count) == (5, 4)
     assert (test.document_count, test.pair_count) == (1, 0)
 
 
 def test_default_radii_fit_short_fingerprints(tmp_path: Path) -> None:
     with filled(tmp_path, scheme=SchemeChoice("web", bits=8)) as store:
-        found = store.evaluate(Labels(pairs=[LabelledPair("a1", "a2")]))
+        found = store.evaluate.run(Labels(pairs=[LabelledPair("a1", "a2")]))
     assert [point.threshold for point in found.curve("all", "simhash")] == list(range(9))
 
 
 def test_radii_and_floor_are_those_asked_for(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
-        found = store.evaluate(FIELD, EvaluateOptions(radii=(2, 5), floor=0.6))
+        found = store.evaluate.run(FIELD, EvaluateOptions(radii=(2, 5), floor=0.6))
     assert [point.threshold for point in found.curve("all", "simhash")] == [2, 3, 4, 5]
     assert min(point.threshold for point in found.curve("all", "exact")) == 0.6
     assert {p.against for p in found.points} == {"labels", "resemblance >= 0.8"}
@@ -160,32 +160,32 @@ def test_radii_and_floor_are_those_asked_for(tmp_path: Path) -> None:
 )
 def test_parameters_out_of_range_are_refused(tmp_path: Path, options: EvaluateOptions) -> None:
     with filled(tmp_path) as store, pytest.raises(InvalidParameter):
-        store.evaluate(FIELD, options)
+        store.evaluate.run(FIELD, options)
 
 
 def test_a_store_in_which_nothing_is_labelled_is_refused(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         with pytest.raises(NotFound, match="keys"):
-            store.evaluate(Labels(clusters=[GroupLabel("gone", "g")]))
+            store.evaluate.run(Labels(clusters=[GroupLabel("gone", "g")]))
         with pytest.raises(NotFound, match="keys"):
-            store.evaluate(Labels(field="no such field"))
+            store.evaluate.run(Labels(field="no such field"))
 
 
 def test_without_texts_the_channels_alone_are_judged(tmp_path: Path) -> None:
     with filled(tmp_path, text=False) as store:
-        found = store.evaluate(FIELD)
+        found = store.evaluate.run(FIELD)
         assert found.methods == ("simhash", "minhash")
         # Only the two equal texts have equal sketches.
         assert f1(found, "minhash", 1.0) == pytest.approx(2 / 5)
         assert found.bands == ()
         with pytest.raises(NotFound, match="no texts"):
-            store.exact_pairs()
+            store.evaluate.exact_pairs()
 
 
 def test_without_texts_the_resemblances_of_the_file_make_the_bands(tmp_path: Path) -> None:
     pairs = [LabelledPair("a2", "a1", resemblance=0.95), LabelledPair("c1", "c2")]
     with filled(tmp_path, text=False) as store:
-        found = store.evaluate(Labels(pairs=pairs))
+        found = store.evaluate.run(Labels(pairs=pairs))
     (band,) = found.bands
     assert (band.lowest, band.pair_count) == (0.9, 1)
     assert band.recalls == {"simhash 3": 1, "simhash 6": 1, "bands": 1, "both": 1}
@@ -194,13 +194,13 @@ def test_without_texts_the_resemblances_of_the_file_make_the_bands(tmp_path: Pat
 def test_a_store_of_ranked_features_is_judged_by_what_stands(tmp_path: Path) -> None:
     scheme = SchemeChoice("simtool", bits=32, features=50)
     with filled(tmp_path, scheme=scheme) as store:
-        found = store.evaluate(FIELD)
+        found = store.evaluate.run(FIELD)
     assert f1(found, "simhash", 0) > 0
 
 
 def test_exact_pairs(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
-        found = store.exact_pairs(0.4)
+        found = store.evaluate.exact_pairs(0.4)
         assert [(pair.first, pair.second) for pair in found] == [
             ("a1", "a2"),
             ("a1", "a3"),
@@ -208,9 +208,9 @@ def test_exact_pairs(tmp_path: Path) -> None:
             ("c1", "c2"),
         ]
         assert found[0].resemblance == 1
-        assert [(p.first, p.second) for p in store.exact_pairs(1)] == [("a1", "a2")]
+        assert [(p.first, p.second) for p in store.evaluate.exact_pairs(1)] == [("a1", "a2")]
         with pytest.raises(InvalidParameter):
-            store.exact_pairs(0)
+            store.evaluate.exact_pairs(0)
 
 
 @pytest.fixture
@@ -252,8 +252,8 @@ def test_filter_overlaps_are_those_of_the_filters(counts: FeatureCounts) -> None
 
 def test_older_methods_are_judged_where_they_are_asked_for(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
-        assert "i-match" not in store.evaluate(FIELD).methods
-        found = store.evaluate(FIELD, EvaluateOptions(older_methods=True))
+        assert "i-match" not in store.evaluate.run(FIELD).methods
+        found = store.evaluate.run(FIELD, EvaluateOptions(older_methods=True))
     assert found.methods[-2:] == ("i-match", "counting-bloom")
     thresholds = [point.threshold for point in found.curve("all", "i-match")]
     assert thresholds == [float(count) for count in range(1, 12)]
@@ -267,4 +267,4 @@ def test_older_methods_are_judged_where_they_are_asked_for(tmp_path: Path) -> No
 
 def test_older_methods_need_the_texts(tmp_path: Path) -> None:
     with filled(tmp_path, text=False) as store, pytest.raises(NotFound, match="no texts"):
-        store.evaluate(FIELD, EvaluateOptions(older_methods=True))
+        store.evaluate.run(FIELD, EvaluateOptions(older_methods=True))

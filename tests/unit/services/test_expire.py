@@ -34,7 +34,7 @@ def test_document_last_seen_at_the_very_time_stays(tmp_path: Path, since: int, l
         found = store.expire(not_seen_since=since)
         assert keys(store) == list(left)
         assert (found.since, found.removed, found.orphans) == (since, 4 - len(left), ())
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_last_sight_counts_and_not_the_first(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_interrupted_expiry_goes_on(tmp_path: Path, batch_documents: int) -> Non
         except Interrupted:
             removed = 2 * batch_documents
         assert len(store) == 20 - (removed or 10)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         store.expire(not_seen_since=1)
         assert keys(store) == [key for key, time in given if time]
         assert told[0] == (min(batch_documents, 10), 10)
@@ -101,12 +101,12 @@ def test_live_store_is_refreshed_once_at_the_end(tmp_path: Path) -> None:
     with create(tmp_path, SIMTOOL) as store:
         store.add_many(dated(("a", 1), ("b", 2), ("c", 9)))
         store.expire(not_seen_since=2, refresh=False)
-        assert not store.statistics().fresh
+        assert not store.stats().fresh
         store.expire(not_seen_since=3)
-        assert store.statistics().fresh
+        assert store.stats().fresh
         with Store.create(tmp_path / "t.db", scheme=SIMTOOL) as other:
             other.add_many(dated(("c", 9)))
-            assert store.vocabulary() == other.vocabulary()
+            assert store.vocabulary.terms() == other.vocabulary.terms()
 
 
 def test_documents_that_lose_their_flag_are_counted_unless_they_expire_too(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_documents_that_lose_their_flag_are_counted_unless_they_expire_too(tmp_p
         assert store.expire(not_seen_since=9).unflagged == 0
         found = store.expire(not_seen_since=30, batch_documents=1)
         assert (found.removed, found.unflagged) == (2, 2)
-        assert not list(store.duplicates())
+        assert not list(store.duplicates.list())
 
 
 def test_skipped_keys_expire_too_and_the_others_become_orphans(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_skipped_keys_expire_too_and_the_others_become_orphans(tmp_path: Path) -
             assert store.add(key, LONG, seen_at=time, on_duplicate="skip") == "skipped"
         found = store.expire(not_seen_since=30)
         assert (found.removed, found.forgotten, found.orphans) == (1, 1, ("late",))
-        assert [one.key for one in store.orphans()] == ["late"]
+        assert [one.key for one in store.duplicates.orphans()] == ["late"]
         assert store.seen("early") is None
         assert store.expire(not_seen_since=51).forgotten == 1
     assert rows(tmp_path, "SELECT count(*) FROM duplicate") == [(0,)]

@@ -61,7 +61,7 @@ def contents(store: Store) -> dict[str, tuple[Any, ...]]:
     """Return what an export has to bring back of each document."""
     return {
         one.key: (one.text, one.title, one.collection, one.metadata)
-        for one in store.documents(with_text=True)
+        for one in store.list(with_text=True)
     }
 
 
@@ -110,10 +110,10 @@ def test_who_says_when_a_document_was_first_seen_comes_back(store: Store, tmp_pa
 def test_the_unique_part_is_one_document_a_cluster(
     store: Store, tmp_path: Path, policy: str
 ) -> None:
-    store.keep_clusters(policy=policy, min_resemblance=0.6)
+    store.clusters.build(policy=policy, min_resemblance=0.6)
     found = store.export(tmp_path / "unique.jsonl", ExportOptions("unique"))
     store.export(tmp_path / "rest.jsonl", ExportOptions("duplicates"))
-    clusters = store.clusters(ClusterOptions(min_resemblance=0.6, policy=policy)).clusters
+    clusters = store.clusters.once(ClusterOptions(min_resemblance=0.6, policy=policy)).clusters
     stands_for = {one.key: each.key for each in clusters for one in each.members[1:]}
     unique = [one["key"] for one in records(tmp_path / "unique.jsonl")]
     order = [one.key for one in store]
@@ -125,7 +125,7 @@ def test_the_unique_part_is_one_document_a_cluster(
     assert found.dropped_count == len(rest)
     assert found.cluster_count == len(clusters)
     for record in rest:
-        why, place = record["dropped_because"], store.cluster_of(record["key"])
+        why, place = record["dropped_because"], store.clusters.of(record["key"])
         assert place is not None
         assert (why["cluster_id"], why["canonical"]) == (place.cluster_id, place.canonical_key)
         assert why["distance"] == place.member.distance
@@ -149,7 +149,7 @@ def test_what_is_left_out_can_be_put_back(store: Store, tmp_path: Path) -> None:
         )
         again.ingest([str(log)])
         assert contents(again) == contents(store)
-        assert not again.fsck()
+        assert not again.maintenance.fsck()
     store.close()
     assert dates(tmp_path / "again") == dates(tmp_path)
     assert links(tmp_path / "again") == links(tmp_path)
@@ -170,7 +170,7 @@ def test_a_dry_run_counts_and_writes_nothing(store: Store, tmp_path: Path) -> No
     assert set(tmp_path.iterdir()) - before <= {tmp_path / "s.db-wal", tmp_path / "s.db-shm"}
     written = store.export(tmp_path / "yes", ExportOptions("unique", log=tmp_path / "l"))
     assert counted == written
-    assert written.text_bytes + written.dropped_bytes == store.statistics().text_bytes
+    assert written.text_bytes + written.dropped_bytes == store.stats().text_bytes
     assert written.document_count + written.dropped_count == len(DOCUMENTS)
 
 
@@ -190,7 +190,7 @@ def test_clusters_are_brought_up_to_date_first(store: Store, tmp_path: Path) -> 
 
 
 def test_what_stands_for_nothing_any_more_drops_nothing(store: Store, tmp_path: Path) -> None:
-    store.keep_clusters()
+    store.clusters.build()
     first = DOCUMENTS[0]
     copies = {one.key for one in store if one.duplicate_of == first.key}
     assert "copy" in copies
@@ -242,7 +242,7 @@ def test_keys_that_were_skipped_are_told_with_the_duplicates(tmp_path: Path) -> 
         assert record["dropped_because"]["canonical"] == "first"
         summary = store.ingest([str(tmp_path / "rest.jsonl")])
         assert (summary.added, summary.rejected) == (0, 1)
-        assert "exported without" in store.rejections()[0].rejection.reason
+        assert "exported without" in store.rejects.list()[0].rejection.reason
 
 
 def test_a_store_without_texts_exports_what_it_has(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_wrong_options_are_refused(store: Store, tmp_path: Path) -> None:
         with pytest.raises(InvalidParameter):
             bare.export(target)
         with pytest.raises(InvalidParameter):
-            bare.known_filter()
+            bare.filters.known()
     assert not target.exists()
 
 
@@ -370,7 +370,7 @@ def test_the_filter_knows_what_the_store_knows(store: Store, tmp_path: Path) -> 
     store.add_many([("skipped", PAIRS[0].a + " ")], on_duplicate="skip")
     store.add_many([("skipped too", PAIRS[3].a + " ")], on_duplicate="skip")
     assert "skipped" not in store
-    store.known_filter().save(tmp_path / "known")
+    store.filters.known().save(tmp_path / "known")
     known = KnownFilter.load(tmp_path / "known")
     assert known.of == ("keys", "digests")
     for one in DOCUMENTS:
@@ -383,20 +383,20 @@ def test_the_filter_knows_what_the_store_knows(store: Store, tmp_path: Path) -> 
     distinct = {one.text for one in DOCUMENTS} | {PAIRS[0].a + " ", PAIRS[3].a + " "}
     assert len(known.table("digests")) == len(distinct)
     # What it was skipped for has gone: it is to be fetched again.
-    originals = {one.original for one in store.duplicates(state="skipped")}
+    originals = {one.original for one in store.duplicates.list(state="skipped")}
     store.remove(*originals)
-    again = store.known_filter(of=["keys"])
+    again = store.filters.known(of=["keys"])
     assert again.of == ("keys",)
     assert not again.knows_key("skipped")
     assert not any(map(again.knows_key, originals))
 
 
 def test_a_filter_has_room_for_more(store: Store) -> None:
-    known = store.known_filter()
+    known = store.filters.known()
     known.add_keys(f"new {number}" for number in range(900))
     with pytest.raises(InvalidParameter, match="capacity 3"):
-        store.known_filter(capacity=3)
-    exact = store.known_filter(capacity=len(store), of=["keys"])
+        store.filters.known(capacity=3)
+    exact = store.filters.known(capacity=len(store), of=["keys"])
     assert len(exact.table("keys").slots) < 2 * len(store) + 24
     with pytest.raises(InvalidParameter, match="false positive rate"):
-        store.known_filter(false_positive_rate=2)
+        store.filters.known(false_positive_rate=2)

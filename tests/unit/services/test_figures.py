@@ -33,7 +33,7 @@ def dated(store: Store) -> None:
 
 def test_an_empty_store_has_no_figures(tmp_path: Path) -> None:
     with create(tmp_path) as store:
-        found = store.figures()
+        found = store.maintenance.stats_over_time()
     assert (found.slots, found.vocabulary) == ((), ())
     assert found.cluster_sizes is None
     json.dumps(found.record())
@@ -51,13 +51,13 @@ def test_documents_and_duplicates_stand_where_they_were_first_seen(tmp_path: Pat
             on_duplicate="skip",
             threads=1,
         )
-        before = store.figures()
+        before = store.maintenance.stats_over_time()
         assert before.cluster_sizes is None
         assert not any(slot.near for slot in before.slots)
-        store.keep_clusters(min_resemblance=0.6)
-        found = store.figures()
+        store.clusters.build(min_resemblance=0.6)
+        found = store.maintenance.stats_over_time()
         stored = list(store)
-        clusters = store.clusters(ClusterOptions(min_resemblance=0.6)).clusters
+        clusters = store.clusters.once(ClusterOptions(min_resemblance=0.6)).clusters
     assert found.slot_seconds == DAY
     assert [slot.start for slot in found.slots] == [FIRST + day * DAY for day in range(41)]
     by_day = Counter((one.first_seen - FIRST) // DAY for one in stored)
@@ -93,7 +93,7 @@ def test_spans_are_as_long_as_the_time_asks_for(
 ) -> None:
     with create(tmp_path) as store:
         store.add_many([Document("a", "one", seen_at=0), Document("b", "two", seen_at=last)])
-        found = store.figures()
+        found = store.maintenance.stats_over_time()
     assert found.slot_seconds == seconds
     assert len(found.slots) == count
     assert found.slots[0].documents + (found.slots[-1].documents if last else 0) == 2
@@ -102,7 +102,7 @@ def test_spans_are_as_long_as_the_time_asks_for(
 def test_dates_before_1970_have_their_places(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add_many([Document("a", "one", seen_at=-90), Document("b", "two", seen_at=30)])
-        found = store.figures()
+        found = store.maintenance.stats_over_time()
     assert [(slot.start, slot.documents) for slot in found.slots] == [(-120, 1), (-60, 0), (0, 1)]
 
 
@@ -113,7 +113,7 @@ def test_the_vocabulary_grows_as_counted_one_by_one(tmp_path: Path, scheme: str)
     options = {"scheme": SIMTOOL} if scheme == "simtool" else {}
     with create(tmp_path, **options) as store:  # type: ignore[arg-type]
         store.add_many((f"k{n:02}", text) for n, text in enumerate(texts_of))
-        found = store.figures()
+        found = store.maintenance.stats_over_time()
     known: set[str] = set()
     for number, part in enumerate(found.vocabulary):
         held = [word for text in texts_of[10 * number : 10 * number + 10] for word in text.split()]
@@ -130,7 +130,7 @@ def test_the_vocabulary_grows_as_counted_one_by_one(tmp_path: Path, scheme: str)
 def test_a_store_that_keeps_nothing_to_count_has_no_figures_of_a_vocabulary(tmp_path: Path) -> None:
     with create(tmp_path, text=False, vocabulary=False) as store:
         store.add("a", "a text of some words")
-        found = store.figures()
+        found = store.maintenance.stats_over_time()
     assert found.vocabulary == ()
     assert len(found.slots) == 1
 
@@ -140,4 +140,4 @@ def test_fingerprints_alone_have_no_figures(tmp_path: Path) -> None:
         Store.create(tmp_path / "f.db", fingerprints_only=True) as store,
         pytest.raises(InvalidParameter),
     ):
-        store.figures()
+        store.maintenance.stats_over_time()

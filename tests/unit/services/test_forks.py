@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from simstore import Store
+from simstore import Files, Store
 from simstore.model import CheckedPaper, SampleResult
 from simstore.services.check import check
 from simstore.services.query import query
@@ -64,7 +64,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def shelf(tmp_path: Path) -> Iterator[Store]:
     pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
     with Store.create(tmp_path / "s.db", synchronous="normal") as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many(TEXTS)
         yield store
 
@@ -204,9 +204,9 @@ def without_times(found: tuple[SampleResult, ...]) -> list[SampleResult]:
 def test_queries_shared_with_forks_are_those_of_one_process(
     shelf: Store, source: str, started: list[str], answered: threading.Event
 ) -> None:
-    alone = shelf.query_sources([source], record=False).samples
+    alone = shelf.query_many(Files(source)).samples
     assert started == []
-    shared = shelf.query_sources([source], threads=3).samples
+    shared = shelf.query_many(Files(source), threads=3, record=True).samples
     assert started == ["forked"] * 2
     assert answered.is_set()
     assert without_times(shared) == without_times(alone)
@@ -219,8 +219,8 @@ def test_queries_shared_with_forks_are_those_of_one_process(
 def test_papers_checked_with_forks_are_those_of_one_process(
     shelf: Store, source: str, started: list[str], answered: threading.Event
 ) -> None:
-    alone = list(shelf.check_sources([source]))
-    assert list(shelf.check_sources([source], threads=2)) == alone
+    alone = list(shelf.check_many(Files(source)))
+    assert list(shelf.check_many(Files(source), threads=2)) == alone
     assert started == ["forked"]
     assert answered.is_set()
     assert any(one.copies for one in alone if isinstance(one, CheckedPaper))
@@ -229,8 +229,8 @@ def test_papers_checked_with_forks_are_those_of_one_process(
 def test_in_other_programs_early_workers_are_programs(
     shelf: Store, source: str, started: list[str], answered: threading.Event
 ) -> None:
-    alone = list(shelf.check_sources([source]))
-    assert list(shelf.check_sources([source], threads=2)) == alone
+    alone = list(shelf.check_many(Files(source)))
+    assert list(shelf.check_many(Files(source), threads=2)) == alone
     assert started == ["program"]
     assert answered.is_set()
 
@@ -239,8 +239,8 @@ def test_in_other_programs_early_workers_are_programs(
 def test_nothing_is_forked_while_the_store_is_being_read(
     shelf: Store, source: str, started: list[str]
 ) -> None:
-    with shelf.reader():
-        assert len(list(shelf.check_sources([source], threads=2))) == 120
+    with shelf.fingerprints.reader():
+        assert len(list(shelf.check_many(Files(source), threads=2))) == 120
     assert started == ["program"]
 
 
@@ -262,7 +262,7 @@ def test_early_workers_that_nobody_needed_are_ended(shelf: Store, started: list[
 def test_a_file_that_this_process_has_open_is_found(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     with closing(Store.create(path)) as store:
-        with store.reader():
+        with store.fingerprints.reader():
             assert has_open(path)
         other = tmp_path / "other"
         other.write_text("of no account")

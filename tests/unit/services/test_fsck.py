@@ -31,8 +31,8 @@ def after(folder: Path, *statements: str | tuple[str, tuple[Any, ...]]) -> list[
             text, parameters = statement if isinstance(statement, tuple) else (statement, ())
             assert connection.execute(text, parameters).rowcount != 0, text
     with Store.open(folder / "s.db") as store:
-        found = store.fsck()
-        assert store.fsck() == found
+        found = store.maintenance.fsck()
+        assert store.maintenance.fsck() == found
     return found
 
 
@@ -61,18 +61,18 @@ def kinds(found: list[Finding]) -> set[str]:
 )
 def test_sound_store_has_no_findings(tmp_path: Path, scheme: str, options: dict[str, Any]) -> None:
     with filled(tmp_path, SCHEMES[scheme], **options) as store:
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         store.remove("bread", "empty")
         store.add("stone", "river")
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         store.remove(*(one.key for one in store))
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_empty_store_is_sound(tmp_path: Path, scheme: str) -> None:
     with create(tmp_path, SCHEMES[scheme]) as store:
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -226,7 +226,7 @@ def test_link_to_no_fingerprint_is_found(tmp_path: Path, scheme: str) -> None:
 @pytest.mark.parametrize("column", ["document_count", "total_count"])
 def test_wrong_vocabulary_count_is_found(tmp_path: Path, scheme: str, column: str) -> None:
     with filled(tmp_path, SCHEMES[scheme]) as store:
-        store.compact()
+        store.maintenance.compact()
     found = after(
         tmp_path,
         f"UPDATE feature SET {column} = {column} + 1 WHERE term = CAST('boats' AS BLOB)",
@@ -237,7 +237,7 @@ def test_wrong_vocabulary_count_is_found(tmp_path: Path, scheme: str, column: st
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_missing_term_of_the_vocabulary_is_found(tmp_path: Path, scheme: str) -> None:
     with filled(tmp_path, SCHEMES[scheme]) as store:
-        store.compact()
+        store.maintenance.compact()
     found = after(tmp_path, "DELETE FROM feature WHERE term = CAST('boats' AS BLOB)")
     assert {"vocabulary", "features"} & kinds(found)
 
@@ -256,7 +256,7 @@ def test_vocabulary_delta_of_wrong_counts_is_found(
 ) -> None:
     with filled(tmp_path) as store:
         if merged:
-            store.compact()
+            store.maintenance.compact()
     documents, total = (np.array([one], np.int64) for one in counts)
     blob = codecs.pack_named_delta(term, np.array([0, len(term)]), documents, total)
     found = after(tmp_path, ("INSERT INTO vocabulary_delta VALUES (9, 1, ?)", (blob,)))
@@ -382,7 +382,7 @@ def test_damaged_page_of_the_file_is_found_or_reported_as_corrupt(
 ) -> None:
     with create(tmp_path) as store:
         store.add_many([(f"k{n}", f"text {n} " * 50) for n in range(100)], threads=1)
-        store.compact()
+        store.maintenance.compact()
     ((size,),) = rows(tmp_path, "PRAGMA page_size")
     path = tmp_path / "s.db"
     data = bytearray(path.read_bytes())
@@ -391,7 +391,7 @@ def test_damaged_page_of_the_file_is_found_or_reported_as_corrupt(
     path.write_bytes(data)
     try:
         with Store.open(path) as store:
-            said = [f"{one.invariant}: {one.detail}" for one in store.fsck()]
+            said = [f"{one.invariant}: {one.detail}" for one in store.maintenance.fsck()]
     except CorruptStore as error:
         said = [f"file: {error}"]
     assert said
@@ -409,14 +409,14 @@ def test_at_most_twenty_of_a_kind_are_shown(tmp_path: Path) -> None:
 def test_fsck_shows_its_progress(tmp_path: Path) -> None:
     heard: list[tuple[int, int]] = []
     with filled(tmp_path) as store:
-        store.fsck(lambda done, total: heard.append((done, total)))
+        store.maintenance.fsck(lambda done, total: heard.append((done, total)))
     assert heard[-1] == (len(TEXTS), len(TEXTS))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_reindex_or_refresh_mends_what_can_be_made_anew(tmp_path: Path, scheme: str) -> None:
     with filled(tmp_path, SCHEMES[scheme]) as store:
-        store.compact()
+        store.maintenance.compact()
     found = after(
         tmp_path,
         "UPDATE fingerprint_64 SET s0 = s0 + 1",
@@ -424,8 +424,8 @@ def test_reindex_or_refresh_mends_what_can_be_made_anew(tmp_path: Path, scheme: 
     )
     assert found
     with Store.open(tmp_path / "s.db") as store:
-        store.reindex()
-        assert store.fsck() == []
+        store.maintenance.reindex()
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("blob", [b"", b"rubbish" * 9])
@@ -438,8 +438,8 @@ def test_corrupt_document_frequencies_are_found_and_mended(tmp_path: Path, blob:
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(CorruptStore, match="document frequencies"):
             store.query("boats")
-        store.refresh(force=True)
-        assert store.fsck() == []
+        store.vocabulary.refresh(force=True)
+        assert store.maintenance.fsck() == []
 
 
 def test_missing_document_frequencies_are_found(tmp_path: Path) -> None:
@@ -463,10 +463,10 @@ def test_missing_text_is_one_clear_error_in_every_command_that_reads_it(tmp_path
         connection.execute("DELETE FROM document_text WHERE document_id = 3")
     with Store.open(tmp_path / "s.db") as store:
         for ask in (
-            store.reindex,
-            store.exact_pairs,
+            store.maintenance.reindex,
+            store.evaluate.exact_pairs,
             lambda: store.compare("bread", "café"),
-            lambda: store.evaluate(Labels(pairs=[LabelledPair("bread", "café")])),
+            lambda: store.evaluate.run(Labels(pairs=[LabelledPair("bread", "café")])),
         ):
             with pytest.raises(CorruptStore, match="text of document 3 is missing"):
                 ask()

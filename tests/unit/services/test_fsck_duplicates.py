@@ -65,11 +65,11 @@ def test_each_kind_of_damage_is_named(tmp_path: Path, statement: str, problem: s
         store.add("c", TEXT, on_duplicate="skip")
         store.add("d", "something else")
         store.add("e", TEXT, on_duplicate="flag")
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     with raw(tmp_path) as connection:
         assert connection.execute(statement).rowcount == 1
     with Store.open(tmp_path / "s.db") as store:
-        found = store.fsck()
+        found = store.maintenance.fsck()
     assert {one.invariant for one in found} == {"duplicates"}
     assert any(problem in one.detail for one in found)
     assert all(one.remedy for one in found)

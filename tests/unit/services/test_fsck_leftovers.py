@@ -24,24 +24,24 @@ def test_rows_without_the_row_that_says_how_they_are_made_are_found(
     tmp_path: Path, table: str, invariant: str
 ) -> None:
     with filled(tmp_path) as store:
-        store.build_passages()
-        store.keep_clusters()
-        assert store.fsck() == []
+        store.passages.build()
+        store.clusters.build()
+        assert store.maintenance.fsck() == []
     with raw(tmp_path) as connection:
         connection.execute(f"DELETE FROM {table}")
     with Store.open(tmp_path / "s.db") as store:
-        found = store.fsck()
+        found = store.maintenance.fsck()
     assert {one.invariant for one in found} == {invariant}
     assert all("has rows" in one.detail for one in found)
 
 
 def test_store_without_index_and_clusters_again_is_sound(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
-        store.build_passages()
-        store.keep_clusters()
-        store.drop_passages()
-        store.drop_clusters()
-        assert store.fsck() == []
+        store.passages.build()
+        store.clusters.build()
+        store.passages.drop()
+        store.clusters.drop()
+        assert store.maintenance.fsck() == []
 
 
 def test_vocabulary_of_a_store_whose_feature_counts_are_gone_is_a_named_error(
@@ -54,7 +54,7 @@ def test_vocabulary_of_a_store_whose_feature_counts_are_gone_is_a_named_error(
         Store.open(tmp_path / "s.db") as store,
         pytest.raises(CorruptStore, match="counts of document 1 are gone"),
     ):
-        store.vocabulary_status()
+        store.vocabulary.status()
 
 
 def test_mark_of_a_store_whose_settings_are_gone_is_a_named_error(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_mark_of_a_store_whose_settings_are_gone_is_a_named_error(tmp_path: Path
         with raw(tmp_path) as connection:
             connection.execute("DELETE FROM store")
         with pytest.raises(CorruptStore, match="parameters are gone"):
-            store.known_mark()
+            store.filters.known_mark()
 
 
 def test_kept_clusters_of_which_an_index_alone_names_a_pair_are_a_named_error(
@@ -74,13 +74,13 @@ def test_kept_clusters_of_which_an_index_alone_names_a_pair_are_a_named_error(
     )
     with filled(tmp_path) as store:
         store.add_many(Document(month, text.format(month)) for month in ("march", "april"))
-        store.keep_clusters()
+        store.clusters.build()
         # As if the index by canonical texts had a pair that the table has not.
         monkeypatch.setattr(
             cluster_storage, "members", lambda _, centres: {centres[0]: [centres[1]]}
         )
         with pytest.raises(CorruptStore, match="clusters --rebuild"):
-            list(store.kept_clusters())
+            list(store.clusters.list())
 
 
 def change_without_index(path: Path, index: str, statement: str) -> None:
@@ -116,14 +116,14 @@ def test_refresh_ends_where_an_index_names_rows_that_are_not_there(tmp_path: Pat
 @pytest.mark.parametrize("column", ["bands", "band_rows"])
 def test_half_a_layout_of_kept_clusters_is_found(tmp_path: Path, column: str) -> None:
     with filled(tmp_path) as store:
-        store.keep_clusters()
+        store.clusters.build()
     with raw(tmp_path) as connection:
         connection.execute(f"UPDATE clustering SET {column} = NULL")
     with Store.open(tmp_path / "s.db") as store:
-        (found,) = store.fsck()
+        (found,) = store.maintenance.fsck()
         assert (found.invariant, found.remedy) == ("clusters", "`simstore clusters --rebuild`")
-        store.keep_clusters(rebuild=True)
-        assert store.fsck() == []
+        store.clusters.build(rebuild=True)
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.sqlite("a server holds to the references of its rows")
@@ -137,10 +137,10 @@ def test_fingerprints_of_a_generation_too_large_to_have_pages_are_dropped(
         connection.execute("UPDATE fingerprint_64 SET generation_id = ?", (number,))
         connection.execute("UPDATE document_fingerprint_64 SET generation_id = ?", (number,))
     with Store.open(tmp_path / "s.db") as store:
-        assert store.fsck()
-        store.refresh(force=True)
+        assert store.maintenance.fsck()
+        store.vocabulary.refresh(force=True)
         assert store.query(TEXTS["stone"]) == before
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.sqlite("a server holds to the references of its rows")
@@ -150,27 +150,27 @@ def test_generation_with_a_number_that_none_is_given_is_a_named_error(tmp_path: 
         for table in ("generation", "fingerprint_64", "document_fingerprint_64"):
             connection.execute(f"UPDATE {table} SET generation_id = 1 << 40")
     with Store.open(tmp_path / "s.db") as store:
-        for ask in (lambda: store.query(TEXTS["stone"]), store.pack, store.statistics):
+        for ask in (lambda: store.query(TEXTS["stone"]), store.maintenance.pack, store.stats):
             with pytest.raises(CorruptStore, match=f"generation {1 << 40} has a number"):
                 ask()
-        assert {one.invariant for one in store.fsck()} == {"column"}
+        assert {one.invariant for one in store.maintenance.fsck()} == {"column"}
 
 
 def test_segment_of_anchors_with_a_number_that_none_is_given_is_a_named_error(
     tmp_path: Path,
 ) -> None:
     with filled(tmp_path) as store:
-        store.build_passages()
-        store.compact()
+        store.passages.build()
+        store.maintenance.compact()
     with raw(tmp_path) as connection:
         connection.execute("UPDATE anchor_segment SET segment_id = 4194303")
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(CorruptStore, match="segment 4194303 of anchors"):
-            store.check_text(TEXTS["stone"])
-        assert {one.invariant for one in store.fsck()} == {"column"}
-        store.drop_passages()
-        store.build_passages()
-        assert store.fsck() == []
+            store.check(TEXTS["stone"])
+        assert {one.invariant for one in store.maintenance.fsck()} == {"column"}
+        store.passages.drop()
+        store.passages.build()
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.sqlite("an index of a file that contradicts its table")
@@ -183,10 +183,10 @@ def test_digest_that_the_index_of_documents_has_not_is_a_named_error(tmp_path: P
     )
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(CorruptStore, match="document 3 is not found by the digest"):
-            list(store.documents())
+            list(store.list())
         with pytest.raises(CorruptStore, match="document 3 is not found by the digest"):
-            store.show("bread")
-        assert {one.invariant for one in store.fsck()} == {"file"}
+            store.get("bread")
+        assert {one.invariant for one in store.maintenance.fsck()} == {"file"}
 
 
 @pytest.mark.sqlite("a server holds to the columns that have a value")
@@ -206,8 +206,8 @@ def test_column_without_the_value_that_it_must_have_is_a_named_error(
         connection.execute("PRAGMA writable_schema = RESET")
         connection.execute(f"UPDATE {table} SET {column} = NULL")
     asks = {
-        "reject": lambda store: store.rejections(),
-        "document": lambda store: list(store.documents()),
+        "reject": lambda store: store.rejects.list(),
+        "document": lambda store: list(store.list()),
     }
     with (
         Store.open(tmp_path / "s.db") as store,
@@ -219,16 +219,16 @@ def test_column_without_the_value_that_it_must_have_is_a_named_error(
 @pytest.mark.sqlite("a server holds to the constraints of its tables")
 def test_second_rule_of_kept_clusters_is_a_named_error(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
-        store.keep_clusters()
+        store.clusters.build()
     with raw(tmp_path) as connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute("CREATE TEMP TABLE again AS SELECT * FROM clustering")
         connection.execute("UPDATE again SET clustering_id = 2")
         connection.execute("INSERT INTO clustering SELECT * FROM again")
     with Store.open(tmp_path / "s.db") as store:
-        for ask in (lambda: list(store.kept_clusters()), store.keep_clusters):
+        for ask in (lambda: list(store.clusters.list()), store.clusters.build):
             with pytest.raises(
                 CorruptStore, match=r"not the one row that it should.*simstore fsck"
             ):
                 ask()
-        assert {one.invariant for one in store.fsck()} == {"file"}
+        assert {one.invariant for one in store.maintenance.fsck()} == {"file"}

@@ -60,7 +60,7 @@ def test_date_of_the_source_outranks_the_time_of_ingest(
     clock(900)
     with create(tmp_path) as store:
         ingest(store, tmp_path / "a.jsonl", record | {"text": "river"})
-        assert store.show("k").metadata == {}
+        assert store.get("k").metadata == {}
     assert rows(tmp_path, TIMES) == [expected]
 
 
@@ -139,11 +139,11 @@ def test_record_older_than_the_last_sight_is_no_update(
         summary = store.add_many(given, batch_documents=batch_documents)
         # Of one second, the later record is the later version.
         assert (summary.added, summary.updated, summary.unchanged) == (1, 1, 1)
-        assert store.show("k", with_text=True).text == "c"
-        assert (store.show("k").first_seen, store.show("k").last_seen) == (2, 5)
+        assert store.get("k", with_text=True).text == "c"
+        assert (store.get("k").first_seen, store.get("k").last_seen) == (2, 5)
         store.add("k", "d")
-        assert store.show("k", with_text=True).text == "d"
-        assert store.fsck() == []
+        assert store.get("k", with_text=True).text == "d"
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("dated", [True, False])
@@ -155,7 +155,7 @@ def test_older_file_read_again_is_unchanged(tmp_path: Path, dated: bool) -> None
             ingest(store, days[number], {"text": text} | crawled)
         for day in days:
             assert ingest(store, day).unchanged == 1
-        assert store.show("k", with_text=True).text == "b"
+        assert store.get("k", with_text=True).text == "b"
     # What is dated is known to be older; of the rest each place is remembered.
     assert rows(tmp_path, "SELECT count(*) FROM seen_record") == [(1 if dated else 3,)]
 
@@ -164,7 +164,7 @@ def test_another_title_is_another_revision_and_the_same_version(tmp_path: Path) 
     with create(tmp_path) as store:
         store.add_many([Document("k", "a", title="One", seen_at=1)])
         store.add_many([Document("k", "a", title="Two", seen_at=2)])
-        assert store.show("k").revision == 2
+        assert store.get("k").revision == 2
         store.add_many([Document("k", "b", title="Two", seen_at=3)])
     assert rows(tmp_path, SNAPSHOTS) == [(2, 1, 2, 2)]
 
@@ -246,7 +246,7 @@ def test_record_with_a_bad_date_or_link_is_rejected(
             store, tmp_path / "a.jsonl", record | {"text": "a"}, {"key": "good", "text": "b"}
         )
         assert (summary.added, summary.rejected) == (1, 1)
-        (found,) = store.rejections()
+        (found,) = store.rejects.list()
         assert reason in found.rejection.reason
 
 
@@ -255,7 +255,7 @@ def test_fields_that_are_not_named_stay_metadata(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(records(record))
     with create(tmp_path) as store:
         store.ingest([str(tmp_path / "a.jsonl")])
-        assert store.show("k").metadata == {"crawled": 5, "published": "x", "links": "l"}
+        assert store.get("k").metadata == {"crawled": 5, "published": "x", "links": "l"}
     assert rows(tmp_path, "SELECT first_seen_basis FROM document") == [("ingest",)]
 
 
@@ -300,10 +300,10 @@ def test_times_and_links_of_a_caller_are_checked(tmp_path: Path, fields: dict[st
 def test_fsck_finds_a_history_that_cannot_be(tmp_path: Path, damage: str, expected: str) -> None:
     with create(tmp_path) as store:
         store.add_many([Document("k", text, seen_at=time) for text, time in (("a", 5), ("b", 9))])
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     with raw(tmp_path) as connection:
         assert connection.execute(damage).rowcount
     with Store.open(tmp_path / "s.db") as store:
-        found = store.fsck()
+        found = store.maintenance.fsck()
     assert {one.invariant for one in found} == {"history"}
     assert any(one.detail.startswith(expected) for one in found), found

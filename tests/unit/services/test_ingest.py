@@ -34,7 +34,7 @@ def counts(summary: object) -> tuple[int, ...]:
 
 
 def kept_rejections(store: Store) -> list[tuple[str, int, int, str]]:
-    found = [one.rejection for one in store.rejections()]
+    found = [one.rejection for one in store.rejects.list()]
     return [(one.source, one.position, one.byte_offset, one.reason) for one in found]
 
 
@@ -89,7 +89,7 @@ from simstore.store import Store
 # All modules are loaded while they can be read.
 with Store.create(sys.argv[1] + ".first") as store:
     store.ingest(sys.argv[3:])
-    store.rejections()
+    store.rejects.list()
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -97,7 +97,7 @@ if os.geteuid() == 0:
 with Store.open(sys.argv[1]) as store:
     summary = store.ingest(sys.argv[2:])
     print(summary.added, summary.rejected)
-    for one in store.rejections():
+    for one in store.rejects.list():
         print(one.rejection.source, one.rejection.position, one.rejection.reason, sep="|")
 """
 
@@ -149,7 +149,7 @@ def test_zip_whose_directory_is_damaged_leaves_a_sound_store(tmp_path: Path, pla
     path.write_bytes(data)
     with create(tmp_path) as store:
         assert store.ingest([str(path)]).rejected >= 1
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -172,7 +172,7 @@ def test_members_of_one_name_that_are_rejected_are_counted_and_the_last_is_kept(
             ("a.jsonl", "a JSON int, not an object"),
             ("../a.txt", "its name leads out of the archive"),
         ]
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
@@ -200,12 +200,12 @@ def test_page_longer_than_the_limit_is_rejected_and_kept_in_mind(tmp_path: Path)
     data = b"one\nriver\n\flong\n" + b"stone " * 100 + b"\n\ftwo\nlamp\n\f"
     with create(tmp_path) as store:
         assert counts(ingest(store, path, data, max_document_bytes=100)) == (2, 0, 0, 0, 1)
-        (rejection,) = [one.rejection for one in store.rejections()]
+        (rejection,) = [one.rejection for one in store.rejects.list()]
         assert (rejection.source, rejection.position, rejection.byte_offset) == (str(path), 1, 11)
         assert rejection.head.startswith(b"long\nstone")
         assert "limit of 100" in rejection.reason
         assert counts(ingest(store, path, max_document_bytes=10_000)) == (1, 0, 2, 0, 0)
-        assert store.rejections() == []
+        assert store.rejects.list() == []
 
 
 def test_bad_lines_are_rejected_with_their_places_and_the_rest_is_ingested(
@@ -228,8 +228,8 @@ def test_bad_lines_are_rejected_with_their_places_and_the_rest_is_ingested(
         summary = ingest(store, path, b"\n".join(lines), max_document_bytes=300)
         assert counts(summary) == (3, 0, 0, 0, 7)
         assert [one.key for one in store] == ["good", "surrogate", "good too"]
-        assert store.show("surrogate", with_text=True).text == "a \ufffd b"
-        assert store.show("good too").metadata == {"n": [1.5, None]}
+        assert store.get("surrogate", with_text=True).text == "a \ufffd b"
+        assert store.get("good too").metadata == {"n": [1.5, None]}
         offsets = [sum(len(line) + 1 for line in lines[:n]) for n in range(len(lines))]
         found = kept_rejections(store)
         assert [one[:3] for one in found] == [
@@ -238,9 +238,9 @@ def test_bad_lines_are_rejected_with_their_places_and_the_rest_is_ingested(
         assert all(reason and "\n" not in reason for *_, reason in found)
         again = ingest(store, path, max_document_bytes=300)
         assert counts(again) == (0, 0, 3, 0, 7)
-        assert len(store.rejections()) == 7
-        assert store.clear_rejections() == 7
-        assert store.rejections() == []
+        assert len(store.rejects.list()) == 7
+        assert store.rejects.clear() == 7
+        assert store.rejects.list() == []
 
 
 @pytest.mark.parametrize("depth", [63, 64, 300, 450, 520, 700, 950, 3_000])
@@ -251,7 +251,7 @@ def test_nested_metadata_never_end_an_ingest(tmp_path: Path, depth: int) -> None
             store, tmp_path / "a.jsonl", f'{nested}\n{{"key": "b", "text": "u"}}\n'.encode()
         )
         assert (summary.added, summary.rejected) == ((2, 0) if depth < 64 else (1, 1))
-        assert {one.key for one in store.documents()} == ({"k", "b"} if depth < 64 else {"b"})
+        assert {one.key for one in store.list()} == ({"k", "b"} if depth < 64 else {"b"})
 
 
 def test_numbers_that_json_does_not_know_are_rejected_or_unchanged_the_second_time(
@@ -273,7 +273,7 @@ def test_empty_file_is_told_and_is_no_document(tmp_path: Path, name: str) -> Non
         found = store.ingest([str(tmp_path / name)], observer=Observer(on_pass_over=told.append))
         assert counts(found) == (0, 0, 0, 0, 0)
         assert [(Path(one.source).name, one.reason) for one in told] == [(name, "it is empty")]
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     assert rows(tmp_path, "SELECT complete, position FROM source") == [(1, 0)]
 
 
@@ -302,10 +302,10 @@ def test_source_without_a_document_is_told_and_read_from_its_start_when_it_grows
 
 def test_empty_source_and_no_documents_change_nothing(tmp_path: Path) -> None:
     with filled(tmp_path, SIMTOOL) as store:
-        before = store.statistics()
+        before = store.stats()
         ingest(store, tmp_path / "article.txt", b"\n\f\n")
         store.add_many([])
-        after = store.statistics()
+        after = store.stats()
         assert (after.document_count, after.generation_id, after.fresh) == (
             before.document_count,
             before.generation_id,
@@ -362,10 +362,10 @@ def test_documents_are_the_same_whether_a_vocabulary_is_counted(tmp_path: Path, 
 def test_update_keeps_place_first_sight_and_counts_revisions(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         ingest(store, tmp_path / "article.txt", PAGES)
-        before = store.show("one")
+        before = store.get("one")
         edited = PAGES.replace(b"river", b"bridge")
         assert counts(ingest(store, tmp_path / "article.txt", edited)) == (0, 1, 2, 0, 0)
-        after = store.show("one", with_text=True)
+        after = store.get("one", with_text=True)
         assert (after.document_id, after.first_seen) == (before.document_id, before.first_seen)
         assert (after.revision, after.text) == (before.revision + 1, "bridge\n")
         assert [one.key for one in store] == ["one", "two", "three"]
@@ -410,7 +410,7 @@ def test_large_metadata_and_titles_come_back(tmp_path: Path) -> None:
     record = {"key": "k", "text": "t", "title": "T" * 5_000, "n": metadata}
     with create(tmp_path) as store:
         ingest(store, tmp_path / "a.jsonl", json.dumps(record).encode())
-        stored = store.show("k")
+        stored = store.get("k")
         assert stored.title == "T" * 5_000
         assert stored.metadata == {"n": metadata}
         assert counts(ingest(store, tmp_path / "a.jsonl")) == (0, 0, 1, 0, 0)
@@ -420,7 +420,7 @@ def test_times_of_sight_are_the_first_and_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def seen() -> tuple[int, int]:
-        found = store.show("k")
+        found = store.get("k")
         return found.first_seen, found.last_seen
 
     with create(tmp_path) as store:

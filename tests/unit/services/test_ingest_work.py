@@ -110,7 +110,7 @@ def test_strict_ingest_commits_what_came_before_the_rejected_record(
         with pytest.raises(ValueError, match="JSON"):
             store.ingest([str(path)], options=IngestOptions(strict=True))
         assert [one.key for one in store] == [str(n) for n in range(7)]
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("scheme", ["web", "simtool"])
@@ -126,10 +126,10 @@ def test_documents_prepared_for_another_scheme_are_prepared_anew(
     with Store.create(tmp_path / "s.db", scheme=scheme) as store:
         store.add("a", text(0))
         with Store.open(tmp_path / "s.db") as second:
-            second.reindex(other)
+            second.maintenance.reindex(other)
         store.add("b", text(1))
         found = of(store)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     with Store.create(tmp_path / "t.db", scheme=other) as expected:
         expected.add_many([("a", text(0)), ("b", text(1))])
         assert of(expected) == found
@@ -148,8 +148,8 @@ def test_batches_before_a_document_that_cannot_be_used_are_kept(
         with pytest.raises(InvalidParameter):
             store.add_many(given, threads=threads)
         assert [one.key for one in store] == ["0", "1", "2", "3"]
-        assert store.fsck() == []
-        assert [run["state"] for run in store.ingest_runs()] == ["interrupted"]
+        assert store.maintenance.fsck() == []
+        assert [run["state"] for run in store.runs.ingest()] == ["interrupted"]
 
 
 def test_a_transaction_is_written_before_the_next_one_is_read(

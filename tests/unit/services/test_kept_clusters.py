@@ -43,15 +43,15 @@ def dated(key: str, text: str, day: int) -> Document:
 
 def named(store: Store, min_size: int = 1) -> dict[int, list[str]]:
     """Return the keys of each cluster by its name."""
-    return {c.cluster_id: [m.key for m in c.members] for c in store.kept_clusters(min_size)}
+    return {c.cluster_id: [m.key for m in c.members] for c in store.clusters.list(min_size)}
 
 
 def merges(store: Store) -> list[tuple[int, int | None]]:
-    return [(one.cluster_id, one.merged_into) for one in store.cluster_merges()]
+    return [(one.cluster_id, one.merged_into) for one in store.clusters.merges()]
 
 
 def kept(store: Store) -> dict[int, list[str]]:
-    store.keep_clusters()
+    store.clusters.build()
     return named(store)
 
 
@@ -59,7 +59,7 @@ def kept(store: Store) -> dict[int, list[str]]:
 def store(tmp_path: Path) -> Any:
     """A store that keeps clusters at a resemblance of 0.6, and holds nothing."""
     with create(tmp_path) as made:
-        made.keep_clusters(min_resemblance=0.6)
+        made.clusters.build(min_resemblance=0.6)
         yield made
 
 
@@ -136,33 +136,33 @@ def test_policy_says_what_is_canonical(
     tmp_path: Path, policy: str, expected: list[list[str]]
 ) -> None:
     with create(tmp_path) as store:
-        summary = store.keep_clusters(min_resemblance=0.6, policy=policy)
+        summary = store.clusters.build(min_resemblance=0.6, policy=policy)
         assert (summary.policy, summary.min_resemblance) == (policy, 0.6)
         for document in (Document("a", A), Document("b", B + " with a longer end")):
             add(store, document)
-            store.keep_clusters()
+            store.clusters.build()
         add(store, Document("c", C))
-        store.keep_clusters()
-        found = [[m.key for m in one.members] for one in store.kept_clusters(1)]
+        store.clusters.build()
+        found = [[m.key for m in one.members] for one in store.clusters.list(1)]
         assert sorted(found) == sorted(expected)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_another_rule_is_refused_and_a_rebuild_takes_it(store: Store) -> None:
     add(store, dated("a", A, 1), dated("b", B, 2), dated("c", C, 3))
     assert kept(store) == {1: ["a", "b"], 2: ["c"]}
-    store.keep_clusters(min_resemblance=0.6, policy="first")
+    store.clusters.build(min_resemblance=0.6, policy="first")
     for other in ({"min_resemblance": 0.5}, {"policy": "longest"}, {"policy": "prefer:x"}):
         with pytest.raises(InvalidParameter, match=r"0\.6, policy first.*--rebuild.*--once"):
-            store.keep_clusters(**other)
-    summary = store.keep_clusters(min_resemblance=0.3, rebuild=True)
+            store.clusters.build(**other)
+    summary = store.clusters.build(min_resemblance=0.3, rebuild=True)
     assert (summary.made_anew, summary.cluster_count, summary.text_count) == (True, 1, 3)
     assert named(store) == {1: ["a", "b", "c"]}
     assert merges(store) == [(2, 1)]
-    assert store.keep_clusters(policy="prefer:c", rebuild=True).min_resemblance == 0.3
+    assert store.clusters.build(policy="prefer:c", rebuild=True).min_resemblance == 0.3
     # The name goes with the document that was canonical, to where it went.
     assert named(store) == {1: ["c", "a", "b"]}
-    store.keep_clusters(min_resemblance=0.9, rebuild=True)
+    store.clusters.build(min_resemblance=0.9, rebuild=True)
     assert named(store) == {1: ["c"], 3: ["a"], 4: ["b"]}
 
 
@@ -171,15 +171,15 @@ def test_a_kept_expression_that_is_not_supported_any_more_is_refused_until_a_reb
 ) -> None:
     with create(tmp_path) as store:
         add(store, dated("a", A, 1), dated("b", B, 2))
-        store.keep_clusters(policy="prefer:b")
+        store.clusters.build(policy="prefer:b")
         assert named(store) == {1: ["b", "a"]}
     with raw(tmp_path) as connection:
         connection.execute("UPDATE clustering SET preferred = ?", ("(?=b)b",))
     with Store.open(tmp_path / "s.db") as store:
         add(store, dated("c", C, 3))
         with pytest.raises(InvalidParameter, match=r"look-around.*`simstore clusters --rebuild"):
-            store.keep_clusters()
-        store.keep_clusters(policy="prefer:b", rebuild=True)
+            store.clusters.build()
+        store.clusters.build(policy="prefer:b", rebuild=True)
         assert [one[0] for one in named(store).values()] == ["b"]
 
 
@@ -197,20 +197,20 @@ def test_a_kept_expression_that_is_not_supported_any_more_is_refused_until_a_reb
 def test_parameters_out_of_range_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
     with create(tmp_path) as store:
         with pytest.raises(InvalidParameter):
-            store.keep_clusters(**options)
-        assert store.cluster_summary() is None
+            store.clusters.build(**options)
+        assert store.clusters.status() is None
 
 
 def test_store_without_kept_clusters_notes_nothing(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add("a", A)
-        assert store.cluster_summary() is None
-        assert store.cluster_of("a") is None
-        assert store.cluster_members(1) is None
+        assert store.clusters.status() is None
+        assert store.clusters.of("a") is None
+        assert store.clusters.members(1) is None
         with pytest.raises(NotFound, match="keeps no clusters"):
-            list(store.kept_clusters())
+            list(store.clusters.list())
         with pytest.raises(InvalidParameter):
-            list(store.kept_clusters(0))
+            list(store.clusters.list(0))
     assert rows(tmp_path, "SELECT * FROM cluster_change") == []
 
 
@@ -219,42 +219,42 @@ def test_what_waits_is_told_and_left_out(store: Store, tmp_path: Path) -> None:
     kept(store)
     add(store, dated("other", OTHER, 4), dated("b again", B, 5))
     store.remove("a")
-    summary = store.cluster_summary(largest=True)
+    summary = store.clusters.status(largest=True)
     assert summary is not None
     assert (summary.waiting_count, summary.is_current, summary.largest_count) == (3, True, 3)
     # Copies are of a text that is known; the document that stood for it has gone.
     assert named(store) == {1: ["a again", "b", "b again"]}
-    assert store.cluster_of("other") is None
+    assert store.clusters.of("other") is None
     with pytest.raises(DocumentNotFound):
-        store.cluster_of("a")
+        store.clusters.of("a")
     with Store.open(tmp_path / "s.db", read_only=True) as reader:
         with pytest.raises(ReadOnlyStore):
-            reader.keep_clusters()
+            reader.clusters.build()
         assert named(reader) == {1: ["a again", "b", "b again"]}
     assert kept(store) == {1: ["b", "a again", "b again"], 2: ["other"]}
 
 
 def test_place_of_a_document(store: Store) -> None:
     add(store, dated("a", A, 1), dated("b", B, 2), dated("a again", A, 3))
-    store.keep_clusters()
-    (cluster,) = store.kept_clusters()
-    assert store.cluster_members(cluster.cluster_id) == cluster
+    store.clusters.build()
+    (cluster,) = store.clusters.list()
+    assert store.clusters.members(cluster.cluster_id) == cluster
     for member in cluster.members:
-        place = store.cluster_of(member.key)
+        place = store.clusters.of(member.key)
         assert place is not None
         assert (place.cluster_id, place.canonical_key, place.member) == (1, "a", member)
         assert place.is_canonical == (member.key == "a")
     assert [member.basis for member in cluster.members] == ["same", "text", "same"]
-    assert store.cluster_members(99) is None
+    assert store.clusters.members(99) is None
 
 
 def test_dropped_clusters_are_gone_and_their_names_stay_theirs(store: Store) -> None:
     add(store, dated("a", A, 1), dated("b", B, 2))
     kept(store)
-    assert store.drop_clusters()
-    assert not store.drop_clusters()
-    assert store.cluster_summary() is None
-    summary = store.keep_clusters(min_resemblance=0.9)
+    assert store.clusters.drop()
+    assert not store.clusters.drop()
+    assert store.clusters.status() is None
+    summary = store.clusters.build(min_resemblance=0.9)
     assert (summary.made_anew, named(store)) == (True, {2: ["a"], 3: ["b"]})
 
 
@@ -262,15 +262,15 @@ def test_other_bands_or_another_scheme_make_clusters_anew(store: Store) -> None:
     add(store, dated("a", A, 1), dated("b", B, 2), dated("other", OTHER, 3))
     before = kept(store)
     assert pack(store._opened)
-    assert not store.keep_clusters().made_anew
+    assert not store.clusters.build().made_anew
     assert pack(store._opened, BandLayout(32, 4))
-    summary = store.cluster_summary()
+    summary = store.clusters.status()
     assert summary is not None
     assert not summary.is_current
-    assert store.keep_clusters().made_anew
+    assert store.clusters.build().made_anew
     assert named(store) == before
-    store.reindex(channels=["minhash"])
-    summary = store.keep_clusters()
+    store.maintenance.reindex(channels=["minhash"])
+    summary = store.clusters.build()
     assert (summary.made_anew, summary.radius) == (True, None)
     assert named(store) == before
 
@@ -278,15 +278,15 @@ def test_other_bands_or_another_scheme_make_clusters_anew(store: Store) -> None:
 def test_new_generation_of_a_corpus_dependent_scheme_makes_clusters_anew(tmp_path: Path) -> None:
     with create(tmp_path, SIMTOOL) as store:
         store.add_many([("a", A), ("b", B)], threads=1)
-        store.keep_clusters(min_resemblance=0.5)
+        store.clusters.build(min_resemblance=0.5)
         before = named(store)
-        assert not store.keep_clusters().made_anew
+        assert not store.clusters.build().made_anew
         store.add("other", OTHER, refresh=False)
-        assert not store.keep_clusters().made_anew
-        store.refresh()
-        assert store.keep_clusters().made_anew
+        assert not store.clusters.build().made_anew
+        store.vocabulary.refresh()
+        assert store.clusters.build().made_anew
         assert {name: named(store)[name] for name in before} == before
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_clusters_that_were_begun_and_not_finished_are_made_again(
@@ -301,14 +301,14 @@ def test_clusters_that_were_begun_and_not_finished_are_made_again(
     with monkeypatch.context() as patch:
         patch.setattr(stored_clusters, "write_from_scratch", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            store.keep_clusters(rebuild=True, min_resemblance=0.7)
+            store.clusters.build(rebuild=True, min_resemblance=0.7)
     assert named(store) == before
-    summary = store.cluster_summary()
+    summary = store.clusters.status()
     assert summary is not None
     assert not summary.is_current
-    summary = store.keep_clusters()
+    summary = store.clusters.build()
     assert (summary.made_anew, summary.is_current, summary.min_resemblance) == (True, True, 0.7)
-    assert store.fsck() == []
+    assert store.maintenance.fsck() == []
 
 
 def test_who_began_last_to_make_clusters_finishes(
@@ -324,16 +324,16 @@ def test_who_began_last_to_make_clusters_finishes(
             # Another process begins later, finishes, and a document comes and is dealt with.
             others.append(1)
             with Store.open(tmp_path / "s.db") as other:
-                other.keep_clusters(rebuild=True, min_resemblance=0.5)
+                other.clusters.build(rebuild=True, min_resemblance=0.5)
                 other.add("c", C)
-                other.keep_clusters()
+                other.clusters.build()
         return finish
 
     monkeypatch.setattr(stored_clusters, "write_from_scratch", overtaken)
-    summary = store.keep_clusters(rebuild=True, min_resemblance=0.7)
+    summary = store.clusters.build(rebuild=True, min_resemblance=0.7)
     assert summary.min_resemblance == 0.5
     assert sorted(key for keys in named(store).values() for key in keys) == ["a", "b", "c"]
-    assert store.fsck() == []
+    assert store.maintenance.fsck() == []
 
 
 def test_documents_that_come_while_clusters_are_made_are_not_lost(
@@ -350,9 +350,9 @@ def test_documents_that_come_while_clusters_are_made_are_not_lost(
         return finish
 
     monkeypatch.setattr(stored_clusters, "write_from_scratch", meanwhile)
-    store.keep_clusters(rebuild=True)
+    store.clusters.build(rebuild=True)
     assert [sorted(keys) for keys in named(store).values()] == [["b", "c"]]
-    assert store.fsck() == []
+    assert store.maintenance.fsck() == []
 
 
 def test_what_is_removed_together_may_be_dealt_with_apart(
@@ -366,7 +366,7 @@ def test_what_is_removed_together_may_be_dealt_with_apart(
     kept(store)
     # Each is looked at with the others' documents gone already.
     assert list(named(store).values()) == [["10", "11", "b"], ["c"]]
-    assert store.fsck() == []
+    assert store.maintenance.fsck() == []
 
 
 def test_copies_of_what_is_kept_are_compared_with_canonical_texts_only(
@@ -406,16 +406,16 @@ def test_copies_of_what_is_kept_are_compared_with_canonical_texts_only(
 def test_fsck_finds_damage(store: Store, tmp_path: Path, statement: str, told: str) -> None:
     add(store, dated("a", A, 1), dated("b", B, 2), dated("other", OTHER, 3), dated("c", C, 4))
     kept(store)
-    assert store.fsck() == []
+    assert store.maintenance.fsck() == []
     store.close()
     with raw(tmp_path) as connection:
         connection.execute(statement)
     with Store.open(tmp_path / "s.db") as damaged:
-        findings = [one for one in damaged.fsck() if one.invariant == "clusters"]
+        findings = [one for one in damaged.maintenance.fsck() if one.invariant == "clusters"]
         assert any(told in one.detail for one in findings), findings
         assert {one.remedy for one in findings} == {"`simstore clusters --rebuild`"}
-        damaged.keep_clusters(rebuild=True)
-        assert damaged.fsck() == []
+        damaged.clusters.build(rebuild=True)
+        assert damaged.maintenance.fsck() == []
 
 
 def test_store_without_anything_to_verify_by_keeps_none(tmp_path: Path) -> None:
@@ -423,4 +423,4 @@ def test_store_without_anything_to_verify_by_keeps_none(tmp_path: Path) -> None:
         create(tmp_path, text=False, channels=["simhash"]) as store,
         pytest.raises(NotFound, match="--no-text"),
     ):
-        store.keep_clusters()
+        store.clusters.build()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import texts
 
+from simstore import Files
 from simstore.errors import InvalidParameter
 from simstore.model import Match, QueryOptions, SampleResult
 from simstore.services.features import feature_counts
@@ -193,7 +194,7 @@ def test_store_of_fingerprints_alone_has_nothing_to_verify_by(tmp_path: Path) ->
         for threshold in ("min_resemblance", "min_containment"):
             with pytest.raises(InvalidParameter, match="texts or the sketches"):
                 ask(store, PAIRS[0].a, **{threshold: 0.1})
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         with pytest.raises(InvalidParameter, match="new store"):
             ask(store, "text", channels=("minhash",))
 
@@ -230,12 +231,12 @@ def test_store_of_sketches_alone_orders_by_resemblance(tmp_path: Path) -> None:
         assert {match.distance for match in result.matches} == {None}
         shares = [match.resemblance for match in result.matches]
         assert shares == sorted(shares, reverse=True)
-        assert store.show("en retitled").fingerprint is None
-        assert store.statistics().fresh
-        assert store.fsck() == []
+        assert store.get("en retitled").fingerprint is None
+        assert store.stats().fresh
+        assert store.maintenance.fsck() == []
         store.remove("zh retitled")
         store.add("en retitled", "Another text altogether, of more than eight words in all.")
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         assert "zh retitled" not in by_key(ask(store, texts.retitled("zh").b))
 
 
@@ -263,7 +264,7 @@ def test_recorded_run_says_the_same(tmp_path: Path) -> None:
         store.add_many((f"{p.language} {p.name}", p.a) for p in PAIRS)
         path = tmp_path / "sample.jsonl"
         path.write_text('{"key": "x", "text": "short"}\n', "utf-8")
-        asked = store.query_sources([str(path)])
+        asked = store.query_many(Files(str(path)), record=True)
         told = store.report()
         assert [(s.key, s.matches, s.too_short) for s in told.samples] == [
             (s.key, s.matches, s.too_short) for s in asked.samples
@@ -300,8 +301,8 @@ def test_recorded_run_says_how_it_was_asked(tmp_path: Path) -> None:
         path = tmp_path / "sample.txt"
         path.write_text("short", "utf-8")
         asked = QueryOptions(radius=0, min_features=0, min_resemblance=0.0, verify=False)
-        store.query_sources([str(path)], asked)
-        (run,) = store.query_runs()
+        store.query_many(Files(str(path)), asked, record=True)
+        (run,) = store.runs.query()
     assert run["options"] == {
         "radius": 0, "min_features": 0, "min_resemblance": 0.0, "verify": False,
     }  # fmt: skip

@@ -25,7 +25,7 @@ modes = pytest.mark.parametrize("mode", ["flag", "skip"])
 def store(tmp_path: Path) -> Any:
     with create(tmp_path, THREE_BITS) as made:
         yield made
-        assert made.fsck() == []
+        assert made.maintenance.fsck() == []
 
 
 def keys(store: Store) -> list[str]:
@@ -74,9 +74,11 @@ def test_show_and_duplicates_name_the_same_original(
     assert keys(store) == (["reprint", "original"] if mode == "flag" else [expected])
     # What a document links to is known as long as it is stored.
     if mode == "flag" or case != "no link to each other":
-        assert {store.story(key).original for key in ("reprint", "original")} == {expected}
+        assert {store.duplicates.story(key).original for key in ("reprint", "original")} == {
+            expected
+        }
     if mode == "flag" and "link" not in case:
-        (cluster,) = store.clusters(ClusterOptions(min_resemblance=0.5)).clusters
+        (cluster,) = store.clusters.once(ClusterOptions(min_resemblance=0.5)).clusters
         assert cluster.key == expected
 
 
@@ -102,18 +104,18 @@ def test_a_reprint_that_leaves_is_known_as_if_it_had_been_skipped(store: Store) 
         observer=Observer(on_displaced=heard.append),
     )  # fmt: skip
     assert (summary.added, summary.skipped, *reprints(summary)) == (1, 0, 1, 0)
-    (row,) = store.duplicates()
+    (row,) = store.duplicates.list()
     assert heard == [row]
     assert (row.key, row.state, row.original) == ("reprint", "skipped", "original")
     assert (row.first_seen, row.last_seen, row.run_id) == (300, 300, summary.run_id)
     seen = store.seen("reprint")
     assert seen is not None
     assert (seen.state, seen.original) == ("skipped", "original")
-    assert [one.key for one in store.duplicates(original="original")] == ["reprint"]
+    assert [one.key for one in store.duplicates.list(original="original")] == ["reprint"]
     # It comes again, and stays skipped; once its original goes it is an orphan.
     assert add_dated(store, dated("reprint", A, seen_at=400), mode="skip").skipped == 1
     store.remove("original")
-    assert [one.key for one in store.orphans()] == ["reprint"]
+    assert [one.key for one in store.duplicates.orphans()] == ["reprint"]
 
 
 def test_a_reprint_stays_flagged_where_others_were_skipped_because_of_it(store: Store) -> None:
@@ -128,7 +130,7 @@ def test_a_reprint_stays_flagged_where_others_were_skipped_because_of_it(store: 
     store.remove("original")
     assert told(store) == {"other": ("skipped", "reprint")}
     store.remove("reprint")
-    assert [one.key for one in store.orphans()] == ["other"]
+    assert [one.key for one in store.duplicates.orphans()] == ["other"]
 
 
 def test_what_was_flagged_because_of_a_reprint_is_looked_at_again(store: Store) -> None:
@@ -161,7 +163,7 @@ def test_a_record_that_dates_a_duplicate_earlier_makes_it_the_original(
     assert told(store) == {"a": (state, "b")}
     assert (summary.added, summary.unchanged) == ((0, 1) if mode == "flag" else (1, 0))
     assert sum(reprints(summary)) == 1
-    assert store.story("a").original == "b"
+    assert store.duplicates.story("a").original == "b"
 
 
 def test_nothing_is_looked_up_and_nothing_leaves_where_duplicates_are_kept(store: Store) -> None:
@@ -179,9 +181,9 @@ def test_newest_first_is_settled_whatever_the_size_of_a_batch(
     summary = add_dated(store, *documents, mode=mode, batch_documents=size)
     assert summary.added == 40
     assert reprints(summary) == ((39, 0) if mode == "skip" else (0, 39))
-    assert {one.original for one in store.duplicates()} == {"page 1"}
+    assert {one.original for one in store.duplicates.list()} == {"page 1"}
     assert len(keys(store)) == (1 if mode == "skip" else 40)
-    assert store.story("page 40").original == "page 1"
+    assert store.duplicates.story("page 40").original == "page 1"
 
 
 def test_what_was_skipped_with_the_same_text_goes_to_the_new_original_too(store: Store) -> None:
@@ -189,7 +191,7 @@ def test_what_was_skipped_with_the_same_text_goes_to_the_new_original_too(store:
     add_dated(store, *documents, dated("like it", B, seen_at=500), mode="skip")
     summary = add_dated(store, dated("original", B, seen_at=100), mode="skip")
     assert reprints(summary) == (1, 0)
-    found = {one.key: one for one in store.duplicates(original="original")}
+    found = {one.key: one for one in store.duplicates.list(original="original")}
     assert found.keys() == {"reprint", "its copy", "like it"}
     figures = {key: (one.resemblance, one.distance, one.basis) for key, one in found.items()}
     assert figures["its copy"] == figures["reprint"] != figures["like it"] == (1.0, 0, "same")
@@ -228,7 +230,7 @@ def test_a_writer_tells_what_each_document_displaced_and_tells_it_again(store: S
         Document("original", B, seen_at=100),
         Document("else", UNLIKE),
     ]
-    with store.writer() as writer:
+    with store.runs.writer() as writer:
         (reply,) = writer.write([WriteRequest(tuple(documents), "skip", 0.75)])
     assert not isinstance(reply, Exception)
     assert [one.outcome for one in reply.outcomes] == ["added"] * 3

@@ -77,14 +77,14 @@ def test_what_agrees_in_a_band_is_found_in_pages_and_in_the_tail(
             assert [{m.key for m in found} for _, found in tail] == expected(
                 store, BandLayout(*layout)
             )
-        store.compact(layout)
-        assert store.statistics().unpacked_sketches == 0
+        store.maintenance.compact(layout)
+        assert store.stats().unpacked_sketches == 0
         packed = answers(store)
         wanted = expected(store, BandLayout(*layout))
         assert [{m.key for m in found} for _, found in packed] == wanted
         assert any(wanted)
         assert any(len(found) < len(DOCUMENTS) for found in wanted)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_a_resident_store_that_is_warm_reads_no_page_of_the_file(
@@ -92,9 +92,9 @@ def test_a_resident_store_that_is_warm_reads_no_page_of_the_file(
 ) -> None:
     with create(tmp_path) as store, Store.open(tmp_path / "s.db", resident=True) as held:
         store.add_many(DOCUMENTS)
-        store.compact()
+        store.maintenance.compact()
         expected = answers(store)
-        held.warm()
+        held.maintenance.warm()
         pages = sketches.pages
         read: list[int] = []
 
@@ -107,10 +107,10 @@ def test_a_resident_store_that_is_warm_reads_no_page_of_the_file(
         assert read == []
         # Packed anew by another, it reads the new pages, of the file until it is told.
         store.remove("d4")
-        store.compact((16, 8))
+        store.maintenance.compact((16, 8))
         assert answers(held) == answers(store)
         assert set(read) == {2}
-        held.warm()
+        held.maintenance.warm()
         expected = answers(store)
         read.clear()
         assert answers(held) == expected
@@ -123,8 +123,8 @@ def test_pages_beyond_the_limit_are_not_kept(
     monkeypatch.setattr(band_cache, "_MOST_PAGE_BYTES", 100)
     with create(tmp_path) as store, Store.open(tmp_path / "s.db", resident=True) as held:
         store.add_many(DOCUMENTS)
-        store.compact()
-        held.warm()
+        store.maintenance.compact()
+        held.maintenance.warm()
         assert held._opened.kept_pages is None
         assert answers(held) == answers(store)
 
@@ -132,7 +132,7 @@ def test_pages_beyond_the_limit_are_not_kept(
 def test_updates_and_removals_after_packing_are_seen(tmp_path: Path) -> None:
     with create(tmp_path) as store, create_other(tmp_path) as other:
         store.add_many(DOCUMENTS)
-        store.compact()
+        store.maintenance.compact()
         store.add("d0", text_of(77))
         store.add("d0", text_of(78))
         store.remove("d4", "d5")
@@ -145,11 +145,11 @@ def test_updates_and_removals_after_packing_are_seen(tmp_path: Path) -> None:
             return [[(m.key, m.resemblance) for m in found] for _, found in answers(of)]
 
         assert keys(store) == keys(other)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         before = keys(store)
-        store.compact()
+        store.maintenance.compact()
         assert keys(store) == before
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def create_other(folder: Path) -> Store:
@@ -162,11 +162,11 @@ def test_long_tail_is_packed_at_the_end_of_an_ingest(
     monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 50)
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS[:50])
-        assert store.statistics().unpacked_sketches == 50
+        assert store.stats().unpacked_sketches == 50
         store.add_many(DOCUMENTS[50:])
-        assert store.statistics().unpacked_sketches == 0
+        assert store.stats().unpacked_sketches == 0
         store.add("more", text_of(5))
-        assert store.statistics().unpacked_sketches == 1
+        assert store.stats().unpacked_sketches == 1
 
 
 def test_tail_of_an_eighth_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,9 +175,9 @@ def test_tail_of_an_eighth_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         store.add_many(DOCUMENTS)
         for number in range(15):
             store.add(f"more {number}", text_of(number))
-        assert store.statistics().unpacked_sketches == 15
+        assert store.stats().unpacked_sketches == 15
         store.add("one more", text_of(5))
-        assert store.statistics().unpacked_sketches == 0
+        assert store.stats().unpacked_sketches == 0
 
 
 def test_tail_in_memory_follows_other_processes(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_tail_in_memory_follows_other_processes(tmp_path: Path) -> None:
         store.add_many(DOCUMENTS[10:])
         store.remove("d8")
         assert answers(other) == answers(store)
-        store.compact()
+        store.maintenance.compact()
         assert answers(other) == answers(store)
 
 
@@ -211,7 +211,7 @@ def test_pack_in_groups_and_parts_of_bands_makes_the_same_pages(
 ) -> None:
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS)
-        store.compact()
+        store.maintenance.compact()
     at_once = rows(tmp_path, "SELECT page, postings FROM band_page ORDER BY page")
     monkeypatch.setattr(pack_sketches, "_HELD_HASHES", held)
     told: list[tuple[int, int]] = []
@@ -234,10 +234,10 @@ def test_interrupted_pack_leaves_the_answers_and_the_next_one_clears_up(tmp_path
         store.add_many(DOCUMENTS)
         before = answers(store)
         with pytest.raises(Stop):
-            store.compact((32, 4), on_progress=stop)
+            store.maintenance.compact((32, 4), on_progress=stop)
         assert answers(store) == before
-        assert store.fsck() == []
-        store.compact()
+        assert store.maintenance.fsck() == []
+        store.maintenance.compact()
         assert answers(store) == before
     assert rows(tmp_path, "SELECT status FROM band_layout") == [("standing",)]
 
@@ -251,15 +251,15 @@ def test_pack_gives_way_to_another(tmp_path: Path) -> None:
                 assert pack_sketches.pack(other._opened)
 
         assert not pack_sketches.pack(store._opened, on_progress=intrude)
-        assert store.statistics().unpacked_sketches == 0
-        assert store.fsck() == []
+        assert store.stats().unpacked_sketches == 0
+        assert store.maintenance.fsck() == []
 
 
 def test_layout_for_a_store_without_sketches_is_refused(tmp_path: Path) -> None:
     with create(tmp_path, channels=("simhash",)) as store:
-        store.compact()
+        store.maintenance.compact()
         with pytest.raises(InvalidParameter, match="no channel minhash"):
-            store.compact((32, 4))
+            store.maintenance.compact((32, 4))
 
 
 @pytest.mark.parametrize(
@@ -282,11 +282,11 @@ def test_layout_for_a_store_without_sketches_is_refused(tmp_path: Path) -> None:
 def test_fsck_finds_damage(tmp_path: Path, damage: str, kind: str) -> None:
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS)
-        store.compact()
+        store.maintenance.compact()
     with raw(tmp_path) as connection:
         assert connection.execute(damage).rowcount > 0
     with Store.open(tmp_path / "s.db") as store:
-        found = store.fsck()
+        found = store.maintenance.fsck()
         assert kind in {one.invariant for one in found}
         assert all(one.remedy for one in found)
 
@@ -301,7 +301,7 @@ def test_fsck_finds_damage(tmp_path: Path, damage: str, kind: str) -> None:
 def test_query_on_damage_is_one_clear_error(tmp_path: Path, damage: str) -> None:
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS)
-        store.compact()
+        store.maintenance.compact()
     with raw(tmp_path) as connection:
         connection.execute(damage)
     with Store.open(tmp_path / "s.db") as store, pytest.raises(CorruptStore, match="damaged"):
@@ -317,7 +317,7 @@ def test_both_channels_take_at_most_700_bytes_a_document(tmp_path: Path) -> None
             (f"d{number}", " ".join(f"w{word}" for word in drawn.integers(0, 50_000, 20)))
             for number in range(count)
         )
-        store.compact()
+        store.maintenance.compact()
     with raw(tmp_path) as connection:
         try:
             sizes = dict(connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
@@ -338,17 +338,19 @@ def test_reindex_by_another_process_while_packing_keeps_its_own_channels(tmp_pat
         def intrude(_done: int, _total: int) -> None:
             if not done:
                 done.append(
-                    other.reindex(SchemeChoice("web", accents="strip"), channels=("simhash",))
+                    other.maintenance.reindex(
+                        SchemeChoice("web", accents="strip"), channels=("simhash",)
+                    )
                 )
 
         with pytest.raises(Conflict, match="try again"):
-            store.compact((20, 5), on_progress=intrude)
+            store.maintenance.compact((20, 5), on_progress=intrude)
         assert done == ["web/1"]
     with Store.open(tmp_path / "s.db") as store:
-        assert store.statistics().channels == "simhash"
-        assert store.fsck() == []
-        store.reindex(channels=("simhash", "minhash"))
-        assert store.fsck() == []
+        assert store.stats().channels == "simhash"
+        assert store.maintenance.fsck() == []
+        store.maintenance.reindex(channels=("simhash", "minhash"))
+        assert store.maintenance.fsck() == []
 
 
 def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Path) -> None:
@@ -360,13 +362,13 @@ def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Pat
                 assert pack_sketches.pack(other._opened)
 
         with pytest.raises(Conflict, match="try again"):
-            store.compact((20, 5), on_progress=intrude)
-        assert store.statistics().bands == "42x3"
-        store.compact((20, 5))
-        assert store.statistics().bands == "20x5"
-        store.reindex()
-        assert store.statistics().bands == "20x5"
-        assert store.fsck() == []
+            store.maintenance.compact((20, 5), on_progress=intrude)
+        assert store.stats().bands == "42x3"
+        store.maintenance.compact((20, 5))
+        assert store.stats().bands == "20x5"
+        store.maintenance.reindex()
+        assert store.stats().bands == "20x5"
+        assert store.maintenance.fsck() == []
 
 
 def test_packing_holds_no_more_of_a_larger_store(

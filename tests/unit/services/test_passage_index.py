@@ -62,12 +62,12 @@ def test_an_index_takes_no_more_than_one_and_a_half_times_the_text(
     monkeypatch.setattr(passages, "TAIL_POSTINGS", tail)
     with Store.create(tmp_path / "s.db", synchronous="normal") as store:
         store.add_many((f"k{n}", make(2_000, n)) for n in range(80))
-        store.compact()
-        before = store.statistics()
-        status = store.build_passages(fingerprints=fingerprints, sentences=sentences)
+        store.maintenance.compact()
+        before = store.stats()
+        status = store.passages.build(fingerprints=fingerprints, sentences=sentences)
         assert status.document_count == 80
-        store.compact()
-        after = store.statistics(sizes=True)
+        store.maintenance.compact()
+        after = store.stats(sizes=True)
         assert after.passage_bytes is not None
         assert 0 < after.passage_bytes <= share * before.text_bytes
         # The file's own figures, pages of the tables that are half full among them.
@@ -77,11 +77,11 @@ def test_an_index_takes_no_more_than_one_and_a_half_times_the_text(
 def test_windows_of_thirty_han_characters_keep_within_the_bound(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db", synchronous="normal") as store:
         store.add_many((f"k{n}", chinese(2_000, n)) for n in range(80))
-        store.compact()
-        before = store.statistics()
-        store.build_passages(window=30, fingerprints=True, sentences=False)
-        store.compact()
-        assert store.statistics().file_bytes - before.file_bytes <= 1.5 * before.text_bytes
+        store.maintenance.compact()
+        before = store.stats()
+        store.passages.build(window=30, fingerprints=True, sentences=False)
+        store.maintenance.compact()
+        assert store.stats().file_bytes - before.file_bytes <= 1.5 * before.text_bytes
 
 
 # Sentences of 100 letters, and of 24 characters, which keep the most terms for their length.
@@ -93,14 +93,14 @@ def test_terms_of_sentences_keep_within_their_share_of_the_text(
         store.add_many((f"k{n}", make(2_000, n)) for n in range(80))
         sizes = []
         for kept in (False, True):
-            store.drop_passages()
-            store.build_passages(sentences=kept)
-            store.compact()
-            status = store.passage_status()
+            store.passages.drop()
+            store.passages.build(sentences=kept)
+            store.maintenance.compact()
+            status = store.passages.status()
             assert status is not None
             assert (status.sentences, bool(status.term_count)) == (kept, kept)
             sizes.append(status.stored_bytes or 0)
-        assert 0 < sizes[1] - sizes[0] <= share * store.statistics().text_bytes
+        assert 0 < sizes[1] - sizes[0] <= share * store.stats().text_bytes
 
 
 def test_a_store_without_an_index_asks_nothing_of_it(tmp_path: Path, heard: Heard) -> None:
@@ -108,7 +108,7 @@ def test_a_store_without_an_index_asks_nothing_of_it(tmp_path: Path, heard: Hear
     for indexed in (False, True):
         with Store.create(tmp_path / f"{indexed}.db") as store:
             if indexed:
-                store.build_passages()
+                store.passages.build()
             store.add("first", text(0))
             heard.clear()
             store.add("second", text(1))
@@ -123,7 +123,7 @@ def test_a_store_without_an_index_asks_nothing_of_it(tmp_path: Path, heard: Hear
 
 def test_updates_that_keep_the_text_keep_the_entry(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add("one", text(1))
 
         def entry() -> list[tuple[object, ...]]:
@@ -144,20 +144,20 @@ def test_texts_that_are_gone_are_left_out_by_the_next_merge(
 ) -> None:
     monkeypatch.setattr(passages, "TAIL_POSTINGS", 1)
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         for number in range(anchor_segments.FAN_OUT - 1):
             store.add("same key", text(number))
-        status = store.passage_status()
+        status = store.passages.status()
         assert status is not None
         assert status.segment_count == anchor_segments.FAN_OUT - 1
         assert status.stale_count > 5 * status.anchor_count
         store.add("same key", text(99))
-        status = store.passage_status()
+        status = store.passages.status()
         assert status is not None
         assert (status.segment_count, status.stale_count) == (1, 0)
         store.remove("same key")
-        store.compact()
-        status = store.passage_status()
+        store.maintenance.compact()
+        status = store.passages.status()
         assert status is not None
         assert (status.segment_count, status.stored_bytes) == (0, 0)
 
@@ -168,8 +168,8 @@ def test_anchors_that_are_everywhere_are_counted_without_being_read(
     common = "this sentence is in each and every one of the documents here"
     with Store.create(tmp_path / "s.db", synchronous="normal") as store:
         store.add_many((f"k{n}", f"{common}. {text(n)}") for n in range(600))
-        store.build_passages()
-        store.compact()
+        store.passages.build()
+        store.maintenance.compact()
         hashes = np.unique(PassageRecipe().index(common).hashes)
         with store._opened.database.read() as connection:
             assert (passages.counts(connection, hashes) == 600).all()
@@ -184,7 +184,7 @@ def test_anchors_that_are_everywhere_are_counted_without_being_read(
 def test_windows_have_about_their_size(tmp_path: Path, options: dict[str, object]) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add("one", chinese(500, 1))
-        status = store.build_passages(**options)  # type: ignore[arg-type]
+        status = store.passages.build(**options)  # type: ignore[arg-type]
         assert (status.cut, status.window) == ("window", options["window"])
         with store._opened.database.read() as connection:
             (spans,) = passages.spans_of(connection, [1]).values()
@@ -193,48 +193,48 @@ def test_windows_have_about_their_size(tmp_path: Path, options: dict[str, object
 
 def test_another_cut_is_refused(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
-        assert store.build_passages(cut="sentences").complete
+        store.passages.build()
+        assert store.passages.build(cut="sentences").complete
         with pytest.raises(Conflict, match=r"sentences.*passages drop"):
-            store.build_passages(window=13)
-        assert store.drop_passages()
-        assert not store.drop_passages()
-        assert store.passage_status() is None
-        assert store.build_passages(window=13).window == 13
+            store.passages.build(window=13)
+        assert store.passages.drop()
+        assert not store.passages.drop()
+        assert store.passages.status() is None
+        assert store.passages.build(window=13).window == 13
 
 
 def test_a_store_without_texts_is_indexed_from_its_beginning_or_not_at_all(
     tmp_path: Path,
 ) -> None:
     with Store.create(tmp_path / "s.db", text=False) as store:
-        store.build_passages()
+        store.passages.build()
         store.add("one", text(1))
-        status = store.passage_status()
+        status = store.passages.status()
         assert status is not None
         assert (status.document_count, status.complete) == (1, True)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     with Store.create(tmp_path / "t.db", text=False) as store:
         store.add("one", text(1))
         with pytest.raises(InvalidParameter, match="keeps no texts"):
-            store.build_passages()
+            store.passages.build()
 
 
 def test_an_index_outlives_a_reindex(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add("one", text(1))
-        before = store.passage_status()
-        store.reindex(SchemeChoice("web", bits=128))
-        assert store.passage_status() == before
+        before = store.passages.status()
+        store.maintenance.reindex(SchemeChoice("web", bits=128))
+        assert store.passages.status() == before
         store.add("two", text(2))
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
     from simstore.errors import SchemeMismatch
 
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
     with raw(tmp_path) as connection:
         ((recipe,),) = connection.execute("SELECT recipe FROM passage_index").fetchall()
         other = json.dumps(json.loads(recipe) | {"known_answer": "other"})
@@ -303,24 +303,24 @@ def test_each_kind_of_damage_is_named(
 ) -> None:
     monkeypatch.setattr(passages, "TAIL_POSTINGS", 200)
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         for number in range(40):
             store.add(f"k{number}", text(number) + f". And {number} more.")
-        status = store.passage_status()
+        status = store.passages.status()
         assert status is not None
         assert status.segment_count
         assert status.unpacked_count
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     with raw(tmp_path) as connection:
         assert connection.execute(statement).rowcount > 0
     with Store.open(tmp_path / "s.db") as store:
-        found = store.fsck()
+        found = store.maintenance.fsck()
         assert {one.invariant for one in found} == {"passages"}
         assert any(problem in one.detail for one in found), found
         assert all("passages build" in one.remedy for one in found)
-        store.drop_passages()
-        store.build_passages()
-        assert store.fsck() == []
+        store.passages.drop()
+        store.passages.build()
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize(
@@ -331,23 +331,23 @@ def test_damaged_widths_of_a_segment_are_a_named_error(
 ) -> None:
     monkeypatch.setattr(passages, "TAIL_POSTINGS", 200)
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many([Document(f"k{number}", text(number)) for number in range(40)])
-        assert store.passage_status().segment_count  # type: ignore[union-attr]
+        assert store.passages.status().segment_count  # type: ignore[union-attr]
     with raw(tmp_path) as connection:
         connection.execute(f"UPDATE anchor_segment SET {column} = {value}")
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(CorruptStore, match="segment 1 of anchors has damaged widths"):
-            store.check_text(text(3))
-        assert store.fsck()
-        store.drop_passages()
-        store.build_passages()
-        assert store.fsck() == []
+            store.check(text(3))
+        assert store.maintenance.fsck()
+        store.passages.drop()
+        store.passages.build()
+        assert store.maintenance.fsck() == []
 
 
 def test_second_row_of_the_index_is_a_named_error(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
     with raw(tmp_path) as connection:
         connection.execute(
             "INSERT INTO passage_index (status, recipe, tail_count, created_at) "
@@ -361,18 +361,18 @@ def test_second_row_of_the_index_is_a_named_error(tmp_path: Path) -> None:
 
 def test_compaction_of_an_index_whose_segments_are_gone_is_a_named_error(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add("one", text(1))
-        store.compact()
+        store.maintenance.compact()
     with raw(tmp_path) as connection:
         connection.execute("DELETE FROM anchor_segment")
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(CorruptStore, match="postings of the passage index are gone"):
-            store.compact()
-        assert store.fsck()
-        store.drop_passages()
-        store.build_passages()
-        assert store.fsck() == []
+            store.maintenance.compact()
+        assert store.maintenance.fsck()
+        store.passages.drop()
+        store.passages.build()
+        assert store.maintenance.fsck() == []
 
 
 def test_a_build_stops_where_the_index_was_dropped(tmp_path: Path) -> None:

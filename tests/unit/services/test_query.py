@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from simstore import Files
 from simstore.errors import InvalidParameter, RunNotFound
 from simstore.model import Document, QueryOptions
 from simstore.services.query import query
@@ -38,10 +39,10 @@ def test_matches_go_by_distance_then_order_of_ingest(tmp_path: Path, plan: str) 
 
 def test_query_inserts_nothing(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
-        before = store.statistics()
+        before = store.stats()
         store.query("a text that nobody has")
         store.query_many([("new", "words never seen")])
-        after = store.statistics()
+        after = store.stats()
         assert after == before
 
 
@@ -111,7 +112,7 @@ def test_run_is_recorded_and_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"key": "s", "text": "river"}\n{bad\n{"key": "t\\u00e9", "text": ""}\n')
     with filled(tmp_path) as store:
-        run = store.query_sources([str(path)], QueryOptions(radius=10))
+        run = store.query_many(Files(str(path)), QueryOptions(radius=10), record=True)
         assert run.run_id == 1
         assert [one.key for one in run.samples] == ["s", "té"]
         assert [(one.position, one.byte_offset) for one in run.rejections] == [(1, 30)]
@@ -123,7 +124,7 @@ def test_run_is_recorded_and_comes_back(tmp_path: Path) -> None:
         # A report stays true after the documents have gone.
         store.remove(*TEXTS)
         assert store.report(1).samples == kept.samples
-        assert store.query_sources([str(path)]).run_id == 2
+        assert store.query_many(Files(str(path)), record=True).run_id == 2
         assert store.report().run_id == 2
 
 
@@ -133,11 +134,11 @@ def test_run_that_is_not_kept_is_not_found(tmp_path: Path) -> None:
             store.report()
         path = tmp_path / "a.txt"
         path.write_bytes(b"river")
-        assert store.query_sources([str(path)], record=False).run_id is None
+        assert store.query_many(Files(str(path))).run_id is None
         store.query("river")
         with pytest.raises(RunNotFound, match="7"):
             store.report(7)
-        assert store.query_runs() == []
+        assert store.runs.query() == []
 
 
 def test_only_the_latest_runs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,8 +147,8 @@ def test_only_the_latest_runs_are_kept(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_bytes(b"river")
     with filled(tmp_path) as store:
         for _ in range(5):
-            store.query_sources([str(path)])
-        assert [run["run_id"] for run in store.query_runs()] == [5, 4, 3]
+            store.query_many(Files(str(path)), record=True)
+        assert [run["run_id"] for run in store.runs.query()] == [5, 4, 3]
         with pytest.raises(RunNotFound):
             store.report(2)
     assert rows(tmp_path, "SELECT DISTINCT run_id FROM query_sample ORDER BY 1") == [
@@ -162,7 +163,7 @@ def test_answer_is_given_where_the_run_cannot_be_recorded(tmp_path: Path) -> Non
     path.write_bytes(TEXTS["stone"].encode())
     filled(tmp_path).close()
     with Store.open(tmp_path / "s.db", read_only=True) as store:
-        run = store.query_sources([str(path)])
+        run = store.query_many(Files(str(path)), record=True)
     assert run.run_id is None
     assert run.not_recorded is not None
     assert "read-only" in run.not_recorded

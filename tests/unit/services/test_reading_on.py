@@ -71,7 +71,7 @@ def ingest(
 
 
 def content(store: Store) -> list[tuple[str, str]]:
-    return [(one.key, store.show(one.key, with_text=True).text or "") for one in store]
+    return [(one.key, store.get(one.key, with_text=True).text or "") for one in store]
 
 
 @pytest.mark.parametrize("name", PACKERS)
@@ -87,14 +87,14 @@ def test_archive_is_ingested_whole_and_again_without_change(tmp_path: Path, name
         keys = [key for key, _ in content(store)]
         assert keys[0] == f"{path}!/a.txt"
         assert keys[1:21] == [str(n) for n in range(20)]
-        (kept,) = store.rejections()
+        (kept,) = store.rejects.list()
         assert kept.rejection.source == f"{path}!/c.jsonl.gz"
         again = store.ingest([str(path)])
         assert (again.unchanged, again.rejected, again.resumed_at) == (22, 1, {})
         # A repaired archive takes its rejects along.
         path.write_bytes(PACKERS[name]({**MEMBERS, "c.jsonl.gz": b""}))
         assert store.ingest([str(path)]).rejected == 0
-        assert store.rejections() == []
+        assert store.rejects.list() == []
 
 
 @pytest.mark.parametrize("name", PACKERS)
@@ -133,7 +133,7 @@ def test_strict_archive_stops_at_the_bad_record_and_goes_on_there(
             assert caught.value.path == place
             assert len(store) == 21
         assert ingest(store, path).added == 2
-        assert len(store.rejections()) == 2
+        assert len(store.rejects.list()) == 2
         assert len(store) == 23
 
 
@@ -202,7 +202,7 @@ def test_file_whose_last_record_was_not_complete_is_read_from_its_start(
         path.write_bytes(first + then)
         done = ingest(store, path)
         assert (done.resumed_at, done.unchanged, done.rejected) == ({}, 3, 0)
-        assert store.rejections() == []
+        assert store.rejects.list() == []
 
 
 def test_other_file_that_is_longer_is_read_from_its_start(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_rejects_before_the_place_are_kept_when_a_file_is_read_on(tmp_path: Path
         with path.open("ab") as file:
             file.write(b"{}\n")
         assert ingest(store, path).rejected == 1
-        found = [one.rejection for one in store.rejections()]
+        found = [one.rejection for one in store.rejects.list()]
         assert [(one.position, one.byte_offset) for one in found] == [
             (0, 0),
             (2, 3 + len(LINES[0])),

@@ -35,7 +35,10 @@ def fingerprints(store: Store) -> dict[str, str | None]:
 
 
 def terms(store: Store) -> list[tuple[object, ...]]:
-    return [(one.rank, one.term, one.document_count, one.total_count) for one in store.vocabulary()]
+    return [
+        (one.rank, one.term, one.document_count, one.total_count)
+        for one in store.vocabulary.terms()
+    ]
 
 
 @pytest.mark.parametrize("after", CHOICES)
@@ -49,12 +52,12 @@ def test_reindexed_store_is_that_of_the_new_scheme_from_the_start(
         create(tmp_path / "new", CHOICES[after]) as new,
     ):
         new.add_many(TEXTS.items(), threads=1)
-        label = store.reindex(CHOICES[after])
-        assert label == new.statistics().scheme
-        assert store.scheme() == new.scheme()
+        label = store.maintenance.reindex(CHOICES[after])
+        assert label == new.stats().scheme
+        assert store.maintenance.scheme() == new.maintenance.scheme()
         assert fingerprints(store) == fingerprints(new)
         assert terms(store) == terms(new)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         for text in TEXTS.values():
             assert store.query(text) == new.query(text)
     for table in ("scheme", "generation"):
@@ -65,10 +68,10 @@ def test_reindexed_store_is_that_of_the_new_scheme_from_the_start(
 @pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
 def test_reindex_by_the_same_scheme_changes_nothing(tmp_path: Path, scheme: SchemeChoice) -> None:
     with filled(tmp_path, scheme) as store:
-        before = (fingerprints(store), terms(store), store.scheme())
-        store.reindex()
-        assert (fingerprints(store), terms(store), store.scheme()) == before
-        assert store.fsck() == []
+        before = (fingerprints(store), terms(store), store.maintenance.scheme())
+        store.maintenance.reindex()
+        assert (fingerprints(store), terms(store), store.maintenance.scheme()) == before
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize("new", CHOICES)
@@ -76,12 +79,12 @@ def test_interrupted_reindex_is_gone_on_with(tmp_path: Path, new: str) -> None:
     with filled(tmp_path) as store:
         before = fingerprints(store)
         with pytest.raises(Interrupted):
-            store.reindex(CHOICES[new], on_progress=interrupt)
+            store.maintenance.reindex(CHOICES[new], on_progress=interrupt)
         assert fingerprints(store) == before
         assert [m.key for m in store.query(TEXTS["bread"])] == ["bread"]
     with Store.open(tmp_path / "s.db") as store:
-        store.reindex(resume=True)
-        assert store.fsck() == []
+        store.maintenance.reindex(resume=True)
+        assert store.maintenance.fsck() == []
         for key, text in TEXTS.items():
             assert key in [m.key for m in store.query(text, radius=0)]
 
@@ -92,13 +95,13 @@ def test_reindex_given_up_leaves_nothing_behind(tmp_path: Path, new: str, again:
     with filled(tmp_path) as store:
         before = (fingerprints(store), terms(store))
         with pytest.raises(Interrupted):
-            store.reindex(CHOICES[new], on_progress=interrupt)
-        store.abort_reindex()
+            store.maintenance.reindex(CHOICES[new], on_progress=interrupt)
+        store.maintenance.abort_reindex()
         assert (fingerprints(store), terms(store)) == before
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         store.add("later", "river stone")
-        store.reindex(CHOICES[again])
-        assert store.fsck() == []
+        store.maintenance.reindex(CHOICES[again])
+        assert store.maintenance.fsck() == []
         assert len(store) == len(TEXTS) + 1
 
 
@@ -106,46 +109,46 @@ def test_reindex_given_up_leaves_nothing_behind(tmp_path: Path, new: str, again:
 def test_same_reindex_again_goes_on_where_it_was(tmp_path: Path, new: str) -> None:
     with filled(tmp_path) as store:
         with pytest.raises(Interrupted):
-            store.reindex(CHOICES[new], on_progress=interrupt)
-        assert store.reindex(CHOICES[new]) == store.statistics().scheme
-        assert store.fsck() == []
+            store.maintenance.reindex(CHOICES[new], on_progress=interrupt)
+        assert store.maintenance.reindex(CHOICES[new]) == store.stats().scheme
+        assert store.maintenance.fsck() == []
 
 
 def test_same_scheme_with_other_channels_is_another_reindex(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         with pytest.raises(Interrupted):
-            store.reindex(WIDE, channels=["simhash"], on_progress=interrupt)
+            store.maintenance.reindex(WIDE, channels=["simhash"], on_progress=interrupt)
         with pytest.raises(ReindexInProgress):
-            store.reindex(WIDE, channels=["minhash"])
+            store.maintenance.reindex(WIDE, channels=["minhash"])
 
 
 def test_store_takes_no_documents_while_a_reindex_is_under_way(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         with pytest.raises(Interrupted):
-            store.reindex(WIDE, on_progress=interrupt)
+            store.maintenance.reindex(WIDE, on_progress=interrupt)
         with pytest.raises(ReindexInProgress, match="--resume"):
             store.add("new", "text")
         with pytest.raises(ReindexInProgress):
             store.remove("bread")
         with pytest.raises(ReindexInProgress):
-            store.reindex(SIMTOOL)
+            store.maintenance.reindex(SIMTOOL)
         assert "new" not in store
         assert "bread" in store
-        store.reindex(resume=True)
+        store.maintenance.reindex(resume=True)
         assert store.add("new", "text") == "added"
 
 
 def test_nothing_to_resume_or_give_up_is_a_conflict(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         with pytest.raises(Conflict, match="no reindex"):
-            store.reindex(resume=True)
+            store.maintenance.reindex(resume=True)
         with pytest.raises(Conflict, match="no reindex"):
-            store.abort_reindex()
+            store.maintenance.abort_reindex()
 
 
 def test_store_without_texts_cannot_be_reindexed(tmp_path: Path) -> None:
     with filled(tmp_path, text=False) as store, pytest.raises(InvalidParameter, match="no text"):
-        store.reindex(WIDE)
+        store.maintenance.reindex(WIDE)
 
 
 @pytest.mark.parametrize("new", ["simtool", "web"])
@@ -155,11 +158,11 @@ def test_refresh_is_refused_while_a_reindex_is_under_way_and_harms_nothing(
 ) -> None:
     with filled(tmp_path, CHOICES[old]) as store:
         with pytest.raises(Interrupted):
-            store.reindex(CHOICES["wide " + new], on_progress=interrupt)
+            store.maintenance.reindex(CHOICES["wide " + new], on_progress=interrupt)
         with pytest.raises(ReindexInProgress):
-            store.refresh(force=True)
-        assert store.reindex(resume=True) == store.statistics().scheme
-        assert store.fsck() == []
+            store.vocabulary.refresh(force=True)
+        assert store.maintenance.reindex(resume=True) == store.stats().scheme
+        assert store.maintenance.fsck() == []
 
 
 SIZED = [
@@ -199,13 +202,13 @@ def test_reindexed_store_judges_lengths_as_one_made_by_the_scheme(
         fresh.add_many(SIZED)
         sizes = [document.token_count for document in store]
         with pytest.raises(Stop):
-            store.reindex(after, on_progress=stop)
+            store.maintenance.reindex(after, on_progress=stop)
         assert [document.token_count for document in store] == sizes
-        store.abort_reindex()
+        store.maintenance.abort_reindex()
         assert [document.token_count for document in store] == sizes
         with pytest.raises(Stop):
-            store.reindex(after, on_progress=stop)
-        store.reindex(resume=True)
+            store.maintenance.reindex(after, on_progress=stop)
+        store.maintenance.reindex(resume=True)
         assert [d.token_count for d in store] == [d.token_count for d in fresh]
         for key, text in SIZED:
             asked = [(key, text + " 了 more")]

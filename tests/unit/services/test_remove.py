@@ -24,9 +24,9 @@ def test_removed_documents_leave_no_rows(tmp_path: Path, scheme: SchemeChoice) -
     with filled(tmp_path, scheme) as store:
         assert store.remove(*TEXTS) == len(TEXTS)
         assert len(store) == 0
-        assert store.vocabulary() == []
+        assert store.vocabulary.terms() == []
         assert store.query("harbour") == []
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
     for table in TABLES:
         assert rows(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
 
@@ -49,7 +49,7 @@ def test_fingerprint_shared_with_another_document_stays(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         store.remove("harbour")
         assert [m.key for m in store.query(TEXTS["harbour"])] == ["harbour copy"]
-        assert store.show("harbour copy").duplicate_of is None
+        assert store.get("harbour copy").duplicate_of is None
 
 
 def test_number_of_a_removed_document_is_not_given_out_again(tmp_path: Path) -> None:
@@ -57,16 +57,16 @@ def test_number_of_a_removed_document_is_not_given_out_again(tmp_path: Path) -> 
         last = max(one.document_id for one in store)
         store.remove("stone")
         store.add("stone", TEXTS["stone"])
-        assert store.show("stone").document_id > last
+        assert store.get("stone").document_id > last
 
 
 def test_removal_without_refresh_leaves_a_live_store_stale(tmp_path: Path) -> None:
     with filled(tmp_path, SIMTOOL) as store:
         store.remove("stone", refresh=False)
-        assert not store.statistics().fresh
-        store.refresh()
-        assert store.statistics().fresh
-        assert store.fsck() == []
+        assert not store.stats().fresh
+        store.vocabulary.refresh()
+        assert store.stats().fresh
+        assert store.maintenance.fsck() == []
 
 
 def test_more_documents_than_a_statement_takes_are_removed(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_more_documents_than_a_statement_takes_are_removed(tmp_path: Path) -> No
         store.add_many([(key, "text") for key in keys], threads=1)
         assert store.remove(*keys) == len(keys)
         assert [one.key for one in store] == list(TEXTS)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_removal_tells_of_keys_that_were_skipped_because_of_it(tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_removal_tells_of_keys_that_were_flagged_because_of_it_and_stay(tmp_path
         assert unflagged == []
         store.remove("bread", "two", on_unflagged=unflagged.append)
         assert unflagged == ["one", "three"]
-        assert not list(store.duplicates())
-        assert store.fsck() == []
+        assert not list(store.duplicates.list())
+        assert store.maintenance.fsck() == []
 
 
 def test_what_goes_in_a_later_batch_is_not_told_of(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_key_that_was_skipped_is_forgotten(tmp_path: Path) -> None:
         assert store.seen("one") is None
         # With its original: what is forgotten needs no ingest.
         assert store.remove("stone", "two", on_orphan=orphans.append) == 2
-        assert list(store.duplicates()) == []
+        assert list(store.duplicates.list()) == []
         assert orphans == []
         with pytest.raises(DocumentNotFound):
             store.remove("one")
@@ -156,8 +156,8 @@ def test_removal_in_several_batches_goes_on_after_an_interruption(
         with pytest.raises(Interrupted):
             store.remove(*gone, on_progress=interrupt)
         assert len(store) == len(TEXTS) - 4
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         assert store.remove(*gone, missing_ok=True) == len(gone) - 4
         assert [one.key for one in store] == ["bread"]
-        assert store.statistics().fresh
-        assert store.fsck() == []
+        assert store.stats().fresh
+        assert store.maintenance.fsck() == []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from simstore import SqlRows
 from simstore.errors import InvalidParameter, MissingExtra, SourceNotFound, UnreadableSource
 from simstore.model import StoredDocument
 from simstore.sources.reader import HistoryFields, ReadOptions
@@ -34,12 +35,12 @@ def test_row_is_a_document(tmp_path: Path, database: Path, as_url: bool) -> None
     place = f"sqlite:///{database}" if as_url else str(database)
     with create(tmp_path) as store:
         read = ReadOptions(history_fields=HistoryFields(published="day"))
-        done = store.ingest_query(place, ALL, read=read)
+        done = store.ingest(SqlRows(place, ALL), read=read)
         assert (done.added, done.rejected) == (2_500, 0)
-        found: StoredDocument = store.show("7", with_text=True)
+        found: StoredDocument = store.get("7", with_text=True)
         assert (found.title, found.text) == ("title 7", "text of row 7")
         assert found.metadata == {"price": 3.5}
-        again = store.ingest_query(place, ALL, read=read)
+        again = store.ingest(SqlRows(place, ALL), read=read)
         assert (again.added, again.unchanged) == (0, 2_500)
 
 
@@ -53,10 +54,10 @@ def test_columns_can_be_named_and_bad_rows_are_rejected(tmp_path: Path, database
     """
     read = ReadOptions(key_field="title", text_field="body", max_document_bytes=20)
     with create(tmp_path) as store:
-        done = store.ingest_query(str(database), statement, read=read)
+        done = store.ingest(SqlRows(str(database), statement), read=read)
         assert (done.added, done.rejected) == (4, 3)
         assert ":x %s" in store
-        found = [one.rejection for one in store.rejections()]
+        found = [one.rejection for one in store.rejects.list()]
         assert [one.position for one in found] == [3, 4, 6]
         assert "no key" in found[0].reason
         assert "not a string" in found[1].reason
@@ -73,7 +74,7 @@ def test_nothing_is_written(tmp_path: Path, database: Path, statement: str) -> N
     with create(tmp_path) as store:
         there = sorted(tmp_path.iterdir())
         with pytest.raises((UnreadableSource, InvalidParameter)) as caught:
-            store.ingest_query(str(database), statement)
+            store.ingest(SqlRows(str(database), statement))
     assert "\n" not in str(caught.value)
     assert database.read_bytes() == before
     # Of an SQLite file, the log goes when it is closed.
@@ -95,9 +96,9 @@ def test_query_that_gives_no_documents_is_refused(
 ) -> None:
     with create(tmp_path) as store:
         with pytest.raises((InvalidParameter, UnreadableSource), match=reason) as caught:
-            store.ingest_query(str(database), statement)
+            store.ingest(SqlRows(str(database), statement))
         assert "\n" not in str(caught.value)
-        assert store.ingest_runs() == []
+        assert store.runs.ingest() == []
 
 
 def test_place_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -109,10 +110,10 @@ def test_place_that_is_none_is_refused(tmp_path: Path) -> None:
             ("://", InvalidParameter),
         ):
             with pytest.raises(error):
-                store.ingest_query(place, ALL)
+                store.ingest(SqlRows(place, ALL))
         (tmp_path / "text.db").write_text("this is no database, but it is long enough to look")
         with pytest.raises(UnreadableSource, match="not a database"):
-            store.ingest_query(str(tmp_path / "text.db"), ALL)
+            store.ingest(SqlRows(str(tmp_path / "text.db"), ALL))
 
 
 @pytest.mark.sqlite("takes the server's driver away")
@@ -124,5 +125,5 @@ def test_driver_of_postgresql_may_be_missing(
         create(tmp_path) as store,
         pytest.raises(MissingExtra, match=r"simstore\[postgres\]") as it,
     ):
-        store.ingest_query("postgresql+psycopg://me:secret@host/db", ALL)
+        store.ingest(SqlRows("postgresql+psycopg://me:secret@host/db", ALL))
     assert "secret" not in str(it.value)

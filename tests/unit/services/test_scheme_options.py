@@ -22,7 +22,7 @@ TEXT = "The harbour was quiet; the boats came in."
 
 
 def fingerprint(store: Store, key: str) -> str | None:
-    return store.show(key).fingerprint
+    return store.get(key).fingerprint
 
 
 def document(key: str, lang: str | None) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def test_metadata_field_parts_documents_with_one_text(
                         document("d", None), document("e", "it")], threads=1)  # fmt: skip
         assert fingerprint(store, "a") == fingerprint(store, "c") != fingerprint(store, "b")
         assert fingerprint(store, "d") == fingerprint(store, "e")
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         (asked,) = store.query_many([document("asked", "zh")])
         assert [(m.key, m.distance) for m in asked.matches if m.distance == 0] == [("b", 0)]
 
@@ -55,24 +55,24 @@ def test_change_of_the_field_alone_changes_the_fingerprint(tmp_path: Path) -> No
         before = fingerprint(store, "a")
         assert store.add("a", TEXT, metadata={"lang": "zh"}) == "updated"
         assert fingerprint(store, "a") == fingerprint(store, "b") != before
-        assert {one.term: one.document_count for one in store.vocabulary()}["lang=zh"] == 2
-        assert store.fsck() == []
+        assert {one.term: one.document_count for one in store.vocabulary.terms()}["lang=zh"] == 2
+        assert store.maintenance.fsck() == []
         assert store.add("a", TEXT, metadata={"lang": "en", "n": 1}) == "updated"
         assert fingerprint(store, "a") == before
         store.remove("a")
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_reindex_reads_the_stored_metadata(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add_many([document("a", "en"), document("b", "zh"), document("c", None)], threads=1)
         assert len({fingerprint(store, key) for key in "abc"}) == 1
-        store.reindex(FIELD)
+        store.maintenance.reindex(FIELD)
         made = [fingerprint(store, key) for key in "abc"]
         assert len(set(made)) == 3
-        store.reindex(None)
+        store.maintenance.reindex(None)
         assert [fingerprint(store, key) for key in "abc"] == made
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_option_makes_one_of_two_texts(
             store.add_many([("first", first), ("second", second)], threads=1)
             same = fingerprint(store, "first") == fingerprint(store, "second")
             assert same == (scheme is choice)
-            assert store.fsck() == []
+            assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_store_made_with_another_version_is_refused_only_where_answers_differ(
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(SchemeMismatch, match=f"made with {package} 0.9, here is {package} "):
             store.query(TEXT)
-        store.reindex(choice)
+        store.maintenance.reindex(choice)
         assert store.query(TEXT)
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
 
 
 def test_weights_by_frequency_need_the_vocabulary(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_field_does_not_make_a_short_text_long(tmp_path: Path) -> None:
     seven = "one two three four five six seven"
     with create(tmp_path, FIELD) as store:
         store.add("a", seven, metadata={"lang": "fr"})
-        assert store.show("a").token_count == 7
+        assert store.get("a").token_count == 7
         sample = Document("s", "alpha beta gamma delta five six seven", metadata={"lang": "fr"})
         (result,) = store.query_many([sample])
         assert (result.too_short, result.matches) == (True, ())
@@ -166,6 +166,6 @@ def test_store_whose_package_is_missing_here_is_not_called_damaged(
             if hasattr(made, "cache_clear"):
                 made.cache_clear()
     with Store.open(tmp_path / "s.db") as store:
-        for ask in (lambda: store.query(TEXT), store.fsck, store.statistics):
+        for ask in (lambda: store.query(TEXT), store.maintenance.fsck, store.stats):
             with pytest.raises(MissingExtra, match=rf"simstore\[{extra}\]"):
                 ask()

@@ -48,7 +48,7 @@ def add(store: Store, *documents: tuple[str, str], mode: str, **options: Any) ->
 
 
 def told(store: Store) -> dict[str, tuple[str, str]]:
-    return {one.key: (one.state, one.original) for one in store.duplicates()}
+    return {one.key: (one.state, one.original) for one in store.duplicates.list()}
 
 
 def state_of(mode: str) -> str:
@@ -59,7 +59,7 @@ def state_of(mode: str) -> str:
 def store(tmp_path: Path) -> Any:
     with create(tmp_path, THREE_BITS) as made:
         yield made
-        assert made.fsck() == []
+        assert made.maintenance.fsck() == []
 
 
 @modes
@@ -112,12 +112,12 @@ def test_an_orphan_that_comes_again_after_a_cut_of_the_batch_is_not_counted(stor
 
 def test_a_key_that_stays_skipped_is_not_looked_at_again(store: Store) -> None:
     add(store, ("a", A), ("b", B), mode="skip")
-    (before,) = store.duplicates()
+    (before,) = store.duplicates.list()
     found: list[Duplicate] = []
     summary = add(store, ("b", B), mode="skip", observer=Observer(on_found=found.append))
     assert summary.skipped == 1
     assert [one.key for one in found] == ["b"]
-    (after,) = store.duplicates()
+    (after,) = store.duplicates.list()
     assert (after.run_id, after.first_seen) == (before.run_id, before.first_seen)
     assert after.last_seen >= before.last_seen
 
@@ -135,7 +135,7 @@ def test_the_earliest_original_is_by_order_of_ingest_not_by_time_of_its_text(
     assert told(store)["fourth"] == (state_of(mode), "first")
     assert told(store)["third"] == (state_of(mode), "first")
     assert ("third" in stored) == (mode == "flag")
-    assert {store.story(key).original for key in ("first", "third")} == {"first"}
+    assert {store.duplicates.story(key).original for key in ("first", "third")} == {"first"}
 
 
 def test_an_updated_document_keeps_its_place_among_the_originals(store: Store) -> None:
@@ -158,7 +158,7 @@ def test_a_stored_page_whose_new_text_duplicates_another_leaves(store: Store) ->
     assert (summary.skipped, summary.orphaned) == (1, 1)
     assert told(store) == {"b": ("skipped", "a"), "of b": ("orphaned", "b")}
     assert [one.key for one in store] == ["a"]
-    assert store.vocabulary(1)[0].document_count == 1
+    assert store.vocabulary.terms(1)[0].document_count == 1
 
 
 def test_keeping_clears_what_is_known_of_a_key(store: Store) -> None:
@@ -180,15 +180,15 @@ def test_metadata_alone_change_nothing(store: Store) -> None:
 
 def test_duplicates_of_one_document_and_in_one_state(store: Store) -> None:
     add(store, ("a", A), ("b", B), ("u", UNLIKE), ("v", UNLIKE), mode="skip")
-    assert [one.key for one in store.duplicates(original="u")] == ["v"]
-    assert [store.duplicate("v")] == list(store.duplicates(original="u"))
-    assert store.duplicate("u") is None
-    assert store.duplicate("no such key") is None
-    (of_u,) = store.duplicates(original="u")
+    assert [one.key for one in store.duplicates.list(original="u")] == ["v"]
+    assert [store.duplicates.of("v")] == list(store.duplicates.list(original="u"))
+    assert store.duplicates.of("u") is None
+    assert store.duplicates.of("no such key") is None
+    (of_u,) = store.duplicates.list(original="u")
     assert (of_u.basis, of_u.resemblance, of_u.distance) == ("same", 1.0, 0)
-    assert not list(store.duplicates(state="flagged"))
+    assert not list(store.duplicates.list(state="flagged"))
     with pytest.raises(InvalidParameter, match="state 'lost'"):
-        list(store.duplicates(state="lost"))
+        list(store.duplicates.list(state="lost"))
 
 
 def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: Store) -> None:
@@ -217,7 +217,7 @@ def test_a_long_run_that_looks_documents_up_packs_its_tail_under_way(
 ) -> None:
     monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 20)
     unpacked: list[int] = []
-    observer = Observer(on_progress=lambda _: unpacked.append(store.statistics().unpacked_sketches))
+    observer = Observer(on_progress=lambda _: unpacked.append(store.stats().unpacked_sketches))
     documents = [
         (str(n), f"{UNLIKE} {n} " + " ".join(f"{n}x{m}" for m in range(9))) for n in range(99)
     ]
@@ -275,13 +275,13 @@ def test_an_older_record_does_not_overrule_what_was_skipped(
         batch_documents=batch_documents,
     )
     assert (summary.added, summary.updated, summary.skipped) == (1, 0, 3)
-    (row,) = store.duplicates()
+    (row,) = store.duplicates.list()
     assert (row.key, row.state, row.original) == ("b", "skipped", "a")
-    assert (row.digest, row.first_seen, row.last_seen) == (store.show("a").digest, 40, 200)
+    assert (row.digest, row.first_seen, row.last_seen) == (store.get("a").digest, 40, 200)
     # As late as the last sight, or without a date: it is what is there now.
     assert add_dated(store, dated("b", UNLIKE, seen_at=200), mode="skip").added == 1
     assert told(store) == {}
-    assert store.show("b").first_seen == 40
+    assert store.get("b").first_seen == 40
 
 
 def test_an_older_record_of_an_orphan_is_looked_at(store: Store) -> None:
@@ -298,15 +298,15 @@ def test_an_older_record_of_an_orphan_is_looked_at(store: Store) -> None:
 def test_first_sight_outlives_being_skipped(store: Store, mode: str, becomes_orphan: bool) -> None:
     add_dated(store, dated("b", UNLIKE, seen_at=100, published_at=30), mode="keep")
     add_dated(store, dated("a", A, seen_at=20), dated("b", A, seen_at=200), mode="skip")
-    (row,) = store.duplicates()
+    (row,) = store.duplicates.list()
     assert (row.state, row.first_seen, row.last_seen) == ("skipped", 30, 200)
     if becomes_orphan:
         store.remove("a")
-        assert [one.state for one in store.duplicates()] == ["orphaned"]
+        assert [one.state for one in store.duplicates.list()] == ["orphaned"]
     add_dated(store, dated("b", C, seen_at=300), mode=mode)
-    shown = store.show("b")
+    shown = store.get("b")
     assert (shown.first_seen, shown.last_seen) == (30, 300)
-    assert store.story("b").first_seen_basis == "crawl"
+    assert store.duplicates.story("b").first_seen_basis == "crawl"
 
 
 def test_first_sight_that_the_record_itself_tells_keeps_its_basis(store: Store) -> None:
@@ -314,7 +314,7 @@ def test_first_sight_that_the_record_itself_tells_keeps_its_basis(store: Store) 
     add_dated(store, dated("b", UNLIKE, seen_at=300, published_at=20), mode="skip")
     add_dated(store, dated("c", A, seen_at=250), mode="skip")
     store.add("c", C)
-    stories = [store.story(key) for key in "bc"]
+    stories = [store.duplicates.story(key) for key in "bc"]
     assert [one.first_seen for one in stories] == [20, 250]
     assert [one.first_seen_basis for one in stories] == ["published", "ingest"]
 
@@ -322,9 +322,9 @@ def test_first_sight_that_the_record_itself_tells_keeps_its_basis(store: Store) 
 def test_a_flagged_document_and_its_row_agree_on_the_first_sight(store: Store) -> None:
     add_dated(store, dated("a", A, seen_at=100), dated("b", UNLIKE, seen_at=120), mode="keep")
     add_dated(store, dated("b", A, seen_at=300), mode="flag")
-    (row,) = store.duplicates()
+    (row,) = store.duplicates.list()
     assert (row.first_seen, row.last_seen) == (120, 300)
-    assert store.show("b").first_seen == 120
+    assert store.get("b").first_seen == 120
 
 
 # By the distance of fingerprints
@@ -335,7 +335,7 @@ LONG = " ".join(f"word{number}" for number in range(40))
 def distances(store: Store) -> dict[str, tuple[str, int | None, float | None, str]]:
     return {
         one.key: (one.original, one.distance, one.resemblance, one.basis)
-        for one in store.duplicates()
+        for one in store.duplicates.list()
     }
 
 
@@ -361,7 +361,7 @@ def test_radius_alone_decides_whatever_the_texts_have_in_common(
         assert resemblance is not None
         assert resemblance < 0.5
         assert basis == ("sketch" if options else "text")
-        assert made.fsck() == []
+        assert made.maintenance.fsck() == []
 
 
 def test_store_of_fingerprints_and_nothing_else_tells_no_resemblance(tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_store_of_fingerprints_and_nothing_else_tells_no_resemblance(tmp_path: P
         assert found["b"][0] == "a"
         assert found["b"][2:] == (None, "distance")
         assert found["d"] == ("a", 0, 1.0, "same")
-        assert made.fsck() == []
+        assert made.maintenance.fsck() == []
 
 
 def test_course_tool_checks_by_distance_and_then_inserts(tmp_path: Path) -> None:
@@ -411,7 +411,7 @@ def test_store_keeps_what_it_does_with_duplicates(tmp_path: Path) -> None:
     words = LONG.split()
     turned = " ".join(reversed(words))
     with create(tmp_path, SchemeChoice("web"), on_duplicate="skip", radius=0) as made:
-        stats = made.statistics()
+        stats = made.stats()
         assert (stats.on_duplicate, stats.min_resemblance, stats.duplicate_radius) == (
             "skip", None, 0,
         )  # fmt: skip
@@ -424,7 +424,7 @@ def test_store_keeps_what_it_does_with_duplicates(tmp_path: Path) -> None:
         assert made.add_many([("f", turned)]).skipped == 1
     with Store.open(tmp_path / "s.db") as made:
         assert made.add("g", turned) == "skipped"
-        assert made.fsck() == []
+        assert made.maintenance.fsck() == []
 
 
 def test_what_a_duplicate_is_goes_with_what_is_done_with_it(tmp_path: Path) -> None:

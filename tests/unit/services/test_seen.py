@@ -26,9 +26,9 @@ def test_stored_key_is_told_with_its_times(tmp_path: Path) -> None:
             last_seen=9,
         )
         assert store.seen("k") is None
-        found = store.seen_many(["x", "k\udcff", "k\udcff"])
+        found = store.seen(["x", "k\udcff", "k\udcff"])
         assert [one and one.key for one in found] == [None, "k\udcff", "k\udcff"]
-        assert store.seen_many([]) == []
+        assert store.seen([]) == []
 
 
 def test_flagged_skipped_and_orphaned_keys_name_their_original(tmp_path: Path) -> None:
@@ -43,11 +43,11 @@ def test_flagged_skipped_and_orphaned_keys_name_their_original(tmp_path: Path) -
             found = store.seen(key)
             assert found is not None
             assert (found.state, found.original) == (state, original)
-        by_text = store.seen_content(TEXT)
+        by_text = store.seen(text=TEXT)
         assert [(one.key, one.first_seen) for one in by_text] == [
             ("original", 1), ("flagged", 2), ("skipped", 3),
         ]  # fmt: skip
-        assert store.seen_content(digest_of(TEXT)) == by_text
+        assert store.seen(digest=digest_of(TEXT)) == by_text
         store.remove("original")
         found = store.seen("skipped")
         assert found is not None
@@ -58,7 +58,7 @@ def test_flagged_skipped_and_orphaned_keys_name_their_original(tmp_path: Path) -
 def test_text_that_was_never_seen(tmp_path: Path, text: str) -> None:
     with create(tmp_path) as store:
         store.add("k", TEXT)
-        assert store.seen_content(text) == []
+        assert store.seen(text=text) == []
 
 
 @pytest.mark.sqlite("reads SQLite's plan of a query")

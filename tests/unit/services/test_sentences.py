@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from simstore import Files
 from simstore.errors import Conflict, InvalidParameter
 from simstore.model import CheckOptions, Document, QueryOptions
 from simstore.services.check import sentence_lookup
@@ -39,7 +40,7 @@ def library() -> dict[str, str]:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.create(tmp_path / "s.db") as made:
-        made.build_passages()
+        made.passages.build()
         made.add_many(library().items())
         yield made
 
@@ -51,19 +52,19 @@ def places(store: Store, text: str, **options: object) -> list[tuple[str, int | 
 
 
 def test_check_tells_the_sentence_of_the_forum_as_copied(store: Store) -> None:
-    paper = store.check_text(CALLED_ELSEWHERE, BY_SENTENCES)
+    paper = store.check(CALLED_ELSEWHERE, BY_SENTENCES)
     (copy,) = paper.copies
     assert (copy.source_key, copy.source_text) == ("story", CALLED)
     assert copy.similarity == pytest.approx(0.875)
     assert paper.totals.share == 1.0
     assert [passage.kind for passage in paper.passages] == ["high"]
-    assert store.check_text(CALLED_ELSEWHERE).copies == ()
+    assert store.check(CALLED_ELSEWHERE).copies == ()
 
 
 def test_a_fast_check_looks_for_no_edited_sentences(store: Store) -> None:
-    assert store.check_text(CALLED_ELSEWHERE, CheckOptions(fast=True)).copies == ()
+    assert store.check(CALLED_ELSEWHERE, CheckOptions(fast=True)).copies == ()
     with pytest.raises(InvalidParameter, match="leave out fast"):
-        store.check_text(CALLED_ELSEWHERE, replace(BY_SENTENCES, fast=True))
+        store.check(CALLED_ELSEWHERE, replace(BY_SENTENCES, fast=True))
 
 
 @pytest.mark.parametrize(
@@ -83,9 +84,7 @@ def test_query_tells_which_document_has_a_sentence_and_where(
 
 def test_a_paper_is_told_the_edited_sentence_with_its_place(store: Store) -> None:
     own = f"{sentence(9_001)}。\n"
-    paper = store.check_text(
-        f"{own}{CALLED_ELSEWHERE}。\n{own}{PIER_EDITED} That is all.", BY_SENTENCES
-    )
+    paper = store.check(f"{own}{CALLED_ELSEWHERE}。\n{own}{PIER_EDITED} That is all.", BY_SENTENCES)
     assert [(copy.source_key, paper.text[copy.start : copy.end]) for copy in paper.copies] == [
         ("story", f"{CALLED_ELSEWHERE}。"),
         ("bridge", PIER_EDITED.removesuffix(" broken.")),
@@ -97,14 +96,14 @@ def test_a_paper_is_told_the_edited_sentence_with_its_place(store: Store) -> Non
 )
 def test_texts_too_short_to_be_told_of_are_like_nothing(store: Store, text: str) -> None:
     assert places(store, text, channels=("sentences",)) == []
-    assert store.check_text(text, BY_SENTENCES).copies == ()
+    assert store.check(text, BY_SENTENCES).copies == ()
 
 
 def test_other_sentences_are_like_nothing(store: Store) -> None:
     for number in range(50):
         text = sentence(50_000 + number)
         assert places(store, text, channels=("sentences",)) == []
-        assert store.check_text(text, BY_SENTENCES).copies == ()
+        assert store.check(text, BY_SENTENCES).copies == ()
 
 
 def test_every_sentence_with_a_fifth_changed_is_found_among_those_like_nothing(
@@ -131,13 +130,13 @@ def test_filters_leave_sentences_out_too(store: Store) -> None:
     assert [key for key, _, _ in places(store, CALLED_ELSEWHERE, collection="drafts")] == ["own"]
     assert places(store, CALLED_ELSEWHERE, channels=("simhash", "minhash")) == []
     assert len(places(store, CALLED_ELSEWHERE, limit=1)) == 1
-    paper = store.check_text(CALLED_ELSEWHERE, replace(BY_SENTENCES, exclude=("own", "story")))
+    paper = store.check(CALLED_ELSEWHERE, replace(BY_SENTENCES, exclude=("own", "story")))
     assert paper.copies == ()
 
 
 def test_a_recorded_query_says_where_the_sentence_is(store: Store, tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text(CALLED_ELSEWHERE)
-    run = store.query_sources([str(tmp_path / "q.txt")], record=True)
+    run = store.query_many(Files(str(tmp_path / "q.txt")), record=True)
     (kept,) = store.report(run.run_id).samples
     assert kept.matches == run.samples[0].matches
     assert kept.matches[0].channels == ("sentences",)
@@ -149,17 +148,17 @@ def test_phrases_that_many_write_are_no_copies_but_a_story_told_often_is(store: 
     for number in range(5):
         store.add(f"case-{number}", f"{sentence(7_000 + number)}。{phrase}。{sentence(number)}。")
         store.add(f"again-{number}", f"{BEFORE}{CALLED}。{AFTER}")
-    assert store.check_text("案件正在进一步调查之中", BY_SENTENCES).copies == ()
+    assert store.check("案件正在进一步调查之中", BY_SENTENCES).copies == ()
     assert len(places(store, "案件正在进一步调查之中")) == 5
-    assert len(store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies) == 6
+    assert len(store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies) == 6
 
 
 def test_what_many_say_in_a_few_words_is_shown_by_a_query_and_no_copy(store: Store) -> None:
     store.add("novel", f"{PIER_EDITED} What shall I do? The boats were gone.")
     asked = "Oh, what shall I do?"
     assert [key for key, _, _ in places(store, asked)] == ["novel"]
-    assert store.check_text(asked, BY_SENTENCES).copies == ()
-    (copy,) = store.check_text(asked, replace(BY_SENTENCES, min_words=4)).copies
+    assert store.check(asked, BY_SENTENCES).copies == ()
+    (copy,) = store.check(asked, replace(BY_SENTENCES, min_words=4)).copies
     assert copy.source_key == "novel"
 
 
@@ -168,8 +167,8 @@ def test_a_sentence_that_is_less_alike_is_shown_by_a_query_and_no_copy(store: St
     ((key, _, _),) = places(store, asked)
     assert key == "bridge"
     assert store.query(asked)[0].passage_similarity == pytest.approx(0.7)
-    assert store.check_text(asked, BY_SENTENCES).copies == ()
-    assert len(store.check_text(PIER_EDITED, BY_SENTENCES).copies) == 1
+    assert store.check(asked, BY_SENTENCES).copies == ()
+    assert len(store.check(PIER_EDITED, BY_SENTENCES).copies) == 1
 
 
 @pytest.mark.parametrize(("crowd", "told"), [(39, 1), (40, 0)])
@@ -180,21 +179,21 @@ def test_one_pair_that_many_sentences_have_makes_no_copy(
     stored = "我们的鹦鹉了在鳄鲟上的鳇螺下是鲸鲨不"
     edited = "我们的鹦鹉了在老鲟上的大螺下是小鲨不"
     with Store.create(tmp_path / "s.db") as store:
-        store.build_passages()
+        store.passages.build()
         store.add("one", f"{stored}。")
         for number in range(crowd):
             store.add(f"of-many-{number}", f"{sentence(number)}的鹦鹉了{sentence(number)}。")
         assert [key for key, _, _ in places(store, edited)] == ["one"]
-        assert len(store.check_text(edited, BY_SENTENCES).copies) == told
+        assert len(store.check(edited, BY_SENTENCES).copies) == told
 
 
 def test_what_is_removed_or_changed_is_found_no_more(store: Store) -> None:
     store.remove("story")
-    assert store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
+    assert store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
     store.add("bridge", "Another text altogether, of four sentences at most.")
-    assert store.check_text(PIER_EDITED, BY_SENTENCES).copies == ()
-    store.compact()
-    assert store.fsck() == []
+    assert store.check(PIER_EDITED, BY_SENTENCES).copies == ()
+    store.maintenance.compact()
+    assert store.maintenance.fsck() == []
 
 
 def test_any_order_and_split_of_the_input_gives_the_same_answers(tmp_path: Path) -> None:
@@ -204,13 +203,13 @@ def test_any_order_and_split_of_the_input_gives_the_same_answers(tmp_path: Path)
         with Store.create(tmp_path / f"{seed}.db") as store:
             if seed is None:
                 store.add_many(items)
-                store.build_passages()
+                store.passages.build()
             else:
                 random.Random(seed).shuffle(items)
-                store.build_passages()
+                store.passages.build()
                 for start in range(0, len(items), 7 * seed):
                     store.add_many(items[start : start + 7 * seed])
-            status = store.passage_status()
+            status = store.passages.status()
             assert status is not None
             answers.append(
                 [
@@ -218,7 +217,7 @@ def test_any_order_and_split_of_the_input_gives_the_same_answers(tmp_path: Path)
                     *(
                         [(c.source_key, c.start, c.end, c.similarity) for c in paper.copies]
                         for paper in (
-                            store.check_text(text, BY_SENTENCES)
+                            store.check(text, BY_SENTENCES)
                             for text in (CALLED_ELSEWHERE, PIER_EDITED)
                         )
                     ),
@@ -232,47 +231,47 @@ def test_batches_and_the_tail_change_no_answer(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "\n".join(f"{CALLED_ELSEWHERE}。\n{PIER_EDITED}" for _ in range(3))
-    whole = store.check_text(text, BY_SENTENCES).copies
+    whole = store.check(text, BY_SENTENCES).copies
     assert len(whole) == 6
     monkeypatch.setattr(sentence_lookup, "_BATCH_SENTENCES", 1)
     monkeypatch.setattr(sentence_lookup, "_BATCH_COMPARED", 1)
-    assert store.check_text(text, BY_SENTENCES).copies == whole
-    store.compact()
-    assert store.check_text(text, BY_SENTENCES).copies == whole
+    assert store.check(text, BY_SENTENCES).copies == whole
+    store.maintenance.compact()
+    assert store.check(text, BY_SENTENCES).copies == whole
 
 
 def test_an_index_without_terms_finds_none_and_is_told_how_to_get_them(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(library().items())
-        assert not store.build_passages(sentences=False).sentences
-        assert store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
-        assert "sentences of which" not in store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).method
+        assert not store.passages.build(sentences=False).sentences
+        assert store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
+        assert "sentences of which" not in store.check(CALLED_ELSEWHERE, BY_SENTENCES).method
         assert store.query(CALLED_ELSEWHERE) == []
         with pytest.raises(InvalidParameter, match="passages build"):
             places(store, CALLED_ELSEWHERE, channels=("sentences",))
         with pytest.raises(Conflict, match="without terms"):
-            store.build_passages(sentences=True)
-        store.drop_passages()
-        assert store.build_passages().sentences
-        assert len(store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies) == 1
-        assert "75 %" in store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).method
+            store.passages.build(sentences=True)
+        store.passages.drop()
+        assert store.passages.build().sentences
+        assert len(store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies) == 1
+        assert "75 %" in store.check(CALLED_ELSEWHERE, BY_SENTENCES).method
 
 
 def test_a_store_without_texts_keeps_no_terms(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db", text=False) as store:
         with pytest.raises(InvalidParameter, match="no texts"):
-            store.build_passages(sentences=True)
-        assert not store.build_passages().sentences
+            store.passages.build(sentences=True)
+        assert not store.passages.build().sentences
         store.add_many(library().items())
-        assert store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
+        assert store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
 
 
 def test_windows_keep_the_sentences_too(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(library().items())
-        store.build_passages(window=13)
-        assert [c.source_key for c in store.check_text(CALLED_ELSEWHERE, BY_SENTENCES).copies] == [
+        store.passages.build(window=13)
+        assert [c.source_key for c in store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies] == [
             "story"
         ]
         assert places(store, PIER_EDITED)[0][0] == "bridge"
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []

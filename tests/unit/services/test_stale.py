@@ -60,15 +60,16 @@ def test_what_any_process_stored_is_found_by_all_or_the_answer_is_stale(
 
     def begin(store: Store) -> None:
         with suppress(_Stopped):
-            store.refresh(force=True, on_progress=_stop)
+            store.vocabulary.refresh(force=True, on_progress=_stop)
 
     def reindex(store: Store) -> None:
         bits = chance.choice((32, 64))
-        store.reindex(SchemeChoice(scheme, bits=bits))
+        store.maintenance.reindex(SchemeChoice(scheme, bits=bits))
 
     steps: list[Callable[[Store], object]] = [
         add, add, add, change, remove, begin, reindex,
-        Store.refresh, Store.pack, Store.compact, Store.warm,
+        lambda store: store.vocabulary.refresh(), lambda store: store.maintenance.pack(),
+        lambda store: store.maintenance.compact(), lambda store: store.maintenance.warm(),
     ]  # fmt: skip
     with ExitStack() as stack:
         stores = [
@@ -80,7 +81,7 @@ def test_what_any_process_stored_is_found_by_all_or_the_answer_is_stale(
             step(chance.choice(stores[1:]))
             for store in stores:
                 asked = chance.sample(list(held.items()), min(len(held), 4))
-                run = store.query_run(asked, QueryOptions(radius=chance.choice((0, 3))))
+                run = store.query_many(asked, QueryOptions(radius=chance.choice((0, 3))))
                 for (key, _), one in zip(asked, run.samples, strict=True):
                     if key in {match.key for match in one.matches}:
                         found += 1

@@ -21,12 +21,12 @@ TEXTS = [("a", "river " * 50), ("b", "river " * 50), ("c", "stone and water"), (
 def test_sizes_are_counted_where_they_are_asked_for(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(TEXTS)
-        store.build_passages()
-        found = store.statistics()
+        store.passages.build()
+        found = store.stats()
         assert (found.stored_text_bytes, found.sketch_bytes, found.passage_bytes) == (None,) * 3
-        sized = store.statistics(sizes=True)
-        status = store.passage_status()
-        unsized = store.passage_status(sizes=False)
+        sized = store.stats(sizes=True)
+        status = store.passages.status()
+        unsized = store.passages.status(sizes=False)
     with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
         (texts,) = connection.execute("SELECT sum(length(text)) FROM document_text").fetchone()
         (sketches,) = connection.execute("SELECT sum(length(sketch)) FROM sketch").fetchone()
@@ -44,15 +44,15 @@ def test_sizes_are_counted_where_they_are_asked_for(tmp_path: Path) -> None:
 def test_no_text_sketch_or_page_is_read_to_count_a_store(tmp_path: Path, heard: Heard) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(TEXTS)
-        store.build_passages()
+        store.passages.build()
         heard.clear()
-        store.statistics()
-        store.passage_status(sizes=False)
+        store.stats()
+        store.passages.status(sizes=False)
         said = list(heard)
         assert said
         assert not [one for one in said if "length(" in one]
         heard.clear()
-        store.statistics(sizes=True)
+        store.stats(sizes=True)
         assert [one for one in heard if "length(" in one]
 
 
@@ -61,10 +61,10 @@ def test_no_text_sketch_or_page_is_read_to_count_a_store(tmp_path: Path, heard: 
 def test_rows_are_counted_in_indexes(tmp_path: Path, heard: Heard, named: str) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(TEXTS)
-        found = store.statistics()
+        found = store.stats()
         assert (found.distinct_contents, found.sketch_count, found.unpacked_sketches) == (3, 4, 4)
         heard.clear()
-        store.statistics()
+        store.stats()
     (said,) = [
         one for one in heard if named in " ".join(one.split()).replace("DISTINCT", "distinct")
     ]

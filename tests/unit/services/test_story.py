@@ -31,7 +31,7 @@ def visit(store: Store, key: str, text: str, *days: float, links: tuple[str, ...
 def relatives(store: Store, key: str) -> dict[str, tuple[Any, ...]]:
     return {
         one.key: (one.state, one.relation, one.resemblance, one.distance)
-        for one in store.story(key).relatives
+        for one in store.duplicates.story(key).relatives
     }
 
 
@@ -39,7 +39,7 @@ def test_versions_and_visits_are_told(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         visit(store, "k", "one", 1, 3)
         visit(store, "k", "two", 5, 9)
-        found = store.story("k")
+        found = store.duplicates.story("k")
         assert found.versions == (
             Version(digest_of("one").hex(), 1 * DAY, 3 * DAY, 2),
             Version(digest_of("two").hex(), 5 * DAY, 9 * DAY, 2),
@@ -61,12 +61,12 @@ def test_interval_of_a_site_is_the_median_of_its_pages(tmp_path: Path) -> None:
         visit(store, "https://a.example:8080/x", "port", 0, 100)
         visit(store, "https://b.a.example/x", "sub", 0, 100)
         visit(store, A, TEXT, 50)
-        found = store.story(A)
+        found = store.duplicates.story(A)
         assert found.revisit_seconds is None
         assert found.site == "a.example"
         # A port is part of the address, and its pages come with those of the host.
         assert found.site_revisit_seconds == 4 * DAY
-        assert store.story("https://b.a.example/x").site_revisit_seconds == 100 * DAY
+        assert store.duplicates.story("https://b.a.example/x").site_revisit_seconds == 100 * DAY
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def test_copies_duplicates_and_members_of_the_cluster_are_relatives(tmp_path: Pa
             "flagged": ("flagged", "duplicate", *near),
             "skipped": ("skipped", "duplicate", *near),
         }
-        store.keep_clusters(min_resemblance=0.3)
+        store.clusters.build(min_resemblance=0.3)
         found = relatives(store, A)
         assert found[B] == ("stored", "same text", 1.0, 0)
         assert found[C] == ("stored", "cluster", *near)
         assert found["flagged"] == ("flagged", "cluster", *near)
         assert set(found) == {B, C, "flagged", "skipped"}
-        assert store.story(A).cluster_id is not None
+        assert store.duplicates.story(A).cluster_id is not None
 
 
 def test_member_that_is_removed_while_a_story_is_told_is_no_relative(
@@ -119,7 +119,7 @@ def test_member_that_is_removed_while_a_story_is_told_is_no_relative(
     with create(tmp_path) as store:
         store.add("one", TEXT)
         store.add("other", TEXT + " and a little more of it")
-        store.keep_clusters(min_resemblance=0.3)
+        store.clusters.build(min_resemblance=0.3)
         assert list(relatives(store, "one")) == ["other"]
         members_of = read.cluster_members
 
@@ -140,23 +140,23 @@ def test_relative_that_its_key_does_not_find_is_a_named_error(
         # As an index may say that contradicts its table.
         monkeypatch.setattr(history, "earliest_with_digest", lambda *_: [b"lost"])
         with pytest.raises(CorruptStore, match="'lost' is a relative that is not found"):
-            store.story("one")
+            store.duplicates.story("one")
 
 
 def test_story_of_a_skipped_key_names_its_original(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         visit(store, A, TEXT, 10)
         store.add("skipped", TEXT, seen_at=15 * DAY, on_duplicate="skip")
-        found = store.story("skipped")
+        found = store.duplicates.story("skipped")
         assert (found.state, found.duplicate_of, found.versions) == ("skipped", A, ())
         assert [(one.key, one.resemblance) for one in found.relatives] == [(A, 1.0)]
         assert found.original == A
-        assert store.story(A).original == A
+        assert store.duplicates.story(A).original == A
         # Of one that was seen before, both are duplicates, whichever came first.
         assert store.add("first", TEXT, seen_at=5 * DAY, on_duplicate="skip") == "added"
-        assert {store.story(key).original for key in ("first", A)} == {"first"}
+        assert {store.duplicates.story(key).original for key in ("first", A)} == {"first"}
         with pytest.raises(DocumentNotFound):
-            store.story("never")
+            store.duplicates.story("never")
 
 
 def test_original_is_told_with_the_reason(tmp_path: Path) -> None:
@@ -165,17 +165,17 @@ def test_original_is_told_with_the_reason(tmp_path: Path) -> None:
         visit(store, "https://b.example/other", "other", 0, 7, 14)
         visit(store, A, TEXT, 10, links=(B, "elsewhere"))
         visit(store, B, TEXT, 11)
-        found = store.story(A)
+        found = store.duplicates.story(A)
         assert (found.original, found.links_to) == (B, (B,))
         assert found.reason.endswith("another links to it")
         (relative,) = found.relatives
         assert relative.site_revisit_seconds == 7 * DAY
-        assert store.story(B).original == B
-        assert store.story(A, original="prefer:a.example").original == A
-        assert store.story(A, original="linked").original == B
+        assert store.duplicates.story(B).original == B
+        assert store.duplicates.story(A, original="prefer:a.example").original == A
+        assert store.duplicates.story(A, original="linked").original == B
         # Its own date settles it.
         store.add_many([Document(A, TEXT, seen_at=12 * DAY, published_at=2 * DAY)])
-        assert store.story(A).original == A
+        assert store.duplicates.story(A).original == A
 
 
 @pytest.mark.parametrize("text", [True, False])
@@ -190,5 +190,5 @@ def test_story_is_told_without_texts_and_without_a_channel(tmp_path: Path, text:
             assert distance == (None if channels == ("minhash",) else 0)
             if not text and "minhash" not in channels:
                 continue
-            store.keep_clusters(min_resemblance=0.3)
+            store.clusters.build(min_resemblance=0.3)
             assert relatives(store, A)[C][2] == pytest.approx(0.6, abs=0.2)

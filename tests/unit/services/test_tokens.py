@@ -38,32 +38,32 @@ def always_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.sqlite("looks for a secret in the bytes of the file and of its backup")
 def test_secret_is_recognised_and_no_byte_of_it_is_in_the_file(tmp_path: Path) -> None:
     with create(tmp_path) as store:
-        secret = store.add_token("crawler-1", "write")
+        secret = store.tokens.add("crawler-1", "write")
         assert secret.startswith("sst_")
         assert len(secret) == 4 + 43
-        found = store.token_book().token_of(secret)
+        found = store.tokens.book().token_of(secret)
         assert found is not None
         assert (found.name, found.scope, found.expires_at) == ("crawler-1", "write", None)
-        assert store.tokens() == [found]
+        assert store.tokens.list() == [found]
         copy = tmp_path / "copy.db"
-        store.backup(copy)
+        store.maintenance.backup(copy)
     for path in (tmp_path / "s.db", copy):
         data = path.read_bytes()
         assert secret.encode() not in data
         assert secret[4:].encode() not in data
         assert hashlib.sha256(secret.encode()).digest() in data
     with Store.open(copy) as store:
-        assert store.token_book().token_of(secret) == found
+        assert store.tokens.book().token_of(secret) == found
 
 
 def test_other_secrets_are_not_recognised(tmp_path: Path) -> None:
     with create(tmp_path) as store:
-        book = store.token_book()
+        book = store.tokens.book()
         assert book.token_of("") is None
         assert not book.are_there_any()
-        secret = store.add_token("one")
-        other = store.add_token("two")
-        book = store.token_book()
+        secret = store.tokens.add("one")
+        other = store.tokens.add("two")
+        book = store.tokens.book()
         assert book.are_there_any()
         assert secret != other
         assert book.token_of(secret) != book.token_of(other)
@@ -86,8 +86,8 @@ def test_every_kept_digest_is_compared_whichever_token_is_asked_for(
 
     monkeypatch.setattr(tokens.hmac, "compare_digest", counted)
     with create(tmp_path) as store:
-        secrets = [store.add_token(f"t{n}") for n in range(5)]
-        book = store.token_book()
+        secrets = [store.tokens.add(f"t{n}") for n in range(5)]
+        book = store.tokens.book()
         for secret in (*secrets, "sst_none"):
             compared.clear()
             book.token_of(secret)
@@ -107,8 +107,8 @@ def test_token_is_refused_from_the_second_it_expires(
     tmp_path: Path, clock: Callable[[int], None]
 ) -> None:
     with create(tmp_path) as store:
-        secret = store.add_token("short", expires_at=START + 60)
-        book = store.token_book()
+        secret = store.tokens.add("short", expires_at=START + 60)
+        book = store.tokens.book()
         clock(59)
         found = book.token_of(secret)
         assert found is not None
@@ -117,30 +117,30 @@ def test_token_is_refused_from_the_second_it_expires(
         assert book.token_of(secret) is None
         assert book.with_id(found.token_id) is None
         assert book.are_there_any()
-        assert [one.state(START + 60) for one in store.tokens()] == ["expired"]
+        assert [one.state(START + 60) for one in store.tokens.list()] == ["expired"]
 
 
 def test_revoked_token_is_refused_by_another_process_that_had_accepted_it(
     tmp_path: Path, always_anew: None
 ) -> None:
     with create(tmp_path) as store, Store.open(tmp_path / "s.db", read_only=True) as server:
-        secret = store.add_token("leaked", "admin")
-        kept = store.add_token("kept")
-        book = server.token_book()
+        secret = store.tokens.add("leaked", "admin")
+        kept = store.tokens.add("kept")
+        book = server.tokens.book()
         found = book.token_of(secret)
         assert found is not None
-        store.revoke_token("leaked")
+        store.tokens.revoke("leaked")
         assert book.token_of(secret) is None
         assert book.with_id(found.token_id) is None
         assert book.token_of(kept) is not None
         with pytest.raises(NotFound, match="leaked"):
-            store.revoke_token("leaked")
-        again = store.add_token("leaked")
+            store.tokens.revoke("leaked")
+        again = store.tokens.add("leaked")
         assert book.token_of(secret) is None
         assert book.token_of(again) is not None
-        assert [one.state(START) for one in store.tokens()] == ["revoked", "valid", "valid"]
-        store.revoke_token("leaked")
-        store.revoke_token("kept")
+        assert [one.state(START) for one in store.tokens.list()] == ["revoked", "valid", "valid"]
+        store.tokens.revoke("leaked")
+        store.tokens.revoke("kept")
         assert book.are_there_any()
 
 
@@ -154,8 +154,8 @@ def test_book_asks_the_store_at_most_once_within_its_time(
     )
     monkeypatch.setattr(tokens, "FRESH_SECONDS", 1_000)
     with create(tmp_path) as store:
-        secret = store.add_token("one")
-        book = store.token_book()
+        secret = store.tokens.add("one")
+        book = store.tokens.book()
         assert not book.is_fresh()
         for _ in range(5):
             assert book.token_of(secret) is not None
@@ -168,9 +168,9 @@ def test_book_asks_the_store_at_most_once_within_its_time(
 def test_name_that_is_none_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
     with create(tmp_path) as store:
         with pytest.raises(InvalidParameter) as told:
-            store.add_token(name)
+            store.tokens.add(name)
         assert "\n" not in str(told.value)
-        assert store.tokens() == []
+        assert store.tokens.list() == []
 
 
 def test_wrong_scopes_times_and_names_are_refused(
@@ -178,23 +178,23 @@ def test_wrong_scopes_times_and_names_are_refused(
 ) -> None:
     with create(tmp_path) as store:
         with pytest.raises(InvalidParameter, match="root"):
-            store.add_token("one", "root")  # type: ignore[arg-type]
+            store.tokens.add("one", "root")  # type: ignore[arg-type]
         with pytest.raises(InvalidParameter, match="later"):
-            store.add_token("one", expires_at=START)
-        store.add_token("one")
+            store.tokens.add("one", expires_at=START)
+        store.tokens.add("one")
         with pytest.raises(Conflict, match="revoke"):
-            store.add_token("one")
-        assert len(store.tokens()) == 1
+            store.tokens.add("one")
+        assert len(store.tokens.list()) == 1
     with (
         Store.open(tmp_path / "s.db", read_only=True) as store,
         pytest.raises(ReadOnlyStore),
     ):
-        store.add_token("two")
+        store.tokens.add("two")
 
 
 def test_two_standing_tokens_of_a_name_are_refused_by_the_database(tmp_path: Path) -> None:
     with create(tmp_path) as store:
-        store.add_token("one")
+        store.tokens.add("one")
     with raw(tmp_path) as connection, pytest.raises(Exception, match=r"(?i)unique"):
         connection.execute(
             "INSERT INTO token (name, standing_name, digest, scope, created_at) "
@@ -204,19 +204,19 @@ def test_two_standing_tokens_of_a_name_are_refused_by_the_database(tmp_path: Pat
 
 def test_fsck_finds_what_is_wrong_with_tokens_and_replies(tmp_path: Path) -> None:
     with create(tmp_path) as store:
-        store.add_token("good", expires_at=9_000_000_000)
-        store.add_token("bad")
-        store.add_token("ended", expires_at=9_000_000_000)
+        store.tokens.add("good", expires_at=9_000_000_000)
+        store.tokens.add("bad")
+        store.tokens.add("ended", expires_at=9_000_000_000)
         with store._opened.write() as connection:
             idempotency.record_many(connection, [("good", "a", b"digest", b"reply", START)])
-        assert store.fsck() == []
+        assert store.maintenance.fsck() == []
         with store._opened.write() as connection:
             idempotency.record_many(connection, [("good", "b", b"digest", b"", START)])
     with raw(tmp_path) as connection:
         connection.execute("UPDATE token SET digest = x'1234' WHERE name = 'bad'")
         connection.execute("UPDATE token SET expires_at = created_at WHERE name = 'ended'")
     with Store.open(tmp_path / "s.db") as store:
-        found = [(one.invariant, one.detail) for one in store.fsck()]
+        found = [(one.invariant, one.detail) for one in store.maintenance.fsck()]
     assert found == [
         ("tokens", "'bad': the digest of its secret has 2 bytes"),
         ("tokens", "'ended' expired before it was made"),
@@ -258,7 +258,7 @@ def test_compact_drops_the_replies_of_more_than_a_day_ago(
         with store._opened.write() as connection:
             idempotency.record_many(connection, [("one", "old", b"d", b"r", START - 1)])
             idempotency.record_many(connection, [("one", "new", b"d", b"r", START)])
-        store.compact()
+        store.maintenance.compact()
         with store._opened.database.read() as connection:
             assert idempotency.recorded(connection, "one", "old") is None
             assert idempotency.recorded(connection, "one", "new") is not None

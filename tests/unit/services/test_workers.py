@@ -258,7 +258,7 @@ TEXTS = [
 def shelf(tmp_path: Path) -> Iterator[Store]:
     pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
     with Store.create(tmp_path / "s.db", synchronous="normal") as store:
-        store.build_passages()
+        store.passages.build()
         store.add_many(TEXTS)
         yield store
 
@@ -299,7 +299,7 @@ def test_queries_by_two_processes_are_those_of_one(
     waiting(monkeypatch, lambda: watched.answered.wait(60))
     alone = shelf.query_many(TEXTS)
     assert not watched.started
-    assert without_times(shelf.query_many(TEXTS, threads=2)) == without_times(alone)
+    assert without_times([*shelf.query_many(TEXTS, threads=2)]) == without_times([*alone])
     assert watched.answered.is_set()
     assert sum(len(one.matches) for one in alone) >= len(TEXTS)
 
@@ -308,9 +308,9 @@ def test_papers_checked_by_two_processes_are_those_of_one(
     shelf: Store, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting(monkeypatch, lambda: watched.answered.wait(60))
-    alone: list[CheckedPaper] = list(shelf.check(TEXTS))
+    alone: list[CheckedPaper] = list(shelf.check_many(TEXTS))
     assert not watched.started
-    assert list(shelf.check(TEXTS, threads=2)) == alone
+    assert list(shelf.check_many(TEXTS, threads=2)) == alone
     assert watched.answered.is_set()
     assert any(one.copies for one in alone)
 
@@ -339,7 +339,7 @@ def test_workers_read_the_same_snapshot_or_nothing(
     begin = Worker.__init__
 
     def after_a_commit(worker: Worker, *modules: Any) -> None:
-        with Store.open(shelf.path or shelf._opened.database.place) as other:
+        with Store.open(shelf.maintenance.path or shelf._opened.database.place) as other:
             other.add("the other new one", text)
         begin(worker, *modules)
 

@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def held(store: Store) -> dict[str, tuple[str | None, dict[str, Any]]]:
     """Keys to texts and metadata."""
-    return {one.key: (one.text, dict(one.metadata)) for one in store.documents(with_text=True)}
+    return {one.key: (one.text, dict(one.metadata)) for one in store.list(with_text=True)}
 
 
 def columns(count: int = ROWS) -> dict[str, list[Any]]:
@@ -113,7 +113,7 @@ def test_what_pandas_holds_for_missing_values_is_missing(store: Store) -> None:
     }
     reasons = [
         (one.rejection.source, one.rejection.position, one.rejection.reason)
-        for one in store.rejections()
+        for one in store.rejects.list()
     ]
     assert reasons == [
         ("pandas.DataFrame, run 1", 1, "no key: the field key or id or url or doc_id is missing"),
@@ -156,7 +156,7 @@ def test_what_has_the_methods_of_a_data_set_is_read_like_one(store: Store) -> No
 def test_rows_that_cannot_be_used_alone_are_counted_too(store: Store) -> None:
     summary = store.add_many(Chunked({"url": ["a", "b"], "text": [None, 7]}))
     assert (summary.added, summary.rejected, len(store)) == (0, 2, 0)
-    assert [one.rejection.reason for one in store.rejections()] == [
+    assert [one.rejection.reason for one in store.rejects.list()] == [
         "no text: none of the fields text, content, body",
         "the field text is not a string",
     ]
@@ -192,7 +192,7 @@ def test_a_text_longer_than_the_limit_is_rejected(store: Store) -> None:
         read=ReadOptions(max_document_bytes=20),
     )
     assert (summary.added, summary.rejected) == (1, 1)
-    assert "more than the limit of 20" in store.rejections()[0].rejection.reason
+    assert "more than the limit of 20" in store.rejects.list()[0].rejection.reason
 
 
 def test_the_same_rows_of_another_day_change_nothing_and_count_a_visit(store: Store) -> None:
@@ -200,7 +200,7 @@ def test_the_same_rows_of_another_day_change_nothing_and_count_a_visit(store: St
     for day, outcome in (("2026-05-01", "added"), ("2026-05-02", "unchanged")):
         summary = store.add_many(Chunked(columns(3) | {"day": [day] * 3}), read=read)
         assert getattr(summary, outcome) == 3
-    assert store.story("https://a.example/1").versions[-1].visits == 2
+    assert store.duplicates.story("https://a.example/1").versions[-1].visits == 2
 
 
 def test_mappings_are_records_where_it_is_said_how_they_are_read(store: Store) -> None:

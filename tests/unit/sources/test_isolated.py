@@ -199,7 +199,7 @@ def test_ingest_keeps_what_came_before_and_goes_on_with_the_next_file(
     with Store.create(tmp_path / "store.db") as store:
         summary = store.ingest([str(ending), str(following)])
         assert (summary.added, summary.rejected) == (2, 1)
-        (kept,) = store.rejections()
+        (kept,) = store.rejects.list()
         assert kept.rejection.reason == "the process that reads it ended: segmentation fault"
         assert (kept.rejection.source, kept.rejection.position) == (str(ending), 1)
         again = store.ingest([str(ending), str(following)])

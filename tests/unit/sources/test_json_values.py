@@ -52,8 +52,8 @@ def test_what_is_just_allowed_is_taken_and_comes_back(tmp_path: Path, name: str)
         store.add_many([Document("given", "t", metadata=metadata)])
         store.ingest([str(tmp_path / "a.jsonl")])
         for key in ("given", "file"):
-            assert store.show(key).metadata == metadata
-        assert [one.metadata for one in store.documents()] == [metadata] * 2
+            assert store.get(key).metadata == metadata
+        assert [one.metadata for one in store.list()] == [metadata] * 2
     given = document_of({"key": "a", "text": "t", "metadata": metadata}, "body")
     assert given.metadata == metadata
 
@@ -64,7 +64,7 @@ def test_what_is_more_is_refused_by_every_way_in(tmp_path: Path, name: str) -> N
     with Store.create(tmp_path / "s.db") as store:
         with pytest.raises(InvalidParameter, match=reason):
             store.add_many([Document("a", "t", metadata=metadata)])
-        with store.writer() as writer, pytest.raises(InvalidParameter, match=reason):
+        with store.runs.writer() as writer, pytest.raises(InvalidParameter, match=reason):
             writer.checked(WriteRequest((Document("a", "t", metadata=metadata),)))
         assert len(store) == 0
     with pytest.raises(MalformedRequest, match=rf"body\.metadata: .*{reason}"):

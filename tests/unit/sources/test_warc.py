@@ -320,7 +320,7 @@ def revisited(store: Store, folder: Path, *dates: str) -> tuple[int, int]:
     path.write_bytes(archive.data)
     summary = store.ingest([str(path)])
     assert (summary.passed_over, summary.rejected) == (2 * len(dates), 0)
-    (version,) = store.story("https://e.example/a").versions
+    (version,) = store.duplicates.story("https://e.example/a").versions
     return version.last_seen, version.visits
 
 
@@ -372,6 +372,6 @@ def test_page_crawled_again_with_its_text_is_unchanged_and_keeps_its_place(tmp_p
         assert changed is not None
         day = 86_400
         assert (same.last_seen - same.first_seen, changed.last_seen) == (2 * day, NOON + 2 * day)
-        first, other = (store.show(url) for url in urls)
+        first, other = (store.get(url) for url in urls)
         assert (first.metadata["warc_record_id"], first.revision) == (ids[0][0], 1)
         assert (other.metadata["warc_record_id"], other.revision) == (ids[1][0], 2)

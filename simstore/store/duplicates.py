@@ -1,0 +1,94 @@
+"""Duplicates that ingest found, in ``store.duplicates``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from simstore.model import Duplicate, Story
+from simstore.store.opened import Namespace
+
+
+class Duplicates(Namespace):
+    """Duplicates that an ingest found, in ``store.duplicates``.
+
+    They are found where ``on_duplicate`` is ``flag`` or ``skip``.
+    """
+
+    def list(
+        self,
+        *,
+        state: str | None = None,
+        original: str | None = None,
+        after: str | None = None,
+    ) -> Iterator[Duplicate]:
+        """Yield what checks before the insert found to be duplicates, by their keys.
+
+        >>> store.add("copy", text, on_duplicate="flag")
+        'flagged'
+        >>> [(found.key, found.original) for found in store.duplicates.list()]
+        [('copy', 'ferry-2025')]
+
+        Args:
+            state: Only those that are ``flagged``, ``skipped`` or ``orphaned``.
+            original: Only those of the document with this key.
+            after: Only those behind this key, by its bytes.
+
+        Raises:
+            InvalidParameter: There is no such state.
+        """
+        from simstore.services.duplicates.duplicates import iterate_duplicates
+
+        return iterate_duplicates(self._opened, state=state, original=original, after=after)
+
+    def of(self, key: str) -> Duplicate | None:
+        """Return what a key duplicates; None where no check before the insert found it to.
+
+        >>> store.add("copy", text, on_duplicate="skip")
+        'skipped'
+        >>> store.duplicates.of("copy").original
+        'ferry-2025'
+        """
+        from simstore.services.duplicates.duplicates import duplicate_of_key
+
+        return duplicate_of_key(self._opened, key)
+
+    def orphans(self) -> Iterator[Duplicate]:
+        """Yield the keys that were skipped because of documents which have gone or changed.
+
+        Nothing stands for them: they should be ingested again, which clears them.
+
+        >>> store.add("copy", text, on_duplicate="skip")
+        'skipped'
+        >>> store.remove("ferry-2025")
+        1
+        >>> [found.key for found in store.duplicates.orphans()]
+        ['copy']
+        """
+        return self.list(state="orphaned")
+
+    def story(
+        self,
+        key: str,
+        *,
+        original: str = "first-seen",
+        on_step: Callable[[], None] | None = None,
+    ) -> Story:
+        """Return when a key was seen, what is like it, and which of them is the original.
+
+        >>> story = store.duplicates.story("ferry-2025")
+        >>> story.original, story.reason
+        ('ferry-2025', '...')
+
+        Args:
+            key: The key of a document, or one that was skipped as a duplicate.
+            original: ``first-seen``: the one that was surely there first; ``linked``: the one that
+                most of the others link to; ``prefer:REGEX``: one with such a key.
+            on_step: Called between pieces of work; what it raises ends them.
+
+        Raises:
+            DocumentNotFound: The key was never seen.
+            InvalidParameter: There is no such rule.
+        """
+        from simstore.services.history.story import tell_story
+
+        return tell_story(self._opened, key, original=original, on_step=on_step)

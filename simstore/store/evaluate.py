@@ -1,0 +1,64 @@
+"""Evaluation of what the store finds against labels, in ``store.evaluate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simstore.store.opened import Namespace
+
+if TYPE_CHECKING:
+    from simstore.search.evaluation import Evaluation
+    from simstore.services.evaluate.evaluate import EvaluateOptions, ExactPair
+    from simstore.services.evaluate.labels import Labels
+    from simstore.services.generations.refresh import Progress
+
+
+class Evaluate(Namespace):
+    """Evaluation of what the store finds against labels, in ``store.evaluate``."""
+
+    def run(
+        self,
+        labels: Labels,
+        options: EvaluateOptions | None = None,
+        *,
+        on_progress: Progress | None = None,
+    ) -> Evaluation:
+        """Tell how well the store finds what is labelled, by each method, at each threshold.
+
+        >>> from simstore import LabelledPair, Labels
+        >>> found = store.evaluate.run(Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")]))
+        >>> found.pair_count
+        1
+
+        Args:
+            labels: What is near-duplicate of what.
+            options: How to evaluate.
+            on_progress: Called with documents read and in all.
+
+        Raises:
+            NotFound: No document of the store is labelled.
+        """
+        self._check_takes_documents()
+        from simstore.services.evaluate.evaluate import EvaluateOptions, evaluate_store
+
+        return evaluate_store(self._opened, labels, options or EvaluateOptions(), on_progress)
+
+    def exact_pairs(
+        self, min_resemblance: float = 0.5, *, on_progress: Progress | None = None
+    ) -> list[ExactPair]:
+        """Return all pairs of documents of a least resemblance, in order of ingest; none is missed.
+
+        >>> [(pair.first, pair.second) for pair in store.evaluate.exact_pairs(0.5)]
+        [('ferry-2025', 'ferry-2026')]
+
+        Args:
+            min_resemblance: Above 0, at most 1, inclusive.
+            on_progress: Called with documents read and in all.
+
+        Raises:
+            NotFound: The store keeps no texts.
+        """
+        self._check_takes_documents()
+        from simstore.services.evaluate.evaluate import exact_pairs
+
+        return exact_pairs(self._opened, min_resemblance, on_progress)

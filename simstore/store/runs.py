@@ -1,0 +1,67 @@
+"""Recorded ingest and query runs, in ``store.runs``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from simstore.errors import check_numbers
+from simstore.store.opened import Namespace
+
+if TYPE_CHECKING:
+    from simstore.services.ingest.writer import Writer
+
+
+class Runs(Namespace):
+    """Recorded runs of ingests and queries, in ``store.runs``."""
+
+    def ingest(self, limit: int = 20) -> list[dict[str, Any]]:
+        """Return the latest runs that stored or removed documents, the newest first.
+
+        Each is a record of the table ``ingest_run``: ``kind`` is ``ingest``, ``remove`` or
+        ``expire``; of an expiry ``not_seen_since`` and ``collection`` say what it went by.
+
+        >>> [run["kind"] for run in store.runs.ingest(limit=2)]
+        ['ingest', 'ingest']
+
+        Args:
+            limit: At most so many.
+        """
+        from simstore.storage import runs
+
+        check_numbers(limit=limit)
+        with self._opened.database.read() as connection:
+            return runs.recent_runs(connection, limit)
+
+    def query(self, limit: int = 20) -> list[dict[str, Any]]:
+        """Return the latest query runs, the newest first.
+
+        >>> store.runs.query()
+        []
+        """
+        from simstore.storage import queries
+
+        check_numbers(limit=limit)
+        with self._opened.database.read() as connection:
+            return queries.recent_runs(connection, limit)
+
+    @contextmanager
+    def writer(self) -> Iterator[Writer]:
+        """Yield a writer for as long as a process takes requests, which are one ingest run.
+
+        >>> from simstore import Document, WriteRequest
+        >>> with store.runs.writer() as writer:
+        ...     (reply,) = writer.write([WriteRequest((Document("soup", "Boil the bones."),))])
+
+        Raises:
+            InvalidParameter: The store holds fingerprints alone.
+        """
+        self._check_takes_documents()
+        from simstore.services.ingest.writer import Writer
+
+        writer = Writer(self._opened)
+        try:
+            yield writer
+        finally:
+            writer.close()

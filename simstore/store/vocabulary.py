@@ -1,0 +1,62 @@
+"""The features of all documents, in ``store.vocabulary``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simstore.errors import InvalidParameter, check_numbers
+from simstore.model import Policy, RefreshSummary, VocabularyStatus, VocabularyTerm
+from simstore.storage import generations
+from simstore.store.opened import Namespace
+
+if TYPE_CHECKING:
+    from simstore.services.generations.refresh import Progress
+
+
+class Vocabulary(Namespace):
+    """The features of all documents, and generations that go by them, in ``store.vocabulary``."""
+
+    def terms(self, limit: int | None = None) -> list[VocabularyTerm]:
+        """Return the most frequent features of the stored documents.
+
+        >>> [(term.term, term.document_count) for term in store.vocabulary.terms(limit=2)]
+        [('the', 3), ('...', ...)]
+        """
+        from simstore.services.generations import drift
+
+        check_numbers(limit=limit)
+        return drift.top_terms(self._opened, limit)
+
+    def status(self) -> VocabularyStatus:
+        """Return how far the standing generation has drifted from the vocabulary.
+
+        >>> store.vocabulary.status().policy
+        'live'
+        """
+        from simstore.services.generations import drift
+
+        return drift.status(self._opened)
+
+    def refresh(
+        self, *, force: bool = False, on_progress: Progress | None = None
+    ) -> RefreshSummary:
+        """Make the standing generation cover every document and the present vocabulary.
+
+        >>> store.vocabulary.refresh().document_count
+        3
+        """
+        from simstore.services.generations import refresh
+
+        return refresh.refresh(self._opened, force=force, on_progress=on_progress)
+
+    def set_policy(self, policy: Policy) -> None:
+        """Change whether ingest and removal refresh the store at their end.
+
+        >>> store.vocabulary.set_policy("frozen")
+        >>> store.vocabulary.status().policy
+        'frozen'
+        """
+        if policy not in ("live", "frozen"):
+            raise InvalidParameter(f"policy {policy!r}: choose live or frozen")
+        with self._opened.write() as connection:
+            generations.set_policy(connection, policy)

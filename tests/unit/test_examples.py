@@ -1,0 +1,91 @@
+"""The examples in docstrings of the public API, each executed in a new store."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import simstore
+from simstore import Store
+
+TEXT = (
+    "The ferry to the island leaves the harbour at nine every morning except on Sundays. "
+    "It takes forty minutes, carries bicycles without a charge, and serves coffee on the upper "
+    "deck. Tickets are sold at the pier and on board; children under six travel free."
+)
+NEXT_YEAR = TEXT.replace("forty", "thirty")
+BREAD = (
+    "Mix flour, water, salt and a little yeast, and let the dough rest in a cold room for a day."
+)
+
+NAMESPACES = (
+    "clusters",
+    "duplicates",
+    "evaluate",
+    "filters",
+    "fingerprints",
+    "maintenance",
+    "passages",
+    "rejects",
+    "runs",
+    "tokens",
+    "vocabulary",
+)
+# What is shown where the folder of `simstore spark dedup` is made.
+WITHOUT_EXAMPLE = {"Maintenance.import_deduped"}
+
+
+def public_methods() -> Iterator[tuple[str, Any]]:
+    """Yield the methods of a store and of its namespaces, and their names."""
+    kinds = [
+        Store,
+        *(type(inspect.getattr_static(Store, name).func(_Bare())) for name in NAMESPACES),
+    ]
+    for kind in kinds:
+        for name in dir(kind):
+            found = inspect.getattr_static(kind, name)
+            function = getattr(found, "__func__", found)
+            if not name.startswith("_") and inspect.isfunction(function):
+                yield f"{kind.__name__}.{name}", function
+
+
+class _Bare:
+    _opened = None
+
+
+METHODS = dict(public_methods())
+
+
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    monkeypatch.chdir(tmp_path)
+    with Store.open("shelf.db", create=True) as store:
+        store.add("ferry-2025", TEXT, title="Ferry timetable")
+        store.add("ferry-2026", NEXT_YEAR)
+        store.add("bread-1", BREAD)
+        given = {name: getattr(simstore, name) for name in simstore.__all__}
+        yield {**given, "Path": Path, "store": store, "text": TEXT}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_example_of_a_method_runs(name: str, names: dict[str, Any]) -> None:
+    function = METHODS[name]
+    finder = doctest.DocTestParser()
+    text = inspect.getdoc(function) or ""
+    test = finder.get_doctest(text, names, name, None, None)
+    assert bool(test.examples) != (name in WITHOUT_EXAMPLE), f"{name} has no example"
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(test, out=said.append)
+    assert runner.failures == 0, "".join(said)
+
+
+def test_a_store_has_few_public_members() -> None:
+    members = [name for name in dir(Store) if not name.startswith("_")]
+    assert len(members) <= 30
+    assert set(NAMESPACES) <= set(members)
