@@ -61,3 +61,14 @@ def test_the_house_shows_each_folder() -> None:
         shown = set(re.findall(rf"^ {{{indent}}}(\w+)/ ", house, re.MULTILINE))
         there = {path.parent.name for path in (REPOSITORY / above).glob("*/__init__.py")}
         assert shown == there
+
+
+def test_folders_of_unit_tests_mirror_the_package() -> None:
+    tests = REPOSITORY / "tests" / "unit"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
+    assert len(folders) > 20
+    assert [name for name in folders if not (REPOSITORY / "simstore" / name).is_dir()] == []
+    # What has a folder of its subject in the services has one here.
+    modules = {path.stem for path in (REPOSITORY / "simstore" / "services").glob("*.py")}
+    loose = {path.stem.removeprefix("test_") for path in (tests / "services").glob("test_*.py")}
+    assert loose <= modules
