@@ -24,14 +24,13 @@ from simstore.fingerprint.minhash import (
     scanned_sketches,
     sketches,
 )
-from simstore.fingerprint.scheme import KNOWN_TEXTS, Scheme
+from simstore.fingerprint.scheme import Scheme, known_texts
 from simstore.fingerprint.shingle_sets import SHINGLE_TOKENS, ShingleSets, shingle_sets
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Scanned
 from simstore.text.shingles import scan_tokens, token_pieces
 
 CHANNELS = ("simhash", "minhash")
-_VERSION = 1
 # What sets and sketches take without a compiler, for a guess whether it pays.
 _SECONDS_A_CHARACTER = 3e-8
 _SKETCH_SECONDS_A_CHARACTER = 3e-8
@@ -88,8 +87,8 @@ class Sketching:
         return scan_tokens(texts, self.normalization)
 
     def known_answers(self) -> list[str]:
-        """Return a digest of the sketch of each of :data:`~.scheme.KNOWN_TEXTS`, hexadecimal."""
-        made = sketches(self.sets(KNOWN_TEXTS)).astype("<u2")
+        """Return a digest of the sketch of each of the known texts, hexadecimal."""
+        made = sketches(self.sets(known_texts(self.normalization))).astype("<u2")
         return [xxhash.xxh3_64_hexdigest(sketch.tobytes()) for sketch in made]
 
 
@@ -123,7 +122,7 @@ class Channels:
             "simhash": self.simhash,
             "minhash": self.minhash,
             "sketch": {
-                "version": _VERSION,
+                "version": self.sketching.normalization.version,
                 "shingle": self.sketching.shingle,
                 "values": VALUES,
                 "bits": 16,
@@ -146,7 +145,8 @@ class Channels:
         recipe = record["sketch"]
         sketching = Sketching(normalization, recipe["shingle"])
         if record["minhash"] and (
-            recipe["version"] != _VERSION or recipe["known_answers"] != sketching.known_answers()
+            recipe["version"] != normalization.version
+            or recipe["known_answers"] != sketching.known_answers()
         ):
             raise SchemeMismatch(label, "its sketches come out otherwise here")
         return cls(record["simhash"], record["minhash"], sketching, BandLayout(*record["bands"]))

@@ -15,7 +15,7 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.simhash import check_bits
 from simstore.fingerprint.simtool import SimtoolScheme
-from simstore.fingerprint.web import WebScheme
+from simstore.fingerprint.web import Web2Scheme, WebScheme
 
 
 class ExternalScheme(Scheme):
@@ -101,6 +101,7 @@ _BY_LABEL = {
     "given/1": ExternalScheme.from_record,
     "simtool/1": SimtoolScheme.from_record,
     "web/1": WebScheme.from_record,
+    "web/2": Web2Scheme.from_record,
 }
 
 

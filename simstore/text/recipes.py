@@ -11,6 +11,7 @@ import numpy as np
 
 from simstore.errors import InvalidParameter
 from simstore.text import segmentation, stemming
+from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.folding import HAN_RUN
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Cut, Scanned, scan_texts, with_terms
@@ -102,10 +103,12 @@ class FeatureRecipe:
 
     @property
     def known_texts(self) -> tuple[str, ...]:
-        """Return texts whose features show the versions of the packages that take part."""
+        """Return texts whose features show which tables and packages take part."""
         found: tuple[str, ...] = ()
-        if self.normalization.han != "keep":
+        if self.normalization.folds_phrases:
             found += (_HAN_TEXT,)
+        if self.normalization.disguises == "fold":
+            found += KNOWN_DISGUISES
         if self.segmenter != "chars":
             found += (_WORDS_TEXT,)
         if self.stem != "none":
