@@ -198,7 +198,7 @@ class WebScheme(Scheme):
 
     @classmethod
     def from_record(cls, record: SchemeRecord) -> Self:
-        """Return the scheme that a store keeps; absent options are those of ``web/1``."""
+        """Return the scheme that a store keeps; absent options are the version's own."""
         parameters = record.parameters
         return cls(
             record.bits,
@@ -206,7 +206,7 @@ class WebScheme(Scheme):
             stopwords=frozenset(record.stopwords.split(b"\n")) - {b""},
             tie=parameters["tie"],
             feature_hash=parameters.get("feature_hash", "xxh3"),
-            recipe=FeatureRecipe.from_parameters(parameters),
+            recipe=FeatureRecipe.from_parameters(parameters, cls.default_recipe.normalization),
             fields=[EnumeratedField.parse(field) for field in parameters.get("fields", ())],
         )
 
@@ -369,7 +369,7 @@ class WebScheme(Scheme):
             "weights": self.weights,
             "tie": self.tie,
             "feature_hash": self.feature_hash,
-            **self.recipe.parameters(),
+            **self.recipe.parameters(self.default_recipe.normalization),
         }
         if self.fields:
             found["fields"] = [str(field) for field in self.fields]

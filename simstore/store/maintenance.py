@@ -146,7 +146,7 @@ class Maintenance(Namespace):
 
         >>> from simstore import SchemeChoice
         >>> store.maintenance.reindex(SchemeChoice("web", bits=128))
-        'web/1'
+        'web/2'
 
         Args:
             scheme: The new scheme; None: the present one, as this installation computes it.

@@ -99,6 +99,15 @@ KNOWN_DISGUISES = (
 )
 
 
+# Entities and words broken at the end of a line are told as counts, and are no sign of a disguise.
+_WORDS_OF = {
+    "hidden_characters": "hidden characters",
+    "mixed_scripts": "mixed scripts",
+    "stacked_marks": "stacked marks",
+    "spaced_letters": "spaced letters",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldedCounts:
     """How much of each kind was folded in a text.
@@ -123,6 +132,10 @@ class FoldedCounts:
         """Return the kinds that occur, with how often."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: count for name, count in found.items() if count}
+
+    def flags(self) -> tuple[str, ...]:
+        """Return the kinds that occur and that honest texts hardly have, in words."""
+        return tuple(_WORDS_OF[name] for name in self.counts() if name in _WORDS_OF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +334,10 @@ class _Work:
         self._count("stacked_marks", count)
 
     def _marked_words(self) -> Iterable[tuple[int, int, str]]:
-        """Yield words with two marks or more that compose with no letter, without their marks."""
+        """Yield without their marks the words with marks that compose with no letter.
+
+        Two of them, or one beside two others.
+        """
         marks = self.kinds & IS_MARK != 0
         starts, ends = self._words()
         if not len(starts):
@@ -330,7 +346,8 @@ class _Work:
         several = np.flatnonzero(sums[ends] - sums[starts] >= _LEAST_MARKS)
         for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
             word = unicodedata.normalize("NFC", self.text[start:end])
-            if len(_MARK.findall(word)) >= _LEAST_MARKS:
+            left = len(_MARK.findall(word))
+            if left >= _LEAST_MARKS or (left and marks[start:end].sum() > _LEAST_MARKS):
                 yield start, end, "".join(map(_base, word))
 
     def _words(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -429,7 +446,11 @@ class _Work:
                 if between[word]:
                     edits[word] = _in_script(self.text[starts[word] : ends[word]], LATIN) or ""
         if edits:
-            self._count("mixed_scripts", len(edits))
+            # A single letter between words of another script is hardly a disguise.
+            told = sum(
+                bool(mixed[word]) or ends[word] - starts[word] >= _LEAST_MIXED for word in edits
+            )
+            self._count("mixed_scripts", told)
             self._replace((int(starts[w]), int(ends[w]), new) for w, new in sorted(edits.items()))
 
 
@@ -481,7 +502,9 @@ def _in_one_script(word: str) -> dict[int, str]:
     """Return the scripts in which a word can be written whole, those with most letters first."""
     kinds = kind_table()[code_points(word)] & LETTER_BITS
     counts = {bit: int(np.count_nonzero(kinds == bit)) for bit in _SCRIPTS.values()}
-    order = sorted((bit for bit, count in counts.items() if count), key=lambda bit: -counts[bit])
+    # All letters may have been replaced, by those of several scripts.
+    possible = [bit for bit, count in counts.items() if count or bit == LATIN]
+    order = sorted(possible, key=lambda bit: -counts[bit])
     made = {bit: _in_script(word, bit) for bit in order}
     return {bit: text for bit, text in made.items() if text is not None}
 

@@ -64,20 +64,32 @@ class FeatureRecipe:
             stemming.stemmer(self.stem)
 
     @classmethod
-    def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return the recipe with these parameters; absent ones are the defaults."""
+    def from_parameters(
+        cls, parameters: Mapping[str, Any], normalization: Normalization = DEFAULT
+    ) -> Self:
+        """Return the recipe with these parameters; absent ones are the defaults.
+
+        Args:
+            parameters: What :meth:`parameters` returned.
+            normalization: The form where they name none.
+        """
+        named = parameters.get("normalization")
         return cls(
-            Normalization.from_parameters(parameters.get("normalization", {})),
+            normalization if named is None else Normalization.from_parameters(named),
             parameters.get("units", "words"),
             parameters.get("segmenter", "chars"),
             parameters.get("shingle", 1),
             parameters.get("stem", "none"),
         )
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the options that are not the defaults, with the versions of packages they use."""
+    def parameters(self, normalization: Normalization = DEFAULT) -> dict[str, Any]:
+        """Return the options that are not the defaults, with the versions of packages they use.
+
+        Args:
+            normalization: The form that is not named.
+        """
         found: dict[str, Any] = {}
-        if self.normalization != DEFAULT:
+        if self.normalization != normalization:
             found["normalization"] = self.normalization.parameters()
         if self.units != "words":
             found["units"] = self.units

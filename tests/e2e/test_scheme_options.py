@@ -139,7 +139,7 @@ def test_stats_show_the_options(shell: Shell) -> None:
         assert part in line
     facts = json.loads(shell("stats", "--format", "json").text)
     assert facts["scheme_options"]["fields"] == ["lang:enum:en,fr:2"]
-    assert (facts["scheme"], facts["bits"]) == ("web/1", 100)
+    assert (facts["scheme"], facts["bits"]) == ("web/2", 100)
 
 
 def test_weights_by_frequency_follow_the_store(shell: Shell) -> None:

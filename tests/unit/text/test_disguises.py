@@ -46,7 +46,6 @@ def test_hidden_characters_are_told_where_honest_texts_have_none() -> None:
         ("Всё пpивeт мир", "Всё привет мир"),
         ("ὁ λoγoς", "ὁ λογος"),
         ("fla\u0261ship", "flagship"),
-        (f"the {CYRILLIC_A} dog", "the a dog"),
         ("это с ней", "это с ней"),
         ("использовать diff и patch", "использовать diff и patch"),
         ("μm αβγ Δx", "μm αβγ Δx"),
@@ -56,6 +55,18 @@ def test_hidden_characters_are_told_where_honest_texts_have_none() -> None:
 def test_words_of_mixed_scripts_get_the_letters_of_one(text: str, folded: str) -> None:
     assert fold_disguises(text).text == folded
     assert bool(counts(text)) == (text != folded)
+
+
+def test_single_letters_between_words_of_another_script_are_folded_and_not_told() -> None:
+    assert fold_disguises(f"the {CYRILLIC_A} dog").text == "the a dog"
+    assert counts(f"the {CYRILLIC_A} dog") == {}
+    assert counts("the \u0430\u0441\u0435 of it") == {"mixed_scripts": 1}
+
+
+def test_words_of_letters_of_several_other_scripts_are_folded() -> None:
+    # Cyrillic o, Armenian n and u, Cyrillic s, Greek o, Armenian n.
+    word = "\u043e\u0578\u057d\u0455\u03bf\u0578"
+    assert fold_disguises(f"the {word} of it").text == "the onuson of it"
 
 
 def test_words_that_could_be_of_both_scripts_go_with_their_neighbours() -> None:
