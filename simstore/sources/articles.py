@@ -28,7 +28,8 @@ def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
     wide = wide or options.named_encoding
     if wide is not None and len(line_end_in(wide)) > 1:
         reason = f"an article file in {wide.upper()}: save it as UTF-8, or read it with --as text"
-        return iter([Rejection(request.name, 0, 0, 0, reason, request.head[:HEAD_BYTES])])
+        whole = Rejection(request.name, 0, 0, 0, reason, request.head[:HEAD_BYTES])
+        return iter(() if request.position else (whole,))
     return read_articles(
         stream,
         request.name,

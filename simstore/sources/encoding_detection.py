@@ -23,8 +23,8 @@ from simstore.sources.unmarked_encodings import unmarked_text
 # Confidence of chardet that is believed; a smaller one, if it is so many times that of the next
 # encoding in which the bytes are another text.
 _SURE, _ENOUGH, _AHEAD = 0.1, 0.03, 1.1
-# Of fewer bytes beyond ASCII in a short text, that tell little, more is asked.
-_FEWEST, _SHORT_BYTES, _SURE_OF_FEW, _SURE_OF_MUCH = 3, 150, 0.15, 0.05
+# The rest of a long text tells as much; fewer bytes beyond ASCII in a short one tell nothing.
+_SHORT_BYTES, _SURE_OF_MUCH, _FEWEST = 150, 0.05, 3
 # One that is so little behind the best, and not of an old system as that is, goes before it.
 _LEVEL = 1.005
 # What is looked at: stretches with bytes beyond ASCII and the letters around them.
@@ -43,8 +43,8 @@ _BY_CHANCE = 6
 # So many in a line are not.
 _NOT_BY_CHANCE = 16
 _MIXED = (
-    "some lines are UTF-8 and others are not: it mixes encodings; save it in one, or take the bytes "
-    "as they are with --encoding keep"
+    "some lines are UTF-8 and others are not: it mixes encodings; save it in one, or take the "
+    "bytes as they are with --encoding keep"
 )
 _LONGEST_CHARACTER = 3
 _NAMED_CANDIDATES = 3
@@ -162,11 +162,10 @@ def _guess(telling: bytes) -> tuple[float, _Guess]:
     names = dict.fromkeys([best, *(one for one, its in likely if its >= _ENOUGH)])
     others = [its for one, its in likely if one != best and _is_rival(one, best)]
     is_long = len(telling) >= _SHORT_BYTES
-    if is_long or _bytes_beyond_ascii(telling) >= _FEWEST:
-        is_ahead = len(likely) > 1 and max(others, default=0.0) * _AHEAD <= confidence
-        is_certain = is_ahead or confidence >= (_SURE_OF_MUCH if is_long else _SURE)
-    else:
-        is_certain = confidence >= _SURE_OF_FEW
+    is_ahead = len(likely) > 1 and max(others, default=0.0) * _AHEAD <= confidence
+    is_certain = is_ahead or confidence >= (_SURE_OF_MUCH if is_long else _SURE)
+    if not is_long and _bytes_beyond_ascii(telling) < _FEWEST:
+        is_certain = False
     return confidence, _Guess(best if is_certain else None, tuple(names)[:_NAMED_CANDIDATES])
 
 
@@ -178,13 +177,15 @@ def _is_rival(other: str, best: str) -> bool:
     return best in OLD_SYSTEMS or other not in OLD_SYSTEMS
 
 
-def not_certain(data: bytes | None = None, candidates: Sequence[str] = ()) -> str:
+def not_certain(data: bytes | None = None, candidates: Sequence[str] | None = None) -> str:
     """Return why bytes that are not UTF-8 are not read, and what helps.
 
     Args:
         data: The bytes; None: where they are not UTF-8 is not told.
-        candidates: The likeliest encodings.
+        candidates: The likeliest encodings; None: they are looked for.
     """
+    if candidates is None:
+        candidates = _detected(data).candidates if data is not None else ()
     told = "not UTF-8" if data is None else undecodable_at(data, UTF8)
     names = [name.upper() for name in candidates]
     perhaps = f" (perhaps {' or '.join(names)})" if names else ""

@@ -24,6 +24,7 @@ from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
 from simstore.server.workers.bounded_executor import Step, while_wanted
 from simstore.server.workers.uploads import UploadLimits, read_paper
+from simstore.sources.encodings import checked_encoding
 
 router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
 
@@ -32,6 +33,8 @@ MOST_PAPERS = 20
 _MOST_FILES = 1_000
 _MOST_FIELDS = 40
 _LONGEST_TITLE = 80
+# Others may be typed.
+_OFFERED = ("gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "windows-1251", "windows-1252")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,14 @@ class FormInput:
         key: Key of a stored document, in place of it.
         files: Names and contents of files.
         options: How to check.
+        encoding: That of the files that are texts or pages; ``auto``: as it is found.
     """
 
     text: str
     key: str
     files: tuple[tuple[str, bytes], ...]
     options: CheckOptions
+    encoding: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class FormContents:
     include_self: str = ""
     sentences: str = ""
     simhash: str = ""
+    encoding: str = ""
     has_options: bool = False
 
 
@@ -93,6 +99,7 @@ async def _home(
         # Without one, all who reach the server are the same person to it.
         "by_token": request.state.principal.token is not None,
         "typed": typed,
+        "encodings": _OFFERED,
         "had_files": had_files,
     }
 
@@ -183,7 +190,8 @@ async def _files(form: FormData) -> tuple[tuple[str, bytes], ...]:
 
 def _given(fields: Mapping[str, str], files: tuple[tuple[str, bytes], ...]) -> FormInput:
     text = fields.get("text", "").replace("\r\n", "\n")
-    return FormInput(text, from_address(fields.get("key", "")), files, _options(fields))
+    encoding = checked_encoding(fields.get("encoding", "").strip() or "auto")
+    return FormInput(text, from_address(fields.get("key", "")), files, _options(fields), encoding)
 
 
 def _typed(fields: Mapping[str, str]) -> FormContents:
@@ -245,7 +253,7 @@ def _check(service: Service, given: FormInput, pasted: str, step: Step) -> Cache
     for name, data in given.files:
         step()
         try:
-            upload = read_paper(service.store, name, data, limits=limits)
+            upload = read_paper(service.store, name, data, given.encoding, limits=limits)
             documents = [one for one in upload.documents if one.text.strip()]
             if not documents:
                 raise UnreadableSource(name, "there is no text in it")
