@@ -12,7 +12,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
-from simstore.errors import BadInput, DocumentNotFound, SimstoreError, UnreadableSource
+from simstore.errors import (
+    BadInput,
+    DocumentNotFound,
+    InvalidParameter,
+    SimstoreError,
+    UnreadableSource,
+)
 from simstore.model import CheckedPaper, CheckOptions, Document
 from simstore.reports.check_html import html_report, report_contents
 from simstore.server.access.gate import GuardedRoute, requires
@@ -190,7 +196,11 @@ async def _files(form: FormData) -> tuple[tuple[str, bytes], ...]:
 
 def _given(fields: Mapping[str, str], files: tuple[tuple[str, bytes], ...]) -> FormInput:
     text = fields.get("text", "").replace("\r\n", "\n")
-    encoding = checked_encoding(fields.get("encoding", "").strip() or "auto")
+    named = fields.get("encoding", "").strip() or "auto"
+    try:
+        encoding = checked_encoding(named)
+    except InvalidParameter:
+        raise FormError("encoding", named) from None
     return FormInput(text, from_address(fields.get("key", "")), files, _options(fields), encoding)
 
 

@@ -1,6 +1,6 @@
 """Texts in other encodings, cut short: are they read right, rejected, or stored as another text?
 
-Usage: python benchmarks/encodings.py [--quick] [--texts FOLDER] [--pieces N]
+Usage: python benchmarks/text_encodings.py [--quick] [--texts FOLDER] [--pieces N]
 
 The texts are the translations that Django ships (``pip install django``): real sentences by many
 people in every language here. Or those of ``--texts``: files named ``ru.txt``, ``ja.txt`` and so on
@@ -117,7 +117,7 @@ def main() -> None:
     made.add_argument("--pieces", type=int, default=200, help="of each language and length")
     given = made.parse_args()
     count = 20 if given.quick else given.pieces
-    report = Report("encodings", "Encodings that nothing declares", __doc__ or "")
+    report = Report("text_encodings", "Encodings that nothing declares", __doc__ or "")
     columns = ["encoding", "languages", *(f"{length:,} bytes" for length in LENGTHS)]
     table = report.table(
         "Read right (rejected / wrong)",
