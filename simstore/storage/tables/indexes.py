@@ -377,14 +377,14 @@ clustering = Table(
     # How sketches are cut; none: not by sketches.
     Column("bands", Integer),
     Column("band_rows", Integer),
-    # How members choose among canonical texts; 1: the earliest.
-    Column("join_rule", Integer, nullable=False, server_default="1"),
     # Being made anew: the clusters are still the older ones, or none.
     Column("state", String(10), nullable=False),
     # How often they were begun to be made; who began last may finish.
     Column("attempt", BIG, nullable=False),
     Column("created_at", BIG, nullable=False),
     Column("updated_at", BIG, nullable=False),
+    # How members choose among canonical texts; 1: the earliest.
+    Column("join_rule", Integer, nullable=False, server_default="1"),
     CheckConstraint("clustering_id = 1", name="one"),
     CheckConstraint("state IN ('building', 'standing')", name="state"),
     CheckConstraint("policy IN ('first', 'longest', 'prefer')", name="policy"),
