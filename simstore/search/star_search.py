@@ -9,7 +9,7 @@ compared (:meth:`~simstore.search.resemblance.EdgeRule.fewest_equal`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from simstore import compiled
 from simstore.compiled import Kernel
+from simstore.model import Progress
 from simstore.search.hamming import distances
 from simstore.search.resemblance import size_ratios
 from simstore.search.stars import FoundSpokes
@@ -28,8 +29,6 @@ _BLOCK_TEXTS = 2_048
 _TOLD_PAIRS = 1 << 17
 # What a text takes without Numba.
 _SECONDS_A_TEXT = 2e-4
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import BandLayout, band_values, estimates
 from simstore.fingerprint.shingle_sets import ShingleSets
-from simstore.model import LeastShares
+from simstore.model import LeastShares, Progress
 from simstore.search.agreement import connected, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.block_keys import BlockKeys, block_keys
@@ -19,7 +19,7 @@ from simstore.search.resemblance import EdgeRule, size_ratios
 from simstore.search.star_search import Compared, Comparer, Postings, Signatures, search_stars
 from simstore.search.stars import FoundSpokes
 from simstore.services.clusters.compared_texts import ByTexts
-from simstore.services.clusters.distinct_texts import Contents, Progress, read_shingles
+from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import sketches
