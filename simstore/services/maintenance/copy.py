@@ -64,9 +64,10 @@ def copy_store(
 
 
 def _check_sound(source: Connection) -> None:
-    """Raise CorruptStore where the database itself finds a store damaged, as a backup does."""
+    """Raise CorruptStore where a store is damaged by what its database or its state tells."""
     for problem in checks.file_problems(source):
         raise corrupt(source, f"it is damaged, and is not copied ({problem})")
+    transfer.state(source)
 
 
 def _fill(
