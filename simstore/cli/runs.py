@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_items, time_text
+from simstore.cli.output import time_text
 from simstore.cli.parameters import command, count
+from simstore.cli.results import print_items
 
 _COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "removed",
@@ -16,10 +17,15 @@ _COUNTS = (
 
 @command()
 @count("--limit", "How many.", default=20)
-@format_option("table", "jsonl")
+@format_option()
 @common_options
 def runs(limit: int, output_format: str) -> None:
-    """List the latest ingests, removals and expiries: when, how they ended, what they did."""
+    """List the latest ingests, removals and expiries: when, how they ended, what they did.
+
+    Examples:
+      simstore runs
+      simstore runs --limit 5 --format jsonl
+    """
     with open_store(read_only=True, served=True) as store:
         found = store.runs.ingest(limit)
     print_items(

@@ -14,6 +14,7 @@ Renderer: TypeAlias = "Callable[[Iterable[SampleResult]], Iterator[bytes]]"
 
 RENDERERS: dict[str, Renderer] = {
     "simtool": simtool.render,
+    "json": lambda samples: lines.json_array(lines.render_jsonl(samples)),
     "jsonl": lines.render_jsonl,
     "csv": lines.render_csv,
 }

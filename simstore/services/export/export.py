@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
@@ -13,7 +13,8 @@ from simstore.errors import InvalidParameter, ReadOnlyStore
 from simstore.model import LeastShares
 from simstore.model.export import ExclusionReason, ExportedDocument
 from simstore.outputs import is_standard_output, written
-from simstore.reports.exported import json_line
+from simstore.reports.exported import CSV_COLUMNS, csv_row, json_line
+from simstore.reports.lines import csv_line
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, ClusterOptions, cluster_documents
 from simstore.services.clusters.distinct_texts import Progress, pages
 from simstore.services.clusters.reasons import ClusterRule
@@ -29,9 +30,9 @@ from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import clusters, documents, duplicates, history
 
 Part = Literal["all", "unique", "duplicates"]
-Form = Literal["jsonl", "parquet"]
+Form = Literal["jsonl", "json", "csv", "parquet"]
 PARTS = ("all", "unique", "duplicates")
-FORMS = ("jsonl", "parquet")
+FORMS = ("jsonl", "json", "csv", "parquet")
 _PAGE_KEYS = 1_000
 
 Sink = Callable[[Sequence[ExportedDocument]], None]
@@ -47,7 +48,7 @@ class ExportOptions:
         collection: Only documents of this collection. Clusters are those of the collection alone
             then, and of the moment.
         text: With the texts, where the store keeps them.
-        form: ``jsonl`` or ``parquet``.
+        form: ``jsonl``; ``json``, one array; ``csv``; or ``parquet``.
         log: File for the documents that ``unique`` leaves out, complete and with the reason.
         dry_run: Only count.
         replace: Put the files in the place of others.
@@ -185,18 +186,47 @@ def _open_sinks(stack: ExitStack, target: str | os.PathLike[str], options: Expor
 
         part = stack.enter_context(parquet_sink(target, replace=options.replace))
     else:
-        part = _lines(stack.enter_context(written(target, replace=options.replace)))
+        stream = stack.enter_context(written(target, replace=options.replace))
+        part = stack.enter_context(_WRITERS[options.form](stream))
     if options.log is None:
         return _Sinks(part, None)
     log = stack.enter_context(written(options.log, replace=options.replace))
-    return _Sinks(part, _lines(log))
+    return _Sinks(part, stack.enter_context(_lines(log)))
 
 
-def _lines(stream: BinaryIO) -> Sink:
+@contextmanager
+def _lines(stream: BinaryIO) -> Iterator[Sink]:
     def write(page: Sequence[ExportedDocument]) -> None:
         stream.write(b"".join(map(json_line, page)))
 
-    return write
+    yield write
+
+
+@contextmanager
+def _array(stream: BinaryIO) -> Iterator[Sink]:
+    before = b"[\n"
+
+    def write(page: Sequence[ExportedDocument]) -> None:
+        nonlocal before
+        for document in page:
+            stream.write(before + json_line(document)[:-1])
+            before = b",\n"
+
+    yield write
+    stream.write(b"[]\n" if before == b"[\n" else b"\n]\n")
+
+
+@contextmanager
+def _csv(stream: BinaryIO) -> Iterator[Sink]:
+    stream.write(csv_line(CSV_COLUMNS))
+
+    def write(page: Sequence[ExportedDocument]) -> None:
+        stream.write(b"".join(csv_line(csv_row(document)) for document in page))
+
+    yield write
+
+
+_WRITERS = {"jsonl": _lines, "json": _array, "csv": _csv}
 
 
 class _Export:
