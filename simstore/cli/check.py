@@ -93,7 +93,8 @@ if TYPE_CHECKING:
     format_option("pan", "html"),
     option(
         "-o --output",
-        "Where to write; a name that ends in .html, .json, .jsonl, .csv or .xml says the format too.  "
+        "Where to write; a name that ends in .html, .json, .jsonl, .csv or .xml says the format, "
+        "too.  "
         "[default: standard output; with --format html: report.html]",
         metavar="FILE",
     ),

@@ -97,11 +97,11 @@ def clusters(output_format: str, min_size: int, **options: Any) -> None:
     r"""Group the stored documents that are nearly the same, and keep the groups up to date.
 
     Examples:
-      simstore clusters                          bring them up to date and print them
-      simstore clusters --min-resemblance 0.8    the first time: keep only close ones
+      simstore clusters  bring them up to date and print them
+      simstore clusters --min-resemblance 0.8  the first time: close ones
       simstore clusters --rebuild --policy 'prefer:^https://example\.org/'
-      simstore clusters --merges --format csv    which clusters became part of which
-      simstore clusters --once --exact-join      pairs that share few phrases, too
+      simstore clusters --merges --format csv  which clusters became part of which
+      simstore clusters --once --exact-join    pairs that share few phrases, too
       simstore clusters --min-likeness 0.45 --min-cosine 0 --exact-join
 
     A cluster is a canonical document and those that are like it; no member is there by way of

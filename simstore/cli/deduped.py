@@ -31,7 +31,7 @@ def import_output(folder: str, no_clusters: bool, output_format: str) -> None:
     """Load what `simstore spark dedup` found into a store: documents and clusters.
 
     Examples:
-      simstore --db found.db import found       what `simstore spark dedup` wrote to found/
+      simstore --db found.db import found  what `spark dedup` wrote to found/
       simstore --db found.db import found --no-clusters
 
     Into a new store the clusters come without comparing anything again. Needs PyArrow, not Spark.

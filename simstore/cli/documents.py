@@ -85,8 +85,8 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
 
     Examples:
       simstore show https://example.org/a
-      simstore show page-17 --text                       the kept text, and nothing else
-      simstore show page-17 --original prefer:example    who is the original?
+      simstore show page-17 --text  the kept text, and nothing else
+      simstore show page-17 --original prefer:example  who is the original?
 
     Which is the original: first-seen: the one that was surely there first; within the interval at
     which a site is visited, dates do not decide, and the one that others link to is it. linked: the

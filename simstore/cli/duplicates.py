@@ -36,8 +36,8 @@ def duplicates(state: str | None, original: str | None, output_format: str) -> N
     """List what `ingest --on-duplicate` found to be duplicates, and of which document.
 
     Examples:
-      simstore duplicates                       what was flagged or skipped, and why
-      simstore duplicates --of page-17          what duplicates one document
+      simstore duplicates               what was flagged or skipped, and why
+      simstore duplicates --of page-17  what duplicates one document
       simstore duplicates --state skipped --format jsonl
     """
     with open_store(read_only=True, served=True) as store:

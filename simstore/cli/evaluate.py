@@ -104,9 +104,9 @@ def evaluate(
     """Tell how well the store finds the near-duplicates that somebody labelled.
 
     Examples:
-      simstore evaluate --pairs pairs.tsv            a line a pair: two keys, perhaps 1 or 0
+      simstore evaluate --pairs pairs.tsv  a line a pair: two keys, perhaps 1 or 0
       simstore evaluate --clusters groups.tsv -o out a line a document: key, group
-      simstore evaluate --clusters-field group       the group is a metadata field
+      simstore evaluate --clusters-field group  the group is a metadata field
       simstore evaluate --exact --min-resemblance 0.8 --format csv
 
     Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. With -o,

@@ -48,8 +48,8 @@ def expire(
     """Remove documents, and skipped duplicates, that were not seen since a time.
 
     Examples:
-      simstore expire --older-than 90d --dry-run     how much would go?
-      simstore expire --older-than 90d               what was not seen for 90 days goes
+      simstore expire --older-than 90d --dry-run  how much would go?
+      simstore expire --older-than 90d  what was not seen for 90 days goes
       simstore expire --not-seen-since 2026-05-01 --collection news
 
     Documents leave in batches, each a transaction; after an interruption the same command goes on.
@@ -143,7 +143,7 @@ def seen(
     Examples:
       simstore seen https://example.org/a https://example.org/b
       simstore seen --keys-from frontier.txt --format jsonl
-      simstore seen --file page.txt                   under which key was this text seen?
+      simstore seen --file page.txt  under which key was this text seen?
       simstore seen --text 'Boil the bones.'
       simstore seen --filter known.filter --keys-from frontier.txt
 

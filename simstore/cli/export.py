@@ -89,12 +89,12 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
     """Write the documents to a file: all, one a cluster, or the rest; or a filter of them.
 
     Examples:
-      simstore export -o all.jsonl.zst                 all documents
-      simstore export --unique -o corpus.jsonl.gz      one document a cluster
+      simstore export -o all.jsonl.zst             all documents
+      simstore export --unique -o corpus.jsonl.gz  one document a cluster
       simstore export --unique -o corpus.parquet --log dropped.jsonl
-      simstore export --duplicates                     what --unique leaves out, and why
-      simstore export --unique --dry-run               how many that would be
-      simstore export --filter known.filter            for a crawler, of keys and texts
+      simstore export --duplicates  what --unique leaves out, and why
+      simstore export --unique --dry-run           how many that would be
+      simstore export --filter known.filter  for a crawler, of keys and texts
 
     The records are those that `simstore ingest` takes: what --log keeps, comes back by `simstore
     ingest dropped.jsonl`. --unique and --duplicates go by the clusters that `simstore clusters`

@@ -48,10 +48,11 @@ def fingerprints() -> None:
 @format_option()
 @common_options
 def add(files: tuple[str, ...], on_duplicate: str, radius: int | None, output_format: str) -> None:
-    """Add fingerprints to a store made by `simstore init --fingerprints-only`.
+    """Add fingerprints to a store of nothing else.
 
-    A .npy file is an array of uint64; any other file, and - for standard input, is text, one in
-    hexadecimal a line. What is there already is left; a file may be added again.
+    `simstore init --fingerprints-only` makes one. A .npy file is an array of uint64; any other
+    file, and - for standard input, is text, one in hexadecimal a line. What is there already is
+    left; a file may be added again.
 
     Examples:
       simstore init --fingerprints-only --db fp.db
@@ -98,7 +99,7 @@ def remove(files: tuple[str, ...], output_format: str) -> None:
 @format_option()
 @common_options
 def near(values: tuple[str, ...], radius: int | None, resident: bool, output_format: str) -> None:
-    """Find the stored fingerprints near some, and the documents that have them.
+    """Find the stored fingerprints near some, and their documents.
 
     A value is hexadecimal; - reads them from standard input, one a line.
 
@@ -152,7 +153,9 @@ def near(values: tuple[str, ...], radius: int | None, resident: bool, output_for
 @format_option("tsv", default="tsv")
 @common_options
 def pairs(radius: int | None, output_format: str) -> None:
-    """Write all pairs of stored fingerprints within the radius: left, right, distance.
+    """Write all pairs of fingerprints within the radius.
+
+    Each is a line: left, right, distance, separated by tabs.
 
     Examples:
       simstore fingerprints pairs -k 2 > pairs.tsv

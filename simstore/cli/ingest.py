@@ -134,11 +134,11 @@ def ingest(
     --scheme chooses another.
 
     Examples:
-      simstore ingest article.txt                 pages separated by form feeds
-      simstore ingest crawl.jsonl.zst notes/      JSON Lines, a folder of .txt files
-      simstore ingest corpus.zip data/*.parquet   archives, tables
-      simstore ingest --from blog.db --sql 'SELECT id, title, body AS text FROM post'
-      zcat pages.txt.gz | simstore ingest -       standard input
+      simstore ingest article.txt                pages separated by form feeds
+      simstore ingest crawl.jsonl.zst notes/  JSON Lines, a folder of .txt files
+      simstore ingest corpus.zip data/*.parquet  archives, tables
+      simstore ingest --from blog.db --sql 'SELECT id, body AS text FROM post'
+      zcat pages.txt.gz | simstore ingest -      standard input
       simstore ingest day.jsonl --seen-field crawled --links-field links
 
     The same command again, after an interruption or a full disk, goes on where the last commit

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.key_options import warn_of_orphans, warn_of_reprints, warn_of_unflagged
-from simstore.cli.messages import log
+from simstore.cli.messages import log, shows_bars
 from simstore.cli.output import progress
-from simstore.cli.progress_bars import bar_of, ingest_columns, shows_bars, start
+from simstore.cli.progress_bars import bar_of, ingest_columns, start
 from simstore.cli.remote import server_url
 from simstore.cli.results import print_summary
 from simstore.cli.source_options import DECODED, PASSED_OVER, log_ignored, with_remedy

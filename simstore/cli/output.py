@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from simstore import outputs
-from simstore.cli.messages import log, logs_json
+from simstore.cli.messages import log, logs_json, shows_bars
 from simstore.cli.options import store_place
-from simstore.cli.progress_bars import bar_of, shows_bars, start
 from simstore.cli.remote import server_url
 from simstore.errors import InvalidParameter, printable, shortened
 from simstore.reports import lines
@@ -77,6 +76,8 @@ def progress(description: str, *, in_bytes: bool = False, at_once: bool = True) 
         TextColumn,
         TimeRemainingColumn,
     )
+
+    from simstore.cli.progress_bars import bar_of, start
 
     amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn())

@@ -14,8 +14,6 @@ from typing import Any, TypeAlias
 
 import click
 
-from simstore.cli.other_words import did_you_mean
-
 Decorator: TypeAlias = Callable[[Any], Any]
 
 # The heading of what every command takes; --help stands there too.
@@ -124,6 +122,8 @@ class Suggesting(click.Group):
         if not (ctx.resilient_parsing or name.startswith("-")) and (
             self.get_command(ctx, name) is None
         ):
+            from simstore.cli.other_words import did_you_mean
+
             hint = did_you_mean(name, self.list_commands(ctx))
             raise click.UsageError(f"no such command {name!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)

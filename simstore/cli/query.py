@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from simstore.cli.matches import print_matches
 from simstore.cli.messages import log
 from simstore.cli.options import (
     RADIUS_DEFAULT,
@@ -19,6 +18,7 @@ from simstore.cli.options import (
 from simstore.cli.output import progress
 from simstore.cli.parameters import choice, command, count, flag, option, section, share
 from simstore.cli.remote import refuse_served, server_url
+from simstore.cli.results import write_blocks
 from simstore.cli.source_options import (
     hint_at_text,
     log_ignored,
@@ -29,10 +29,14 @@ from simstore.cli.source_options import (
 )
 from simstore.errors import InvalidParameter, printable
 from simstore.model.query import PlanName
+from simstore.reports.formats import RENDERERS
 from simstore.sources.files import Files
 
 if TYPE_CHECKING:
-    from simstore.model import QueryRun
+    from simstore.model import Match, QueryRun, SampleResult
+
+_PLANS = get_args(PlanName)
+_TOO_SHORT = "too short to judge: only copies, and what contains it or is contained"
 
 
 @command()
@@ -64,13 +68,14 @@ if TYPE_CHECKING:
         "--channel channels",
         ("simhash", "minhash", "sentences"),
         "Look by this channel; may be repeated; sentences finds the sentence that a short sample "
-        "is, though words were changed, where there is a passage index.  [default: all that the store "
-        "has; of a simtool store simhash, unless a threshold is given]",
+        "is, though words were changed, where there is a passage index.  [default: all that the "
+        "store has; of a simtool store simhash, unless a threshold is given]",
         multiple=True,
     ),
     option(
         "--min-features",
-        "Texts of fewer features match only where one contains the other.  [default: web 8, simtool 0]",
+        "Texts of fewer features match only where one contains the other.  [default: web 8, "
+        "simtool 0]",
         type=click.IntRange(min=0),
         metavar="N",
     ),
@@ -97,9 +102,10 @@ if TYPE_CHECKING:
     flag("--require-fresh", "Refresh a stale store first, or exit with 4."),
     choice(
         "--plan",
-        get_args(PlanName),
-        "How to look; the answer is the same, and auto is the fastest.",
+        _PLANS,
+        f"How to look; the answer is the same, and auto is the fastest: {', '.join(_PLANS)}.",
         default="auto",
+        metavar="PLAN",
     ),
     threads_option("processes are started from 2,048 samples on, or 4 MB of files"),
 )
@@ -174,6 +180,57 @@ def query(
     if explain:
         _explain(run)
     report_rejections(run.rejections)
+
+
+def print_matches(run: QueryRun, output_format: str) -> None:
+    """Print the matches of a run."""
+    if output_format != "table":
+        write_blocks(RENDERERS[output_format](run.samples))
+        return
+    likeness = any(match.likeness is not None for sample in run.samples for match in sample.matches)
+    more = ("likeness", "cosine") if likeness else ()
+    from simstore.cli.tables import print_table
+
+    print_table(
+        ("sample", "distance", "resemblance", "containment", *more, "found by", "match"),
+        (row for sample in run.samples for row in _rows_of(sample, likeness=likeness)),
+        drop=("found by", "containment", *more[1:]),
+    )
+
+
+def _rows_of(sample: SampleResult, *, likeness: bool) -> list[tuple[Any, ...]]:
+    nothing = (None, None, None, *((None, None) if likeness else ()), "")
+    if not sample.matches:
+        shown = f"- ({_TOO_SHORT})" if sample.too_short else "-"
+        return [(sample.key, *nothing, shown)]
+    rows = [
+        (
+            sample.key if number == 0 else "",
+            match.distance,
+            _share(match.resemblance, match.basis),
+            _share(match.containment, match.basis),
+            *((_share(match.likeness), _share(match.cosine)) if likeness else ()),
+            " + ".join(match.channels),
+            _place(match),
+        )
+        for number, match in enumerate(sample.matches)
+    ]
+    return [*rows, ("", *nothing, f"({_TOO_SHORT})")] if sample.too_short else rows
+
+
+def _place(match: Match) -> str:
+    """Return the key of a match, with the place of the sentence that was found."""
+    if match.passage_similarity is None:
+        return match.key
+    place = f"{match.passage_start}-{match.passage_end}"
+    return f"{match.key} [{place}, {match.passage_similarity:.3f}]"
+
+
+def _share(share: float | None, basis: str | None = None) -> str:
+    """Return a share for people; an estimate is marked with a tilde."""
+    if share is None:
+        return ""
+    return f"{'~' if basis == 'sketch' else ''}{share:.3f}"
 
 
 def _explain(run: QueryRun) -> None:

@@ -83,13 +83,14 @@ def show_reject(number: int, output_format: str) -> None:
 def retry(
     numbers: tuple[int, ...], collection: str | None, output_format: str, **reading: Any
 ) -> None:
-    """Read rejected records again, from where they stand, and store those that can be used now.
+    """Read rejected records again, and store what can be used.
 
-    A source that has changed since must be ingested again instead.
+    They are read from where they stand. A source that has changed since must be ingested again
+    instead.
 
     Examples:
       simstore rejects retry                                    all of them
-      simstore rejects retry 3 4 --max-document-bytes 50000000  two that were too long
+      simstore rejects retry 3 4 --max-document-bytes 50000000  two too long ones
     """
     from simstore.services.ingest.ingest import IngestOptions
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.matches import print_matches
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import check_output, time_text
@@ -51,10 +50,10 @@ def report(
     """Write a query run, the last one unless another is named, to a file.
 
     Examples:
-      simstore report                       the last query, to result.txt
-      simstore report --format csv -o -     as CSV, to standard output
-      simstore report --format html         as a page for the browser, to result.html
-      simstore report --list                the queries that are kept
+      simstore report                    the last query, to result.txt
+      simstore report --format csv -o -  as CSV, to standard output
+      simstore report --format html  as a page for the browser, to result.html
+      simstore report --list             the queries that are kept
     """
     force = force or output is None
     output = output or _DEFAULTS.get(output_format, "result.txt")
@@ -68,6 +67,8 @@ def report(
             return
         run = store.report(run_id)
         if output_format == "table":
+            from simstore.cli.query import print_matches
+
             print_matches(run, output_format)
             return
         if output_format == "html":

@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 from simstore.cli.messages import log
-from simstore.cli.tables import cell_text, print_table
 from simstore.reports.lines import json_array, to_json
 from simstore.text.decoding import encode
 
@@ -36,6 +35,8 @@ def print_rows(
     """
     names = [name.replace(" ", "_") for name in columns]
     if output_format == "table":
+        from simstore.cli.tables import print_table
+
         print_table(columns, rows, drop=drop)
     elif output_format == "csv":
         _write_csv(names, rows)
@@ -111,6 +112,8 @@ def print_summary(record: Mapping[str, Any], sentence: str, output_format: str) 
 
 def print_facts(facts: Iterable[tuple[str, Any]]) -> None:
     """Print names and values, a pair a line."""
+    from simstore.cli.tables import cell_text
+
     pairs = [(name, "-" if value is None else cell_text(value)) for name, value in facts]
     width = max((len(name) for name, _ in pairs), default=0)
     for name, value in pairs:

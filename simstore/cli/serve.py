@@ -108,9 +108,9 @@ def serve(**options: Any) -> None:
     What was taken by then is written and answered; a second signal ends it at once.
 
     Examples:
-      simstore serve                            http://127.0.0.1:8765, this machine only
-      simstore serve --port 0                   any free port; stderr says which
-      simstore serve --host 0.0.0.0             all machines; the store needs a token first:
+      simstore serve                 http://127.0.0.1:8765, this machine only
+      simstore serve --port 0        any free port; stderr says which
+      simstore serve --host 0.0.0.0  all machines; the store needs a token first:
           simstore token add crawler --scope write --expires 90d
     """
     from simstore.errors import MissingExtra

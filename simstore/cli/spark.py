@@ -94,7 +94,7 @@ def dedup(
     output_format: str,
     **given: Any,
 ) -> None:
-    r"""Find the near-duplicates among the documents of files, folders and patterns.
+    r"""Find the near-duplicates among the documents of files.
 
     Examples:
       simstore spark dedup crawl-1/*.warc.gz --output found

@@ -84,11 +84,10 @@ def init(
     --scheme chooses another, and the other options refine it.
 
     Examples:
-      simstore init                                            scheme web, 64 bits
-      simstore init -N 1000 -M 16                              beside hashvalue.txt and
-                                                               stopwords.txt: simtool
-      simstore init --db small.db --no-text                    keep no texts
-      simstore init --fingerprints-only --bits 128             fingerprints made elsewhere
+      simstore init                                 scheme web, 64 bits
+      simstore init -N 1000 -M 16                   beside hashvalue.txt: simtool
+      simstore init --db small.db --no-text         keep no texts
+      simstore init --fingerprints-only --bits 128  fingerprints made elsewhere
     """
     from simstore.store import Store
 
@@ -141,10 +140,10 @@ def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> Non
     """Show the store in numbers, and over time in pictures.
 
     Examples:
-      simstore stats                            in numbers
-      simstore stats --sizes                    with what texts and sketches take
-      simstore stats --plot store.png           and over time, in one picture
-      simstore stats --plot pictures/           in a folder that exists: a picture each
+      simstore stats                   in numbers
+      simstore stats --sizes           with what texts and sketches take
+      simstore stats --plot store.png  and over time, in one picture
+      simstore stats --plot pictures/  in a folder that exists: a picture each
       simstore stats --plot s.svg --format json with the figures behind it
 
     Pictures need Matplotlib (pip install 'simstore[plots]').

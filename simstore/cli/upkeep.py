@@ -40,10 +40,10 @@ def reindex(
     interrupted, the same command goes on.
 
     Examples:
-      simstore reindex                            the same scheme, computed anew
-      simstore reindex --scheme web --bits 128    longer fingerprints
-      simstore reindex --channels both            sketches for a store that has none
-      simstore reindex --resume                   go on after an interruption
+      simstore reindex                          the same scheme, computed anew
+      simstore reindex --scheme web --bits 128  longer fingerprints
+      simstore reindex --channels both  sketches for a store that has none
+      simstore reindex --resume                 go on after an interruption
     """
     choice = scheme_choice(**scheme)
     if (resume or abort) and (choice is not None or channels is not None):
@@ -217,7 +217,7 @@ def fsck(output_format: str) -> None:
 
     Examples:
       simstore fsck
-      simstore fsck --format jsonl                an object a finding; none: it is sound
+      simstore fsck --format jsonl  an object a finding; none: it is sound
     """
     with open_store() as store, progress("check") as show:
         findings = store.maintenance.fsck(show)
@@ -244,9 +244,9 @@ def copy(source: str, target: str, restart: bool, output_format: str) -> None:
     """Copy a store to another place: a file or a PostgreSQL database.
 
     Examples:
-      simstore copy store.db postgresql+psycopg://me@host/pages    from a file to a server
-      simstore copy postgresql+psycopg://me@host/pages store.db    and back
-      simstore copy old.db new.db                                 from file to file
+      simstore copy store.db postgresql+psycopg://me@host/pages  file to server
+      simstore copy postgresql+psycopg://me@host/pages store.db  and back
+      simstore copy old.db new.db  from file to file
 
     The copy is as the store is when it begins; others may go on reading and writing. After an
     interruption the same command goes on where it was, if the store has not changed. A copy is a

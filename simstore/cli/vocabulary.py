@@ -37,9 +37,10 @@ def status(output_format: str) -> None:
 @format_option()
 @common_options
 def refresh(anyway: bool, output_format: str) -> None:
-    """Build the next generation beside the standing one, and switch to it.
+    """Build the next generation, and switch to it.
 
-    Queries go on with the old one. After an interruption, the same command goes on.
+    It is built beside the standing one. Queries go on with the old one. After an interruption, the
+    same command goes on.
 
     Example:
       simstore vocabulary refresh
@@ -80,7 +81,9 @@ def show_terms(top: int, output_format: str) -> None:
 @format_option()
 @common_options
 def policy(policy: Any, output_format: str) -> None:
-    """Choose live (ingest refreshes the store) or frozen (only `refresh` does).
+    """Choose when the store is refreshed: live, or frozen.
+
+    live: by each ingest and removal; frozen: only by `simstore vocabulary refresh`.
 
     Example:
       simstore vocabulary policy frozen

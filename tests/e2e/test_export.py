@@ -88,7 +88,7 @@ def test_a_filter_for_a_crawler(shell: Shell) -> None:
     keys_known = shell("seen", "--filter", "known.filter", "copy", "x", "--format", "keys", code=3)
     assert keys_known.out == b"copy\n"
     (shell.folder / "page.txt").write_text("no such text")
-    assert shell.lines("seen", "--filter", "known.filter", "--text", "page.txt", code=3) == [
+    assert shell.lines("seen", "--filter", "known.filter", "--file", "page.txt", code=3) == [
         "unknown"
     ]
     digest = member_hash(text).hex()
