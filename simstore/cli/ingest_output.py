@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.key_options import warn_of_orphans, warn_of_reprints, warn_of_unflagged
 from simstore.cli.messages import log, shows_bars
-from simstore.cli.output import progress
+from simstore.cli.output import clock_text, progress
 from simstore.cli.progress_bars import bar_of, ingest_columns, start
 from simstore.cli.remote import server_url
 from simstore.cli.results import print_summary
@@ -289,15 +289,9 @@ class ProgressLines:
         parts.append(f"{state.rejected:,} rejected")
         if state.total_bytes and rate:
             left = max(state.total_bytes - state.byte_count, 0) / rate
-            parts.append(f"{_clock_text(left)} left")
+            parts.append(f"{clock_text(left)} left")
         self._say(f"ingest: {', '.join(parts)}")
 
 
 def _megabytes(count: float) -> str:
     return f"{count / 1e6:,.1f}"
-
-
-def _clock_text(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}"

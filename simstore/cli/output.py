@@ -57,6 +57,17 @@ def time_text(seconds: int | None) -> str | None:
     return None if seconds is None else lines.time_text(seconds)
 
 
+def clock_text(seconds: float) -> str:
+    """Return a duration as ``0:01:05``.
+
+    >>> clock_text(3_725.4)
+    '1:02:05'
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"
+
+
 @contextmanager
 def progress(description: str, *, in_bytes: bool = False, at_once: bool = True) -> Iterator[Update]:
     """Yield a function that shows how much is done, of how much; silent unless on a terminal.

@@ -130,7 +130,10 @@ def limited(items: Iterable[Any], limit: int | None, what: str) -> Iterator[Any]
     """
     for number, item in enumerate(items):
         if number == limit:
-            log.info("there are more than these %s %s; --limit says how many", f"{limit:,}", what)
+            # After what is printed.
+            click.get_current_context().call_on_close(
+                lambda: log.info("the first %s %s; --limit N shows more", f"{limit:,}", what)
+            )
             return
         yield item
 

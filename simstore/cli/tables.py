@@ -71,13 +71,16 @@ def print_table(
     """
     shown = list(rows)
     kept = [_Column(name, [row[place] for row in shown]) for place, name in enumerate(columns)]
+    message = ""
     if sys.stdout.isatty():
-        kept = _fitted(kept, get_terminal_size().columns, drop)
+        kept, message = _fitted(kept, get_terminal_size().columns, drop)
     header, *lines = zip(*(column.lines() for column in kept), strict=True)
     head = _GAP.join(header).rstrip()
     click.echo(click.style(head, bold=True) if has_style() else head)
     for line in lines:
         click.echo(_GAP.join(line).rstrip())
+    if message:
+        log.info("%s", message)
 
 
 def cell_text(value: Any) -> str:
@@ -99,44 +102,45 @@ def has_style() -> bool:
     )
 
 
-def _fitted(columns: list[_Column], room: int, drop: Sequence[str]) -> list[_Column]:
-    """Return the columns that fit a width, and say which are left out."""
-    by_name = {column.name: column for column in columns}
-    order = [by_name[name] for name in drop if name in by_name]
+def _fitted(columns: list[_Column], room: int, drop: Sequence[str]) -> tuple[list[_Column], str]:
+    """Return the columns that fit a width, and what is to be said of the others."""
+    order = [column for name in drop for column in columns if column.name == name]
     order.sort(key=lambda column: not column.is_empty)
-    left_out = []
-    while order and _total(columns) > room:
-        left_out.append(order.pop(0))
-        columns = [column for column in columns if column is not left_out[-1]]
-    # What has become too much, now that wider columns are gone, comes back.
-    for column in reversed(left_out):
-        again = [one for one in by_name.values() if one in columns or one is column]
-        if _total(again) <= room:
-            columns = again
-            left_out.remove(column)
+    # Where the texts would be cut all the same, most columns stay, and these are cut.
+    whole = _excess([column for column in columns if column not in order], room) <= 0
+    left_out: list[_Column] = []
+    for column in order:
+        if _excess(columns, room, whole=whole or column.is_empty) <= 0:
+            continue
+        left_out.append(column)
+        columns = [one for one in columns if one is not column]
     is_cut = _narrow(columns, room)
-    told = [f"without {', '.join(one.name for one in left_out)}"] if left_out else []
-    told += ["some texts are cut (\u2026)"] if is_cut else []
-    if told:
-        log.info("%s: the terminal is too narrow; --format csv has all", ", ".join(told))
-    return columns
+    told = [f"left out: {', '.join(column.name for column in left_out)}"] if left_out else []
+    told += ["long texts are cut"] if is_cut else []
+    if not told:
+        return columns, ""
+    return columns, f"{'; '.join(told)}, to fit {room} columns; --format csv has all"
 
 
-def _total(columns: Sequence[_Column]) -> int:
-    return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
+def _excess(columns: Sequence[_Column], room: int, *, whole: bool = True) -> int:
+    """Return by how much columns are too wide; with texts cut to a fair share, if not whole."""
+    texts = sum(not column.is_whole for column in columns)
+    share = room if whole else max(room // (1 + texts), _LEAST_WIDTH)
+    widths = (one.width if one.is_whole else min(one.width, share) for one in columns)
+    total = sum(one.width for one in columns) if whole else sum(widths)
+    return total + len(_GAP) * (len(columns) - 1) - room
 
 
 def _narrow(columns: Sequence[_Column], room: int) -> bool:
     """Make the widest texts narrower until the table fits; return whether one was."""
     is_cut = False
-    while (excess := _total(columns) - room) > 0:
+    while (excess := _excess(columns, room)) > 0:
         texts = sorted((one for one in columns if not one.is_whole), key=lambda one: -one.width)
         if not texts or texts[0].width <= _LEAST_WIDTH:
             break
         # As far as the next widest, and then both.
         next_width = texts[1].width if len(texts) > 1 else 0
-        step = max(min(excess, texts[0].width - max(next_width, _LEAST_WIDTH)), 1)
-        texts[0].width -= step
+        texts[0].width -= max(min(excess, texts[0].width - max(next_width, _LEAST_WIDTH)), 1)
         is_cut = True
     return is_cut
 
