@@ -44,7 +44,8 @@ def list_documents(limit: int | None, collection: str | None, output_format: str
       simstore list --collection news --format csv > news.csv
     """
     with open_store(read_only=True, served=True) as store:
-        found = store.list(collection=collection, limit=None if limit is None else limit + 1)
+        one_more = None if limit is None else limit + 1
+        found = store.list(collection=collection, limit=one_more, with_text=False)
         print_items(
             limited(found, limit, "documents"),
             output_format,

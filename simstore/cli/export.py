@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 
 _FILTER_ONLY = ("false_positive_rate", "of", "capacity")
 _DOCUMENTS_ONLY = (
-    "unique", "duplicates", "form", "collection", "no_text", "dry_run", "log_file", "output",
+    "unique", "duplicates", "output_format", "collection", "no_text", "dry_run", "log_file",
+    "output",
 )  # fmt: skip
 
 
@@ -39,7 +39,7 @@ _DOCUMENTS_ONLY = (
     flag("--unique", "One document a cluster."),
     flag("--duplicates", "What --unique leaves out."),
     choice(
-        "--format form",
+        "--format output_format",
         (*FORMATS, "parquet"),
         "How to write the documents; with --dry-run, the counts (table is for these alone).  "
         "[default: as FILE ends, .json, .csv or .parquet; else jsonl]",
@@ -98,7 +98,7 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
 
     The records are those that `simstore ingest` takes: what --log keeps, comes back by `simstore
     ingest dropped.jsonl`. --unique and --duplicates go by the clusters that `simstore clusters`
-    keeps, brought up to date first. `docs/living-index.md` describes the filter's file.
+    keeps, brought up to date first. `docs/how-to/living-index.md` describes the filter's file.
     """
     given = [
         name
@@ -142,7 +142,7 @@ def _write_documents(
     force: bool,
     unique: bool,
     duplicates: bool,
-    form: str | None,
+    output_format: str | None,
     collection: str | None,
     no_text: bool,
     dry_run: bool,
@@ -153,14 +153,14 @@ def _write_documents(
 
     if unique and duplicates:
         raise click.UsageError("--unique or --duplicates: they are two parts of the documents")
-    if dry_run and form == "parquet":
+    if dry_run and output_format == "parquet":
         raise click.UsageError("--dry-run prints counts: as table, json, jsonl or csv")
-    if form == "table" and not dry_run:
+    if output_format == "table" and not dry_run:
         raise click.UsageError(
             "--format table is for --dry-run: documents are written as jsonl, json, csv or "
             "parquet; `simstore list` prints a table of them"
         )
-    kind: Any = "jsonl" if dry_run else form or _form_of(output)
+    kind: Any = "jsonl" if dry_run else output_format or "auto"
     if not dry_run:
         for name in filter(None, (output, log_file)):
             check_output(name, replace=force)
@@ -168,7 +168,7 @@ def _write_documents(
         part="unique" if unique else "duplicates" if duplicates else "all",
         collection=collection,
         text=not no_text,
-        form=kind,
+        format=kind,
         log=log_file,
         dry_run=dry_run,
         replace=force,
@@ -181,16 +181,9 @@ def _write_documents(
     if dry_run:
         facts = _counts(found, chosen)
         record = {name.replace(" ", "_"): value for name, value in facts}
-        print_record(record, form or "table", facts=facts)
+        print_record(record, output_format or "table", facts=facts)
     else:
         _report(found, chosen, output)
-
-
-def _form_of(output: str) -> str:
-    """Return the format that a file's name says, before .gz or .zst."""
-    name = output.removesuffix(".gz").removesuffix(".zst")
-    suffix = os.path.splitext(name)[1].removeprefix(".")
-    return suffix if suffix in ("json", "csv", "parquet") else "jsonl"
 
 
 def _counts(found: ExportSummary, chosen: ExportOptions) -> list[tuple[str, int]]:

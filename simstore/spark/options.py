@@ -18,7 +18,7 @@ from simstore.search.resemblance import EdgeRule
 from simstore.search.stars import CanonicalOrder
 from simstore.sources.reader import ReadOptions
 
-# Rows of a crowded value that are compared with each other in one task; docs/scale.md.
+# Rows of a crowded value that are compared with each other in one task; docs/explanation/scale.md.
 CELL_ROWS = 4_000
 # Edges that one process puts together faster than a cluster does.
 FEW_EDGES = 5_000_000

@@ -1,0 +1,299 @@
+"""Which places are opened as stores, which are refused, and what is said of them."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from postgres_places import raw_store, stores_are_on_server
+from postgres_servers import PostgresServer
+
+from simstore import Store
+from simstore.errors import (
+    CorruptStore,
+    InvalidParameter,
+    NotAStore,
+    ReadOnlyStore,
+    SchemaOutOfDate,
+    SchemaTooNew,
+    StorageError,
+    StoreExists,
+    StoreNotFound,
+)
+from simstore.storage import copies, migrate
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with Store.create(tmp_path / "s.db", synchronous="normal") as made:
+        yield made
+
+
+def test_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    for options in ({}, {"read_only": True}, {"read_only": True, "create": True}):
+        with pytest.raises(StoreNotFound) as raised:
+            Store.open(tmp_path / "s.db", **options)
+        assert raised.value.path == str(tmp_path / "s.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.sqlite("the log is a file beside the store")
+def test_a_reader_that_could_make_no_log_sees_what_is_committed_later(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with Store.open(path, create=True) as store:
+        store.add("a", "a lamp stands on the table")
+    shared = tmp_path / "s.db-shm"
+    shared.symlink_to("nowhere")  # SQLite follows none: as on a full disk, it cannot make the file
+    with Store.open(path, read_only=True) as reader:
+        assert [match.key for match in reader.query("a lamp stands on the table")] == ["a"]
+        shared.unlink()
+        with Store.open(path) as store:
+            store.add("b", "a lamp stands on the table")
+            assert [match.key for match in reader.query("a lamp stands on the table")] == ["a", "b"]
+
+
+@pytest.mark.sqlite("the log is a file beside the store")
+def test_a_writer_sees_its_commits_after_a_reader_could_make_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    Store.open(path, create=True).close()
+    shared = tmp_path / "s.db-shm"
+    shared.symlink_to("nowhere")
+    with Store.open(path) as store:
+        assert len(store) == 0
+        shared.unlink()
+        store.add("a", "a lamp stands on the table")
+        assert len(store) == 1
+
+
+@pytest.mark.sqlite("looks at what is beside the file")
+def test_store_is_made_where_asked_for(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        store.add("a", "x")
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        assert len(store) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["s.db"]
+
+
+@pytest.mark.sqlite("a file is in its place, or a link")
+def test_existing_file_is_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    path.write_bytes(b"precious")
+    with pytest.raises(StoreExists):
+        Store.create(path)
+    path.unlink()
+    Store.create(path).close()
+    with pytest.raises(StoreExists):
+        Store.create(path)
+    Store.create(path, exist_ok=True).close()
+    (tmp_path / "link.db").symlink_to(path)
+    with pytest.raises(StoreExists):
+        Store.create(tmp_path / "link.db")
+    with pytest.raises(StorageError, match="folder"):
+        Store.create(tmp_path / "no folder" / "s.db")
+
+
+@pytest.mark.sqlite("a link leads to the file")
+def test_link_is_followed_to_the_file_it_points_at(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    link = tmp_path / "s.db"
+    link.symlink_to(tmp_path / "far" / "real.db")
+    with Store.create(link) as store:
+        store.add("a", "river")
+    with Store.open(tmp_path / "far" / "real.db") as store:
+        assert "a" in store
+    with Store.open(link) as store:
+        store.add("b", "river")
+        assert len(store) == 2
+    assert link.is_symlink()
+    assert [path.name for path in (tmp_path / "far").iterdir()] == ["real.db"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"x",
+        b"SQLite format 3\0",
+        b"SQLite format 3\0" + b"\0" * 84,
+        b"\0" * 4096,
+        b"a text file, of all things\n" * 500,
+        b"\x1f\x8b\x08" + b"\0" * 100,
+    ],
+)
+@pytest.mark.sqlite("the file has other bytes")
+def test_file_that_is_no_database_is_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "s.db"
+    path.write_bytes(data)
+    for read_only in (False, True):
+        with pytest.raises(NotAStore):
+            Store.open(path, read_only=read_only)
+    with pytest.raises(NotAStore):
+        Store.open(path, create=True)
+    assert path.read_bytes() == data
+    assert [one.name for one in tmp_path.iterdir()] == ["s.db"]
+
+
+@pytest.mark.sqlite("the file is empty")
+def test_empty_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    path.touch()
+    with pytest.raises(NotAStore, match="empty"):
+        Store.open(path)
+    assert path.stat().st_size == 0
+
+
+@pytest.mark.sqlite("a folder is in its place")
+def test_folder_and_empty_path_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotAStore, match="not a file"):
+        Store.open(tmp_path)
+    with pytest.raises(InvalidParameter, match="path"):
+        Store.open("")
+
+
+@pytest.mark.sqlite("the file is another program's")
+def test_database_of_another_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE document (key TEXT)")
+        connection.commit()
+    with pytest.raises(NotAStore, match="not a simstore database"):
+        Store.open(path)
+
+
+def with_revision(path: Path, statement: str) -> Path:
+    Store.create(path).close()
+    with raw_store(path) as connection:
+        connection.execute(statement)
+    return path
+
+
+def test_older_store_says_how_to_upgrade(tmp_path: Path) -> None:
+    older = migrate.HISTORY[0]
+    path = with_revision(
+        tmp_path / "s.db",
+        f"UPDATE alembic_version SET version_num = '{older}'",
+    )
+    with pytest.raises(SchemaOutOfDate, match="simstore upgrade") as raised:
+        Store.open(path)
+    assert (raised.value.revision, raised.value.expected) == (older, migrate.HEAD)
+
+
+@pytest.mark.parametrize("revision", ["9999", "other"])
+def test_newer_store_is_refused(tmp_path: Path, revision: str) -> None:
+    path = with_revision(
+        tmp_path / "s.db",
+        f"UPDATE alembic_version SET version_num = '{revision}'",
+    )
+    with pytest.raises(SchemaTooNew, match="newer simstore") as raised:
+        Store.open(path)
+    assert raised.value.revision == revision
+
+
+@pytest.mark.parametrize("statement", ["DROP TABLE alembic_version", "DELETE FROM alembic_version"])
+def test_store_without_revision_is_refused(tmp_path: Path, statement: str) -> None:
+    # A database without the table is one that may get a store; a file is another program's.
+    is_nothing = stores_are_on_server() and statement.startswith("DROP")
+    with pytest.raises(StoreNotFound if is_nothing else NotAStore):
+        Store.open(with_revision(tmp_path / "s.db", statement))
+
+
+def test_read_only_store_answers_and_refuses_to_write(tmp_path: Path, store: Store) -> None:
+    store.add("a", "river")
+    with Store.open(tmp_path / "s.db", read_only=True) as reader:
+        assert [match.key for match in reader.query("river")] == ["a"]
+        assert reader.get("a").key == "a"
+        assert reader.stats().document_count == 1
+        assert reader.maintenance.fsck() == []
+        for write in (
+            lambda: reader.add("b", "x"),
+            lambda: reader.remove("a"),
+            lambda: reader.maintenance.compact(),
+            lambda: reader.maintenance.reindex(),
+            lambda: reader.vocabulary.set_policy("frozen"),
+            lambda: reader.rejects.clear(),
+        ):
+            with pytest.raises(ReadOnlyStore):
+                write()
+        store.add("b", "stone")
+        assert "b" in reader
+
+
+@pytest.mark.sqlite("moves the file")
+def test_a_file_that_was_moved_away_is_told_of(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add("a", "river")
+        (tmp_path / "s.db").rename(tmp_path / "t.db")
+        with pytest.raises(StorageError, match="moved or deleted while it was open"):
+            store.add("b", "stone")
+
+
+@pytest.mark.sqlite("looks at what is beside the file")
+def test_closed_store_has_no_file_beside_it(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add("a", "x")
+        store.query("x")
+    assert [path.name for path in tmp_path.iterdir()] == ["s.db"]
+    store.close()
+
+
+@pytest.mark.sqlite("the file has a name of any characters")
+def test_path_may_hold_anything(tmp_path: Path) -> None:
+    path = tmp_path / "a?b#c%20d é'\"&mode=ro;.db"
+    with Store.create(path) as store:
+        store.add("a", "river")
+        assert [match.key for match in store.query("river")] == ["a"]
+    with Store.open(path) as store:
+        assert len(store) == 1
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.sqlite("its URL names the file")
+def test_url_of_an_sqlite_file_is_that_file(tmp_path: Path) -> None:
+    with Store.create(f"sqlite:///{tmp_path / 's.db'}") as store:
+        store.add("a", "river")
+    with Store.open(tmp_path / "s.db") as store:
+        assert "a" in store
+
+
+@pytest.mark.sqlite("names other databases")
+@pytest.mark.parametrize(
+    "url", ["mysql://h/d", "mysql+pymysql://h/d", "postgresql+asyncpg://h/d", "http://h:1/"]
+)
+def test_url_of_another_database_is_refused_with_those_that_there_are(url: str) -> None:
+    with pytest.raises(InvalidParameter, match=r"postgresql\+psycopg://.*--server URL"):
+        Store.open(url)
+
+
+@pytest.mark.postgres
+@pytest.mark.sqlite("names a database of its own")
+@pytest.mark.parametrize("short", ["postgres", "postgresql"])
+def test_short_urls_of_a_postgresql_database_mean_the_same(
+    postgres_server: PostgresServer, short: str
+) -> None:
+    pytest.importorskip("psycopg", reason="pip install 'simstore[postgres]' runs this test")
+    url = postgres_server.url(postgres_server.make_database())
+    with Store.create(url) as store:
+        store.add("a", "river")
+    with Store.open(url.replace("postgresql+psycopg", short)) as store:
+        assert "a" in store
+
+
+@pytest.mark.sqlite("its file is damaged")
+def test_a_schema_with_names_that_are_no_utf_8_is_damaged(tmp_path: Path) -> None:
+    path, copy = tmp_path / "s.db", tmp_path / "copy.db"
+    Store.create(path).close()
+    data = path.read_bytes()
+    assert b" ON document (" in data
+    path.write_bytes(data.replace(b" ON document (", b" ON docume\xc9t ("))
+    # Only then does this damage show in a message that cannot be decoded.
+    with closing(sqlite3.connect(path)) as connection, pytest.raises(UnicodeDecodeError):
+        connection.execute("SELECT count(*) FROM sqlite_master")
+    for opening in (Store.open, lambda path: Store.open(path, read_only=True)):
+        with pytest.raises(CorruptStore, match="not UTF-8"):
+            opening(path)
+    shutil.copy(path, copy)
+    copies.settle(copy)
+    assert copies.check(copy) == "a name in its schema is not UTF-8"
