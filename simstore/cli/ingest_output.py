@@ -204,7 +204,8 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
     skipped = f"{summary.skipped:,} skipped, " if summary.skipped else ""
     lines = [
         f"{summary.added:,} added, {summary.updated:,} updated, {summary.unchanged:,} unchanged, "
-        f"{flagged}{skipped}{summary.identical_texts:,} exact duplicates, {summary.rejected:,} rejected"
+        f"{flagged}{skipped}{summary.identical_texts:,} exact duplicates, "
+        f"{summary.rejected:,} rejected"
     ]
     if summary.passed_over:
         lines.append(f"{summary.passed_over:,} passed over")

@@ -110,12 +110,12 @@ def print_summary(record: Mapping[str, Any], sentence: str, output_format: str) 
         click.echo(sentence)
 
 
-def print_facts(facts: Iterable[tuple[str, Any]]) -> None:
-    """Print names and values, a pair a line."""
+def print_facts(facts: Iterable[tuple[str, Any]], *, width: int = 0) -> None:
+    """Print names and values, a pair a line; the names take so many columns at least."""
     from simstore.cli.tables import cell_text
 
     pairs = [(name, "-" if value is None else cell_text(value)) for name, value in facts]
-    width = max((len(name) for name, _ in pairs), default=0)
+    width = max([width, *(len(name) for name, _ in pairs)])
     for name, value in pairs:
         click.echo(f"{name:<{width}}  {value}".rstrip())
 

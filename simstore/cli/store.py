@@ -183,7 +183,31 @@ def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> Non
     record["file_bytes_per_document"] = (
         found.file_bytes // found.document_count if found.document_count else None
     )
-    print_facts((name.replace("_", " "), value) for name, value in record.items())
+    _print_parts(record)
+
+
+# What people are shown together; whatever is in none of them stands at the end.
+_PARTS = (
+    ("path", "revision", "document_count", "distinct_contents", "text_bytes", "first_seen",
+     "last_seen"),
+    ("flagged_count", "skipped_count", "orphaned_count", "clustered_count", "removed_count",
+     "reject_count", "ingest_run_count", "removal_run_count", "query_run_count"),
+    ("scheme", "bits", "scheme_options", "channels", "bands", "distinct_fingerprints",
+     "packed_fingerprints", "sketch_count", "unpacked_sketches", "passage_count", "anchor_count",
+     "term_count", "generation_id", "fresh", "waiting"),
+    ("file_bytes", "file_bytes_per_document", "stored_text_bytes", "sketch_bytes",
+     "passage_bytes"),
+)  # fmt: skip
+
+
+def _print_parts(record: Mapping[str, Any]) -> None:
+    """Print names and values in parts, with an empty line between them."""
+    rest = [name for name in record if not any(name in part for part in _PARTS)]
+    width = max(map(len, record))
+    for number, part in enumerate((*_PARTS, rest)):
+        if number:
+            click.echo()
+        print_facts(((name.replace("_", " "), record[name]) for name in part), width=width)
 
 
 def _words_of(options: Mapping[str, Any]) -> Iterator[str]:

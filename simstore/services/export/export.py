@@ -55,9 +55,9 @@ class ExportOptions:
         collection: Only documents of this collection. Clusters are those of the collection alone
             then, and of the moment.
         text: With the texts, where the store keeps them.
-        format: ``jsonl``, ``json`` (one array), ``csv`` or ``parquet``, whatever the file is called;
-            ``auto``: by its name, before ``.gz`` or ``.zst``, else ``jsonl``. A name that promises
-            another format (``.xlsx``) is refused then.
+        format: ``jsonl``, ``json`` (one array), ``csv`` or ``parquet``, whatever the file is
+            called; ``auto``: by its name, before ``.gz`` or ``.zst``, else ``jsonl``. A name that
+            promises another format (``.xlsx``) is refused then.
         log: File for the documents that ``unique`` leaves out, complete and with the reason.
         dry_run: Only count.
         replace: Put the files in the place of others.
