@@ -17,7 +17,7 @@ from simstore.cli.options import (
     open_store,
     store_place,
 )
-from simstore.cli.output import progress
+from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import command, flag, option
 from simstore.cli.results import print_rows, print_summary
 from simstore.cli.scheme_options import choice_here, scheme_choice, scheme_options
@@ -81,8 +81,10 @@ def backup(target: str, force: bool, output_format: str) -> None:
     Examples:
       simstore backup monday.db
       simstore backup --force latest.db           in the place of the last one
+      simstore --server URL backup monday.db      of a served store; takes an admin's token
     """
-    with open_store() as store, progress("backup") as show:
+    check_output(target, replace=force)
+    with open_store(served=True) as store, progress("backup") as show:
         size = store.maintenance.backup(target, replace=force, on_progress=show)
     shown = printable(target)
     print_summary(

@@ -27,6 +27,7 @@ VARYING = (
     (re.compile(r"\d+(\.\d+)? (ms|s|us|µs)\b"), "TIME"),
     (re.compile(r"\"(seconds|file_bytes|file_bytes_per_document)\": [\d.e-]+"), r'"\1": N'),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|\+00:00)?"), "MOMENT"),
+    (re.compile(r"\b\d+:\d\d:\d\d  "), "TIME  "),
     (re.compile(r"(?m)^.*(bytes|on disk|B a document|[kMG]i?B).*$"), "BYTES"),
     (re.compile(r"(?m) +\d+\.\d\d *$"), " TIME"),
     # A column is as wide as its longest time.

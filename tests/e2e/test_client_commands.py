@@ -75,7 +75,7 @@ OTHER_WORDS = {"--explain"}
 # Further commands, and options of commands, that only a store knows.
 NOT_SERVED = [
     *(words for words in NEEDS_STORE if words[0] in (
-        "report", "evaluate", "reindex", "backup", "compact", "pack", "unpack", "fingerprints",
+        "report", "evaluate", "reindex", "compact", "pack", "unpack", "fingerprints",
         "upgrade", "fsck", "vocabulary",
     )),
     ["init"],

@@ -25,7 +25,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
 def test_ingest_counts_what_was_detected_and_names_it_on_request(shell: Shell) -> None:
     done = shell("ingest", "a.txt")
     assert done.text == (
-        "1 added, 0 updated, 0 unchanged, 0 exact duplicates, 0 rejected, "
+        "1 added, 0 updated, 0 unchanged, 0 exact duplicates, 0 rejected\n"
         "1 decoded as GB18030 by detection\n"
     )
     assert TOLD not in done.errors

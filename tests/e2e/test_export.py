@@ -124,7 +124,7 @@ def test_a_filter_of_keys_alone(shell: Shell) -> None:
         (["--force", "-o", "simstore.db"], 2, "belongs to the store"),
         (["--force", "--filter", "simstore.db"], 2, "belongs to the store"),
         (["--force", "--unique", "--log", "simstore.db"], 2, "belongs to the store"),
-        (["--format", "csv"], 2, "'csv' is not one of"),
+        (["--format", "xlsx"], 2, "'xlsx' is not one of"),
     ],
 )
 def test_mistakes_are_refused_in_a_line(

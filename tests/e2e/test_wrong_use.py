@@ -278,7 +278,7 @@ def test_store_can_be_named_by_url(nursery: Nursery, folder: Path) -> None:
         ),
         (["init", "--db", "new.db", "--policy", "none"], 2, "none"),
         (["vocabulary", "policy", "none"], 2, "none"),
-        (["vocabulary", "show", "--limit", "0"], 2, "top"),
+        (["vocabulary", "show", "--limit", "0"], 2, "--limit"),
         (["vocabulary", "none"], 2, "none"),
         (["reindex", "--resume"], 4, "reindex"),
         (["reindex", "--abort"], 4, "reindex"),
