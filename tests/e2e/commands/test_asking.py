@@ -6,6 +6,8 @@ import csv
 import io
 import json
 
+import pytest
+
 from e2e.shells import PAGES, Shell
 
 
