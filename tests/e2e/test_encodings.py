@@ -38,7 +38,7 @@ def test_ingest_counts_what_was_detected_and_names_it_on_request(shell: Shell) -
 def test_what_is_rejected_is_told_with_the_remedy_which_helps(shell: Shell) -> None:
     done = shell("ingest", "odd.txt", code=5)
     assert "not UTF-8 at byte 0" in done.errors
-    assert "--encoding gb18030" in done.errors
+    assert "(perhaps CP1252): name it, as with --encoding cp1252" in done.errors
     assert "1 added" in shell("rejects", "retry", "--encoding", "koi8-r").text
     assert shell("show", "odd.txt", "--text").text == "ЪЪ"
     assert "1 updated" in shell("ingest", "--encoding", "keep", "odd.txt").text
