@@ -30,7 +30,7 @@ BATCH_DOCUMENTS = 1_000
 
 RESTORE = "restore a copy made by `simstore backup`"
 REINGEST = "remove the document and ingest it again"
-REFRESH = "run `simstore vocabulary refresh --force`"
+REFRESH = "run `simstore vocabulary refresh --anyway`"
 REINDEX = "run `simstore reindex`"
 
 
