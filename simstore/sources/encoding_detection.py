@@ -132,7 +132,7 @@ def not_certain(data: bytes | None = None) -> str:
     if _detector() is None:
         return (
             f"{told}: name its encoding, as with --encoding gb18030, save it as UTF-8, or "
-            "`pip install 'simstore[web]'` to have the encoding detected"
+            "`pip install chardet` to have the encoding detected"
         )
     return (
         f"{told}, and which encoding it is in is not certain: name it, as with "
