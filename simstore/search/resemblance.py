@@ -15,6 +15,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.errors import InvalidParameter
+
+
+def check_least(min_resemblance: float | None) -> None:
+    """Refuse a least resemblance that is not above 0 and at most 1; None: there is none.
+
+    Raises:
+        InvalidParameter: It is out of its range.
+    """
+    if min_resemblance is not None and not 0 < min_resemblance <= 1:
+        raise InvalidParameter(
+            f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Overlap:

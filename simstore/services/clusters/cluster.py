@@ -6,18 +6,18 @@ Nothing is stored: the clusters are those of the moment.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
-from simstore.model import Cluster, Clustering, ClusterMember, LeastShares
+from simstore.model import Cluster, Clustering, ClusterMember, LeastShares, Progress
 from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.stars import CanonicalOrder, star_clusters
-from simstore.services.clusters.distinct_texts import Contents, Progress, read_contents
+from simstore.services.clusters.distinct_texts import Contents, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
@@ -57,6 +57,19 @@ class ClusterOptions:
     collection: str | None = None
     min_likeness: float | None = None
     min_cosine: float | None = None
+
+
+class ClusterKeywords(TypedDict, total=False):
+    """The options of clusters of the moment by name, as :class:`ClusterOptions` describes them."""
+
+    min_resemblance: float | None
+    radius: int | None
+    exact_join: bool
+    policy: str
+    min_size: int
+    collection: str | None
+    min_likeness: float | None
+    min_cosine: float | None
 
 
 def cluster_documents(

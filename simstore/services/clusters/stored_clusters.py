@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simstore.errors import InvalidParameter, NotFound
-from simstore.model import ClustersStatus
+from simstore.model import ClustersStatus, Progress
 from simstore.search.plan import default_radius
+from simstore.search.resemblance import check_least
 from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
-from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.clusters.repair import repair_texts
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.storage import cluster_names, clusters, sketches
@@ -53,10 +53,7 @@ def keep_clusters(
         ReadOnlyStore: It cannot be written.
     """
     order = None if policy is None else CanonicalOrder.parse(policy)
-    if min_resemblance is not None and not 0 < min_resemblance <= 1:
-        raise InvalidParameter(
-            f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
-        )
+    check_least(min_resemblance)
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
         cluster_basis(snapshot, exact_join=False)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
+from simstore.model import Progress
 from simstore.search.agreement import METHODS, OLDER
 from simstore.search.all_pairs import all_pairs
 from simstore.search.evaluation import (
@@ -22,7 +24,6 @@ from simstore.search.evaluation import (
     curves,
 )
 from simstore.search.plan import check_radius, default_radius
-from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.evaluate.judged_documents import (
     OlderMethods,
     Scope,
@@ -64,6 +65,17 @@ class EvaluateOptions:
     candidate_radius: int | None = None
     part: Part = "none"
     older_methods: bool = False
+
+
+class EvaluateKeywords(TypedDict, total=False):
+    """The options of an evaluation by name, as :class:`EvaluateOptions` describes them."""
+
+    radii: tuple[int, int] | None
+    floor: float
+    set_by: str | None
+    candidate_radius: int | None
+    part: Part
+    older_methods: bool
 
 
 @dataclass(frozen=True, slots=True)

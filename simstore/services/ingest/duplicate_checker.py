@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
+from simstore.search.resemblance import check_least
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edges import BASES, Basis, EdgeSearch, Verified
 from simstore.services.features import corpus_statistics
@@ -62,10 +63,7 @@ class DuplicateRule:
             raise InvalidParameter(
                 f"on duplicate {self.on_duplicate!r}: choose one of {', '.join(ON_DUPLICATE)}"
             )
-        if self.min_resemblance is not None and not 0 < self.min_resemblance <= 1:
-            raise InvalidParameter(
-                f"min resemblance {self.min_resemblance}: it must be above 0 and at most 1"
-            )
+        check_least(self.min_resemblance)
         if self.radius is not None and self.radius < 0:
             raise InvalidParameter(f"radius {self.radius}: it must be at least 0")
 
@@ -399,13 +397,14 @@ class DuplicateChecker:
             place: The document.
             some: Others, which it comes before.
             me: The document, as it stands then.
-            before: Where it stood; originals that it came before then are passed over.
+            before: Where it stood; what it came before then, as well as its original, is passed
+                over.
         """
         for one in some:
             original = one if self._is_original(one) else self._original_of_flagged(one)
             if original is None or original.key == me.key or original.position < me.position:
                 continue
-            if before is not None and original.position > before:
+            if before is not None and min(one.position, original.position) > before:
                 continue
             if self._edge(place, one) is not None:
                 return True
