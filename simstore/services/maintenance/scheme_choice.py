@@ -306,11 +306,12 @@ _FLAGS = {
 
 def _refuse(choice: SchemeChoice, *options: str) -> None:
     for option in options:
-        if getattr(choice, option) is not None:
+        value = getattr(choice, option)
+        if value is not None:
+            shown = _HAN_FLAGS.get(value, "--han") if option == "han" else _flag(option)
             other = "web" if choice.name == "simtool" else "simtool"
             raise InvalidParameter(
-                f"{_flag(option)} is an option of the scheme {other}; "
-                f"add --scheme {other}, or leave it out"
+                f"{shown} is an option of the scheme {other}; add --scheme {other}, or leave it out"
             )
 
 
