@@ -59,12 +59,12 @@ def report(
                 ("run", "started", "sources", "radius", "samples", "matches"),
                 (
                     (
-                        run["run_id"],
-                        time_text(run["started_at"]),
-                        " ".join(run["sources"]),
-                        run["radius"],
-                        run["sample_count"],
-                        run["match_count"],
+                        run.run_id,
+                        time_text(run.started_at),
+                        " ".join(run.sources),
+                        run.radius,
+                        run.sample_count,
+                        run.match_count,
                     )
                     for run in store.runs.query()
                 ),

@@ -21,7 +21,7 @@ _COUNTS = (
 def runs(limit: int, output_format: str) -> None:
     """List the latest ingests, removals and expiries: when, how they ended, what they did."""
     with open_store(read_only=True, served=True) as store:
-        found = store.runs.ingest(limit)
+        found = [run.record() for run in store.runs.ingest(limit)]
     print_items(
         found,
         output_format,

@@ -163,7 +163,7 @@ def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> Non
     for name, value in asdict(found).items():
         record[name] = value
         if name == "bits":
-            record["scheme_options"] = {n: v for n, v in scheme.items() if n not in record}
+            record["scheme_options"] = {n: v for n, v in scheme.record().items() if n not in record}
     if output_format == "json":
         if figures is not None:
             record["figures"] = figures.record()
@@ -254,8 +254,8 @@ def compact(bands: str | None) -> None:
     """
     layout = bands_of(bands)
     with open_store() as store, progress("compact", at_once=False) as show:
-        before, after = store.maintenance.compact(layout, on_progress=show)
-    click.echo(f"{before:,} bytes before, {after:,} after")
+        found = store.maintenance.compact(layout, on_progress=show)
+    click.echo(f"{found.bytes_before:,} bytes before, {found.bytes_after:,} after")
 
 
 @command()
@@ -313,7 +313,8 @@ def upgrade() -> None:
     from simstore.store import upgrade_store
 
     with progress("upgrade"):
-        before, after, kept = upgrade_store(store_place())
+        found = upgrade_store(store_place())
+    before, after, kept = found.revision_before, found.revision_after, found.backup
     if before == after:
         click.echo(f"schema {after}: up to date")
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -23,6 +23,7 @@ from simstore.errors import (
     TimedOut,
     printable,
 )
+from simstore.model.arguments import CheckedArguments
 from simstore.text.decoding import encode
 from simstore.version import __version__
 from simstore.wire import decoded, encoded, from_wire
@@ -110,7 +111,7 @@ def seconds_of(header: str | None) -> float | None:
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
-class Connection:
+class Connection(CheckedArguments):
     """A connection to a server, or a few of them, to be shared by threads."""
 
     def __init__(
@@ -287,6 +288,13 @@ class Connection:
             return from_wire(kind, value, lenient=True)
         except InvalidParameter as error:
             raise BadReply(self._url, str(error)) from None
+
+    def _made(self, make: Callable[[dict[str, Any]], T], record: dict[str, Any]) -> T:
+        """Return what a record of a reply is made into."""
+        try:
+            return make(record)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadReply(self._url, f"a record that cannot be read: {error!r}") from None
 
     def _member(self, value: Any, name: str) -> Any:
         """Return a field of an object of a reply."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from simstore.client.connection import document_path
 from simstore.errors import BadReply, NotFound, NotServed
@@ -13,21 +13,29 @@ from simstore.model import (
     ClusterPlace,
     ClustersStatus,
     Duplicate,
+    IngestRun,
+    RecordedQuery,
+    Results,
+    SchemeFacts,
     StoredCluster,
     StoredRejection,
     Story,
+    Stream,
 )
+from simstore.model.arguments import CheckedArguments
 
 if TYPE_CHECKING:
     from simstore.client.connection import Connection
     from simstore.known_filter import KnownFilter
+
+Run = TypeVar("Run", IngestRun, RecordedQuery)
 
 _MOST_CLUSTERS, _MOST_MERGES = 100, 1_000
 _MOST_DUPLICATES = 1_000
 _MOST_REJECTS = 10_000
 
 
-class RemoteNamespace:
+class RemoteNamespace(CheckedArguments):
     """Methods of a store, asked of a server."""
 
     # What a store has here, and a server does not serve.
@@ -49,7 +57,7 @@ class RemoteClusters(RemoteNamespace):
 
     not_served = ("build", "drop", "once")
 
-    def list(self, min_size: int = 2) -> Iterator[StoredCluster]:
+    def list(self, min_size: int = 2) -> Stream[StoredCluster]:
         """Yield the kept clusters, by their names.
 
         They are fetched in parts, each as the store then is.
@@ -61,10 +69,8 @@ class RemoteClusters(RemoteNamespace):
             NotFound: The store keeps no clusters.
         """
         parameters = {"min_size": min_size}
-        for value in self._client._pages(
-            "/v1/clusters", "clusters", parameters, page=_MOST_CLUSTERS
-        ):
-            yield self._client._as(StoredCluster, value)
+        pages = self._client._pages("/v1/clusters", "clusters", parameters, page=_MOST_CLUSTERS)
+        return Stream((self._client._as(StoredCluster, one) for one in pages), of=StoredCluster)
 
     def of(self, key: str) -> ClusterPlace | None:
         """Return where a document stands among the kept clusters; None where it does not.
@@ -84,10 +90,10 @@ class RemoteClusters(RemoteNamespace):
         except NotFound:
             return None
 
-    def merges(self) -> Iterator[ClusterMerge]:
+    def merges(self) -> Stream[ClusterMerge]:
         """Yield the kept clusters that have ended, by their names."""
-        for value in self._client._pages("/v1/clusters/merges", "merges", {}, page=_MOST_MERGES):
-            yield self._client._as(ClusterMerge, value)
+        pages = self._client._pages("/v1/clusters/merges", "merges", {}, page=_MOST_MERGES)
+        return Stream((self._client._as(ClusterMerge, one) for one in pages), of=ClusterMerge)
 
     def status(self, *, largest: bool = False) -> ClustersStatus | None:
         """Return what there is of kept clusters; None where none are kept.
@@ -107,18 +113,18 @@ class RemoteDuplicates(RemoteNamespace):
 
     not_served = ("of",)
 
-    def list(self, *, state: str | None = None, original: str | None = None) -> Iterator[Duplicate]:
+    def list(self, *, state: str | None = None, original: str | None = None) -> Stream[Duplicate]:
         """Yield what checks before the insert found to be duplicates, by their keys.
 
         They are fetched in parts, each as the store then is.
         """
         parameters = {"state": state, "original": original}
-        for value in self._client._pages(
+        pages = self._client._pages(
             "/v1/duplicates", "duplicates", parameters, page=_MOST_DUPLICATES
-        ):
-            yield self._client._as(Duplicate, value)
+        )
+        return Stream((self._client._as(Duplicate, one) for one in pages), of=Duplicate)
 
-    def orphans(self) -> Iterator[Duplicate]:
+    def orphans(self) -> Stream[Duplicate]:
         """Yield the keys that were skipped because of documents which have gone or changed."""
         return self.list(state="orphaned")
 
@@ -192,9 +198,10 @@ class RemoteMaintenance(RemoteNamespace):
         "warm",
     )
 
-    def scheme(self) -> dict[str, Any]:
+    def scheme(self) -> SchemeFacts:
         """Return the scheme's name, version, bits and options."""
-        return self._client._as(dict[str, Any], self._client._get("/v1/scheme"))
+        value = self._client._as(dict[str, Any], self._client._get("/v1/scheme"))
+        return self._client._made(SchemeFacts.of_record, value)
 
 
 class RemoteRejects(RemoteNamespace):
@@ -204,7 +211,7 @@ class RemoteRejects(RemoteNamespace):
 
     def list(
         self, reject_id: int | None = None, *, limit: int | None = None
-    ) -> builtins.list[StoredRejection]:
+    ) -> Results[StoredRejection]:
         """Return the records that could not be stored, or the one with this number."""
         parameters: dict[str, Any] = {}
         if reject_id is not None:
@@ -213,18 +220,31 @@ class RemoteRejects(RemoteNamespace):
             "/v1/rejects", "rejects", parameters, page=_MOST_REJECTS, limit=limit
         )
         found = [self._client._as(StoredRejection, value) for value in pages]
-        return [one for one in found if reject_id in (None, one.reject_id)]
+        return Results(
+            (one for one in found if reject_id in (None, one.reject_id)), of=StoredRejection
+        )
 
 
 class RemoteRuns(RemoteNamespace):
     """Recorded runs."""
 
-    not_served = ("query", "writer")
+    not_served = ("writer",)
 
-    def ingest(self, limit: int = 20) -> builtins.list[dict[str, Any]]:
+    def ingest(self, limit: int = 20) -> Results[IngestRun]:
         """Return the latest runs that stored or removed documents, the newest first.
 
         One is the server's own: what it was asked to store and to remove.
         """
-        value = self._client._get("/v1/runs", {"limit": limit})
-        return self._client._as(builtins.list[dict[str, Any]], self._client._member(value, "runs"))
+        return self._recent(IngestRun, "/v1/runs", limit)
+
+    def query(self, limit: int = 20) -> Results[RecordedQuery]:
+        """Return the latest query runs that are recorded, the newest first.
+
+        Queries over the server are not.
+        """
+        return self._recent(RecordedQuery, "/v1/query-runs", limit)
+
+    def _recent(self, kind: type[Run], path: str, limit: int) -> Results[Run]:
+        value = self._client._member(self._client._get(path, {"limit": limit}), "runs")
+        rows = self._client._as(builtins.list[dict[str, Any]], value)
+        return Results((self._client._made(kind.of_record, row) for row in rows), of=kind)

@@ -24,6 +24,7 @@ from simstore.model.clusters import (
     ClusterMerge,
     ClusterPlace,
     ClustersStatus,
+    ImportSummary,
     LeastShares,
     StoredCluster,
 )
@@ -63,11 +64,14 @@ from simstore.model.ingest import (
 )
 from simstore.model.keywords import check_names, with_keywords
 from simstore.model.maintenance import (
+    CompactSummary,
     CopySummary,
     Finding,
     PassageStatus,
+    SchemeFacts,
     StoreStatistics,
     StoreVitals,
+    UpgradeSummary,
     VocabularyStatus,
     VocabularyTerm,
 )
@@ -79,6 +83,8 @@ from simstore.model.query import (
     SampleExplanation,
     SampleResult,
 )
+from simstore.model.results import Results, Shown, Stream
+from simstore.model.runs import IngestRun, RecordedQuery
 from simstore.model.writer import (
     DocumentOutcome,
     Idempotency,
@@ -101,6 +107,7 @@ __all__ = [
     "ClusterPlace",
     "Clustering",
     "ClustersStatus",
+    "CompactSummary",
     "ComparedText",
     "Comparison",
     "Copy",
@@ -114,7 +121,9 @@ __all__ = [
     "Finding",
     "Idempotency",
     "Ignored",
+    "ImportSummary",
     "IngestProgress",
+    "IngestRun",
     "IngestSummary",
     "LeastShares",
     "Match",
@@ -126,15 +135,19 @@ __all__ = [
     "QueryKeywords",
     "QueryOptions",
     "QueryRun",
+    "RecordedQuery",
     "RefreshSummary",
     "Rejection",
     "Relative",
     "RemoveRequest",
+    "Results",
     "SampleExplanation",
     "SampleResult",
+    "SchemeFacts",
     "Scope",
     "Seen",
     "SeenState",
+    "Shown",
     "SourceShare",
     "SourceState",
     "SqlRows",
@@ -145,9 +158,11 @@ __all__ = [
     "StoredDocument",
     "StoredRejection",
     "Story",
+    "Stream",
     "TimeSlot",
     "Token",
     "Totals",
+    "UpgradeSummary",
     "Version",
     "VocabularySlice",
     "VocabularyStatus",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
 
 from simstore.model.ingest import OnDuplicate, Policy
+from simstore.model.results import Shown
 
 
-@dataclass(frozen=True, slots=True)
-class VocabularyTerm:
+@dataclass(frozen=True, slots=True, repr=False)
+class VocabularyTerm(Shown):
     """A feature of the store's vocabulary.
 
     Attributes:
@@ -25,8 +28,8 @@ class VocabularyTerm:
     total_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VocabularyStatus:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class VocabularyStatus(Shown):
     """The vocabulary and its standing generation.
 
     Attributes:
@@ -56,8 +59,8 @@ class VocabularyStatus:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassageStatus:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PassageStatus(Shown):
     """What a passage index holds.
 
     Attributes:
@@ -97,8 +100,8 @@ class PassageStatus:
     term_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreStatistics:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StoreStatistics(Shown):
     """A store in numbers.
 
     Attributes:
@@ -119,6 +122,8 @@ class StoreStatistics:
         duplicate_radius: Largest distance of a duplicate then; None: it does not count.
         keep_columns: Packed fingerprints keep their indexed segment columns, for who asks by SQL.
     """
+
+    _FIRST = ("path", "document_count", "scheme", "bits", "channels", "file_bytes")
 
     path: str
     revision: str
@@ -158,8 +163,8 @@ class StoreStatistics:
     keep_columns: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreVitals:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StoreVitals(Shown):
     """What is soon told of a store, for those who watch it.
 
     Attributes:
@@ -188,8 +193,8 @@ class StoreVitals:
     file_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class CopySummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class CopySummary(Shown):
     """What a copy of a store holds: documents, and rows of all tables."""
 
     document_count: int
@@ -197,8 +202,61 @@ class CopySummary:
     table_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CompactSummary(Shown):
+    """The size of a store's file, in bytes, before and after it was compacted."""
+
+    bytes_before: int
+    bytes_after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class UpgradeSummary(Shown):
+    """What an upgrade did.
+
+    Attributes:
+        revision_before: The schema's revision before.
+        revision_after: And after.
+        backup: The copy that was made before; None where nothing was to be done.
+    """
+
+    revision_before: str
+    revision_after: str
+    backup: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SchemeFacts(Shown):
+    """The scheme of a store.
+
+    Attributes:
+        label: Its name and version, as ``web/1``; empty before the first.
+        bits: Fingerprint length.
+        parameters: Its options.
+    """
+
+    label: str
+    bits: int
+    parameters: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its name: ``web``, ``simtool``, or ``given`` of fingerprints that were made elsewhere."""
+        return self.label.partition("/")[0]
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return the scheme that a server tells of."""
+        rest = {name: record[name] for name in record if name not in ("scheme", "bits")}
+        return cls(label=str(record["scheme"]), bits=int(record["bits"]), parameters=rest)
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON values, ``scheme`` and ``bits`` in front."""
+        return {"scheme": self.label, "bits": self.bits, **self.parameters}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Finding(Shown):
     """A broken invariant that ``fsck`` found, and the remedy."""
 
     invariant: str

@@ -14,7 +14,7 @@ NOT_SERVED = {
     "create", "expire", "export", "open", "report",
     "evaluate", "fingerprints", "passages", "tokens", "vocabulary",
     "clusters.build", "clusters.drop", "clusters.once", "duplicates.of", "filters.known_count",
-    "filters.known_mark", "rejects.clear", "rejects.retry", "runs.query", "runs.writer",
+    "filters.known_mark", "rejects.clear", "rejects.retry", "runs.writer",
     "maintenance.abort_reindex", "maintenance.backup", "maintenance.check_options",
     "maintenance.compact", "maintenance.fsck", "maintenance.import_deduped", "maintenance.pack",
     "maintenance.path", "maintenance.quick_stats", "maintenance.reindex",

@@ -302,7 +302,7 @@ def test_recorded_run_says_how_it_was_asked(tmp_path: Path) -> None:
         asked = QueryOptions(radius=0, min_features=0, min_resemblance=0.0, verify=False)
         store.query_many(Files(str(path)), asked, record=True)
         (run,) = store.runs.query()
-    assert run["options"] == {
+    assert run.options == {
         "radius": 0, "min_features": 0, "min_resemblance": 0.0, "verify": False,
     }  # fmt: skip
 

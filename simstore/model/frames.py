@@ -11,17 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simstore.errors import InvalidParameter, MissingExtra
-from simstore.model import (
-    Cluster,
-    Clustering,
-    Match,
-    QueryRun,
-    Rejection,
-    SampleResult,
-    StoredCluster,
-    StoredRejection,
-)
-from simstore.reports.clusters import numbered
+from simstore.model.check import CheckedPaper, SourceShare
+from simstore.model.clusters import Cluster, Clustering, StoredCluster
+from simstore.model.compare import Comparison, Measurement
+from simstore.model.ingest import Rejection, StoredRejection
+from simstore.model.query import Match, QueryRun, SampleResult
 
 if TYPE_CHECKING:
     import pandas
@@ -79,6 +73,12 @@ def to_frame(found: Any, *, of: type | None = None) -> pandas.DataFrame:
         found, of = found.samples, SampleResult
     elif isinstance(found, Clustering):
         found, of = found.clusters, Cluster
+    elif isinstance(found, CheckedPaper):
+        found, of = found.sources, SourceShare
+    elif isinstance(found, Comparison):
+        found, of = found.measurements, Measurement
+    elif is_dataclass(found) and not isinstance(found, type):
+        found = (found,)
     if not isinstance(found, Iterable) or isinstance(found, str | bytes | Mapping):
         found = (found,)
     results = iter(found)
@@ -111,7 +111,10 @@ def _shape(kind: type) -> tuple[Columns, Callable[[Iterable[Any]], Iterator[_Row
     if kind is SampleResult:
         return _MATCH_COLUMNS, _match_rows
     if kind is Cluster:
-        return _CLUSTER_COLUMNS, lambda clusters: _member_rows(numbered(clusters))
+        # Clusters of the moment have no names, but places.
+        return _CLUSTER_COLUMNS, lambda clusters: _member_rows(
+            StoredCluster(place, one.key, one.members) for place, one in enumerate(clusters, 1)
+        )
     if kind is StoredCluster:
         return _CLUSTER_COLUMNS, _member_rows
     if kind is StoredRejection:
