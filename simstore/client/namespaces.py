@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Never, TypeVar
 
 from simstore.client.connection import document_path
+from simstore.client.not_served import not_served
 from simstore.errors import BadReply, NotFound, NotServed
 from simstore.model import (
     ClusterMerge,
@@ -38,24 +39,20 @@ _MOST_REJECTS = 10_000
 class RemoteNamespace(CheckedArguments):
     """Methods of a store, asked of a server."""
 
-    # What a store has here, and a server does not serve.
-    not_served: tuple[str, ...] = ()
-
-    def __init__(self, name: str, client: Connection) -> None:
+    def __init__(self, client: Connection) -> None:
         """Use a client's connection."""
-        self._name = name
         self._client = client
 
-    def __getattr__(self, name: str) -> Any:
-        if name in self.not_served:
-            raise NotServed(f"{self._name}.{name}")
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {self._client._url}>"
 
 
 class RemoteClusters(RemoteNamespace):
     """Clusters of near-duplicates, as they were last brought up to date."""
 
-    not_served = ("build", "drop", "once")
+    build = not_served("clusters.build")
+    drop = not_served("clusters.drop")
+    once = not_served("clusters.once")
 
     def list(self, min_size: int = 2) -> Stream[StoredCluster]:
         """Yield the kept clusters, by their names.
@@ -111,7 +108,7 @@ class RemoteClusters(RemoteNamespace):
 class RemoteDuplicates(RemoteNamespace):
     """Duplicates that ingests found."""
 
-    not_served = ("of",)
+    of = not_served("duplicates.of")
 
     def list(self, *, state: str | None = None, original: str | None = None) -> Stream[Duplicate]:
         """Yield what checks before the insert found to be duplicates, by their keys.
@@ -141,7 +138,8 @@ class RemoteDuplicates(RemoteNamespace):
 class RemoteFilters(RemoteNamespace):
     """Filters of known keys and texts."""
 
-    not_served = ("known_count", "known_mark")
+    known_count = not_served("filters.known_count")
+    known_mark = not_served("filters.known_mark")
 
     def known(
         self,
@@ -182,21 +180,23 @@ class RemoteFilters(RemoteNamespace):
 class RemoteMaintenance(RemoteNamespace):
     """What a server tells of its store."""
 
-    not_served = (
-        "abort_reindex",
-        "backup",
-        "check_options",
-        "compact",
-        "fsck",
-        "import_deduped",
-        "pack",
-        "path",
-        "quick_stats",
-        "reindex",
-        "stats_over_time",
-        "unpack",
-        "warm",
-    )
+    abort_reindex = not_served("maintenance.abort_reindex")
+    backup = not_served("maintenance.backup")
+    check_options = not_served("maintenance.check_options")
+    compact = not_served("maintenance.compact")
+    fsck = not_served("maintenance.fsck")
+    import_deduped = not_served("maintenance.import_deduped")
+    pack = not_served("maintenance.pack")
+    quick_stats = not_served("maintenance.quick_stats")
+    reindex = not_served("maintenance.reindex")
+    stats_over_time = not_served("maintenance.stats_over_time")
+    unpack = not_served("maintenance.unpack")
+    warm = not_served("maintenance.warm")
+
+    @property
+    def path(self) -> Never:
+        """Raise NotServed: where the file is, is told where it is."""
+        raise NotServed("maintenance.path")
 
     def scheme(self) -> SchemeFacts:
         """Return the scheme's name, version, bits and options."""
@@ -207,7 +207,8 @@ class RemoteMaintenance(RemoteNamespace):
 class RemoteRejects(RemoteNamespace):
     """Records that could not be stored."""
 
-    not_served = ("clear", "retry")
+    clear = not_served("rejects.clear")
+    retry = not_served("rejects.retry")
 
     def list(
         self, reject_id: int | None = None, *, limit: int | None = None
@@ -228,7 +229,7 @@ class RemoteRejects(RemoteNamespace):
 class RemoteRuns(RemoteNamespace):
     """Recorded runs."""
 
-    not_served = ("writer",)
+    writer = not_served("runs.writer")
 
     def ingest(self, limit: int = 20) -> Results[IngestRun]:
         """Return the latest runs that stored or removed documents, the newest first.
@@ -248,3 +249,44 @@ class RemoteRuns(RemoteNamespace):
         value = self._client._member(self._client._get(path, {"limit": limit}), "runs")
         rows = self._client._as(builtins.list[dict[str, Any]], value)
         return Results((self._client._made(kind.of_record, row) for row in rows), of=kind)
+
+
+class RemoteEvaluate(RemoteNamespace):
+    """What a store has in ``store.evaluate``, and a server does not serve."""
+
+    exact_pairs = not_served("evaluate.exact_pairs")
+    run = not_served("evaluate.run")
+
+
+class RemoteFingerprints(RemoteNamespace):
+    """What a store has in ``store.fingerprints``, and a server does not serve."""
+
+    add = not_served("fingerprints.add")
+    reader = not_served("fingerprints.reader")
+    remove = not_served("fingerprints.remove")
+
+
+class RemotePassages(RemoteNamespace):
+    """What a store has in ``store.passages``, and a server does not serve."""
+
+    build = not_served("passages.build")
+    drop = not_served("passages.drop")
+    status = not_served("passages.status")
+
+
+class RemoteTokens(RemoteNamespace):
+    """What a store has in ``store.tokens``, and a server does not serve."""
+
+    add = not_served("tokens.add")
+    book = not_served("tokens.book")
+    list = not_served("tokens.list")
+    revoke = not_served("tokens.revoke")
+
+
+class RemoteVocabulary(RemoteNamespace):
+    """What a store has in ``store.vocabulary``, and a server does not serve."""
+
+    refresh = not_served("vocabulary.refresh")
+    set_policy = not_served("vocabulary.set_policy")
+    status = not_served("vocabulary.status")
+    terms = not_served("vocabulary.terms")

@@ -21,6 +21,7 @@ from simstore.errors import InvalidParameter
 from simstore.errors.printing import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
+_PACKAGE = __name__.partition(".")[0]
 # Turns a value into one of the type that is annotated, or raises _OtherType.
 Converter = Callable[[Any], Any]
 
@@ -121,15 +122,13 @@ def _converters_of_fields(kind: Any) -> dict[str, Converter]:
 
 
 class _Names(dict[str, Any]):
-    """The names of a module, and those of ``simstore``, which are imported when they are used."""
+    """The names of a module, and those that callers import from the package, when they are used."""
 
     def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name):
             return getattr(builtins, name)
-        import simstore
-
         # What only checkers of types know cannot be checked here.
-        return getattr(simstore, name, Any)
+        return getattr(sys.modules[_PACKAGE], name, Any)
 
 
 def _resolved(annotation: Any, scope: Mapping[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import to_words, word_count
+from simstore.model import Progress
 from simstore.services.features.feature_counts import whole_texts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, fingerprints, sketches
@@ -23,8 +24,6 @@ from simstore.storage.engine import Connection
 from simstore.storage.rows import chunks
 
 _PAGE_DOCUMENTS = 400
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

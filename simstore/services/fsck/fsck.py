@@ -10,7 +10,7 @@ import numpy as np
 from simstore.errors import CorruptStore, SchemeMismatch, printable
 from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.fingerprint.simhash import to_hex, to_integers
-from simstore.model import Finding
+from simstore.model import Finding, Progress
 from simstore.search.segments import segment_values
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.fingerprints.fingerprint_store import is_fingerprints_only
@@ -22,7 +22,7 @@ from simstore.services.fsck.pages import check_pages
 from simstore.services.fsck.passages import check_passages
 from simstore.services.fsck.sketches import check_bands, check_sketches
 from simstore.services.fsck.vocabulary import named_problems, numbered_problems
-from simstore.services.generations.refresh import Progress, present_ranks
+from simstore.services.generations.refresh import present_ranks
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
 from simstore.storage import (

@@ -8,11 +8,9 @@ still up to date, and drops otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.vocabulary import rank_features
-from simstore.model import RefreshSummary
+from simstore.model import Progress, RefreshSummary
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.generations import pack_fingerprints
 from simstore.services.generations.pack_sketches import drop_retired_pages
@@ -31,8 +29,6 @@ from simstore.storage.generations import GenerationRow
 # Documents a transaction: long enough to be fast, short enough not to keep other writers waiting.
 BATCH_DOCUMENTS = 2_000
 _DROP_ROWS = 20_000
-
-Progress = Callable[[int, int], None]
 
 
 def refresh(

@@ -16,12 +16,12 @@ from simstore.model import (
     Ignored,
     IngestProgress,
     OnDuplicate,
+    Progress,
     Rejection,
     check_names,
     with_keywords,
 )
 from simstore.model.arguments import check_fields
-from simstore.services.generations.refresh import Progress
 from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
 from simstore.sources.reader import ReadKeywords, ReadOptions
 from simstore.storage.generations import StoreSettings

@@ -18,12 +18,12 @@ from simstore.errors import (
 from simstore.fingerprint.channels import Channels, Sketching
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
-from simstore.model import Policy
+from simstore.model import Policy, Progress
 from simstore.search.plan import check_radius
 from simstore.services.check import passage_index
 from simstore.services.generations import pack_fingerprints
 from simstore.services.generations.pack_sketches import pack_tail
-from simstore.services.generations.refresh import Progress, drop_retired, freeze
+from simstore.services.generations.refresh import drop_retired, freeze
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.open_store.state import missing_channel

@@ -16,9 +16,10 @@ from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import make_scheme, open_scheme
 from simstore.fingerprint.simhash import to_integers
+from simstore.model import Progress
 from simstore.services.features import feature_counts
 from simstore.services.generations.pack_sketches import pack_long_tail
-from simstore.services.generations.refresh import Progress, drop_retired, freeze, link_batch
+from simstore.services.generations.refresh import drop_retired, freeze, link_batch
 from simstore.services.maintenance.maintain import check_channels
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.services.open_store.state import State

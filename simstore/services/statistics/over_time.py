@@ -7,8 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import accumulate
 
 from simstore.errors import NotFound
-from simstore.model import StoreFigures, TimeSlot, VocabularySlice
-from simstore.services.clusters.distinct_texts import Progress
+from simstore.model import Progress, StoreFigures, TimeSlot, VocabularySlice
 from simstore.services.clusters.read import kept_clusters
 from simstore.services.features import feature_counts
 from simstore.services.generations import drift
