@@ -15,6 +15,7 @@ from simstore.cli.interrupts import INTERRUPTED, interruptible, uninterruptible
 from simstore.cli.options import common_options
 from simstore.cli.output import NO_SPACE, BriefErrors, drop_output, fail, settle_streams
 from simstore.errors import SimstoreError
+from simstore.errors.remedies import speak_to
 from simstore.services.workers import forks
 from simstore.version import __version__
 
@@ -71,6 +72,13 @@ class _Commands(BriefErrors, click.Group):
         with uncollected(f"simstore.cli.{module}"):
             command: click.Command = getattr(import_module(f"simstore.cli.{module}"), function)
         return command
+
+    def main(self, *args: Any, **keywords: Any) -> Any:
+        before = speak_to("command line")
+        try:
+            return super().main(*args, **keywords)
+        finally:
+            speak_to(before)
 
     def invoke(self, ctx: click.Context) -> Any:
         settle_streams()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simstore.errors import InvalidParameter
+from simstore.errors.remedies import in_words
 from simstore.fingerprint.channels import parse_channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
@@ -143,7 +145,9 @@ class Maintenance(Namespace):
         """
         from simstore.services.fsck import fsck
 
-        return Results(fsck.check_store(self._opened, on_progress), of=Finding)
+        found = fsck.check_store(self._opened, on_progress)
+        told = (replace(one, remedy=in_words(one.remedy)) for one in found)
+        return Results(told, of=Finding)
 
     def reindex(
         self,

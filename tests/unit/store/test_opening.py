@@ -263,7 +263,7 @@ def test_url_of_an_sqlite_file_is_that_file(tmp_path: Path) -> None:
     "url", ["mysql://h/d", "mysql+pymysql://h/d", "postgresql+asyncpg://h/d", "http://h:1/"]
 )
 def test_url_of_another_database_is_refused_with_those_that_there_are(url: str) -> None:
-    with pytest.raises(InvalidParameter, match=r"postgresql\+psycopg://.*--server URL"):
+    with pytest.raises(InvalidParameter, match=r"postgresql\+psycopg://.*`simstore\.Client"):
         Store.open(url)
 
 

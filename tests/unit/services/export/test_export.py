@@ -264,7 +264,7 @@ def test_a_file_is_there_as_a_whole_or_not_at_all(
 ) -> None:
     path, log = tmp_path / "all.jsonl", tmp_path / "log.jsonl"
     path.write_text("before")
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match="replace=True"):
         store.export(path)
     assert path.read_text() == "before"
 

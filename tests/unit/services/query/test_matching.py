@@ -205,7 +205,7 @@ def test_likeness_that_cannot_be_told_is_refused(
 ) -> None:
     with (
         create(tmp_path, **options) as store,
-        pytest.raises(InvalidParameter, match=r"likeness needs .* --no-"),
+        pytest.raises(InvalidParameter, match=r"likeness needs .* (text|vocabulary)=False"),
     ):
         ask(store, "text", **asked)
 
