@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from simstore.model.results import Shown
 
 Outcome = Literal["added", "updated", "unchanged", "flagged", "skipped"]
-# Hears of progress: of what is done, and of how much there is in all.
-Progress = Callable[[int, int], None]
 OnDuplicate = Literal["keep", "flag", "skip"]
 DuplicateState = Literal["flagged", "skipped", "orphaned"]
 # How an original that turns out to be a duplicate is counted, by its state then.

@@ -14,7 +14,7 @@ from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import open_scheme, scheme_json
 from simstore.fingerprint.web import WebScheme
 from simstore.search.plan import check_radius, default_radius
-from simstore.search.resemblance import EdgeRule
+from simstore.search.resemblance import EdgeRule, check_least
 from simstore.search.stars import CanonicalOrder
 from simstore.sources.reader import ReadOptions
 
@@ -70,10 +70,7 @@ class DedupOptions:
             )
         if scheme.reads_metadata:
             raise InvalidParameter("fields of metadata take no part here: leave out --field")
-        if not 0 < self.min_resemblance <= 1:
-            raise InvalidParameter(
-                f"min resemblance {self.min_resemblance}: it must be above 0 and at most 1"
-            )
+        check_least(self.min_resemblance)
         if not (self.simhash or self.minhash):
             raise InvalidParameter("no channel: choose simhash, minhash or both")
         if self.cell_rows < 2:

@@ -23,7 +23,7 @@ from simstore.search import pages
 from simstore.services.generations import pack_fingerprints
 from simstore.services.ingest import ingest
 from simstore.services.query import fingerprint_index
-from simstore.storage import fingerprints, segment_pages
+from simstore.storage.fingerprints import fingerprints, segment_pages
 from simstore.store import Store
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores

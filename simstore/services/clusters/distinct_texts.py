@@ -17,10 +17,11 @@ from simstore.fingerprint.simhash import to_words, word_count
 from simstore.model import Progress
 from simstore.services.features.feature_counts import whole_texts
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, fingerprints, sketches
+from simstore.storage import documents, sketches
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import content_rows
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.rows import chunks
 
 _PAGE_DOCUMENTS = 400

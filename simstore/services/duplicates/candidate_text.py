@@ -12,7 +12,8 @@ from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.simhash import to_words
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, fingerprints, sketches
+from simstore.storage import documents, sketches
+from simstore.storage.fingerprints import fingerprints
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.query.fingerprint_index import FingerprintIndex
 from simstore.services.query.minhash_channel import Among, MinhashChannel
-from simstore.storage import documents, fingerprints
+from simstore.storage import documents
+from simstore.storage.fingerprints import fingerprints
 
 
 class EdgeCandidates:

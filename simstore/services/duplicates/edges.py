@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter, NotFound
+from simstore.errors import NotFound
 from simstore.search.plan import check_radius
-from simstore.search.resemblance import EdgeRule, overlap, size_ratio
+from simstore.search.resemblance import EdgeRule, check_least, overlap, size_ratio
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features import feature_counts
@@ -213,7 +213,7 @@ class EdgeSearch:
         """Return whether two texts may have an edge.
 
         Fingerprints that are too far from each other have none, nor have sets of very different
-        sizes.
+        sizes, nor those whose sketches have hardly a value in common.
         """
         if self._within is not None:
             distance = _distance(one, other)
@@ -224,7 +224,12 @@ class EdgeSearch:
         sizes = one.shingle_count, other.shingle_count
         if sizes[0] is None or sizes[1] is None:
             return True
-        return size_ratio(sizes[0], sizes[1]) >= self._least
+        if size_ratio(sizes[0], sizes[1]) < self._least:
+            return False
+        if one.sketch is None or other.sketch is None:
+            return True
+        equal = np.count_nonzero(one.sketch == other.sketch)
+        return bool(equal >= self._rule.fewest_equal)
 
     def _share(
         self, one: CandidateText, other: CandidateText, sets: dict[bytes, NDArray[np.uint64]]
@@ -268,10 +273,7 @@ def _distance(one: CandidateText, other: CandidateText) -> int | None:
 
 def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
     """Raise an error where edges cannot be told in a store; as :class:`EdgeSearch` does."""
-    if min_resemblance is not None and not 0 < min_resemblance <= 1:
-        raise InvalidParameter(
-            f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
-        )
+    check_least(min_resemblance)
     if within is not None:
         if not state.channels.simhash:
             raise missing_channel(state, "simhash")

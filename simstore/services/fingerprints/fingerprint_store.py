@@ -18,7 +18,7 @@ from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.generations.pack_fingerprints import is_long
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
-from simstore.storage import fingerprints
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
 
 # Fingerprints a transaction: enough that rewriting the pages for them is worth it.

@@ -16,7 +16,7 @@ from simstore.search.sorted_tables import SortedTables
 from simstore.services.fingerprints.fingerprint_store import Values, words_of
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.query.fingerprint_index import FingerprintIndex
-from simstore.storage import fingerprints
+from simstore.storage.fingerprints import fingerprints
 
 if TYPE_CHECKING:
     from simstore.services.open_store.resident_index import ResidentIndex

@@ -11,7 +11,7 @@ from simstore.model import Progress
 from simstore.search.pages import PACKED_BITS
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
-from simstore.storage import fingerprints, segment_pages
+from simstore.storage.fingerprints import fingerprints, segment_pages
 from simstore.storage.generations import GenerationRow
 
 # Stores of fewer fingerprints are left unpacked, plain tables that any SQLite shell can query.

@@ -15,15 +15,9 @@ from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.generations import pack_fingerprints
 from simstore.services.generations.pack_sketches import drop_retired_pages
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
-from simstore.storage import (
-    deltas,
-    documents,
-    fingerprints,
-    generations,
-    sketches,
-    vocabularies,
-)
+from simstore.storage import deltas, documents, generations, sketches, vocabularies
 from simstore.storage.damage import corrupt
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
 
 # Documents a transaction: long enough to be fast, short enough not to keep other writers waiting.

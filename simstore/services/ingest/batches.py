@@ -24,17 +24,9 @@ from simstore.services.ingest.later_originals import ReassignedOriginals, settle
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import State, check_generation
 from simstore.services.removal.remove import remove_rows
-from simstore.storage import (
-    deltas,
-    documents,
-    duplicates,
-    fingerprints,
-    generations,
-    passages,
-    runs,
-    sketches,
-)
+from simstore.storage import deltas, documents, duplicates, generations, passages, runs, sketches
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.history import put_times
 from simstore.text.decoding import encode
 

@@ -1,7 +1,8 @@
 """Choose the original of a new document among stored ones that are alike.
 
-The rule is that of `show` (:mod:`simstore.services.history.originals`). Where nothing links to
-anything it is the order of first sights alone, and no more is read than that.
+Where links decide, the rule is that of `show` (:mod:`simstore.services.history.originals`). Else a
+document that comes before all that it is like is an original, and any other is a duplicate of the
+one it resembles most, of those before it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from simstore.services.history.visits import own_interval, site_interval, site_o
 from simstore.storage import history
 from simstore.storage.engine import Connection
 from simstore.storage.history import Times
+from simstore.text.decoding import exact_text
 
 # Above every document number: new documents come after all others, in their order.
 NEW = 1 << 62
@@ -46,6 +48,11 @@ class Contender:
     def position(self) -> tuple[int, int]:
         """Return where it stands by its date, then by the order of ingest."""
         return self.first_seen, self.order
+
+
+def nearness(resemblance: float | None, original: Contender) -> tuple[float, tuple[int, int]]:
+    """Return by what originals of one document are compared; the smallest is chosen."""
+    return -(resemblance or 0.0), original.position
 
 
 class Contenders:
@@ -100,17 +107,32 @@ class Contenders:
         links = self._links_of(some)
         claimants = [
             OriginalCandidate(
-                _text(one.key),
+                exact_text(one.key),
                 one.order,
                 one.first_seen,
                 one.basis,
                 self._interval(one),
-                frozenset(map(_text, links[one.key])),
+                frozenset(map(exact_text, links[one.key])),
             )
             for one in some
         ]
         chosen, _ = original_of(claimants)
         return some[claimants.index(chosen)]
+
+    def nearest(
+        self, me: Contender, some: Iterable[tuple[Contender, float | None]]
+    ) -> Contender | None:
+        """Return which of some originals a document duplicates; None: all come after it.
+
+        Args:
+            me: The document.
+            some: Originals that it is like, and its resemblance to each; None: not known.
+        """
+        return min(
+            (one for one in some if one[0].position < me.position),
+            key=lambda one: nearness(one[1], one[0]),
+            default=(None, None),
+        )[0]
 
     def _links_of(self, some: Sequence[Contender]) -> dict[bytes, frozenset[bytes]]:
         asked = {
@@ -128,7 +150,7 @@ class Contenders:
 
     def _interval(self, one: Contender) -> float | None:
         """Return how often pages of its site are visited, or itself where it has no site."""
-        site = site_of(_text(one.key))
+        site = site_of(exact_text(one.key))
         if site is not None:
             if site not in self._sites:
                 self._sites[site] = site_interval(self._connection, site)
@@ -138,7 +160,3 @@ class Contenders:
             return None
         earlier = history.snapshots_of(self._connection, [one.document_id])
         return own_interval(times, earlier.get(one.document_id, []))
-
-
-def _text(key: bytes) -> str:
-    return key.decode("utf-8", "surrogateescape")

@@ -35,13 +35,12 @@ from simstore.storage import (
     history,
     idempotency,
     migrate,
-    packed_columns,
     runs,
-    segment_pages,
     transfer,
     vocabularies,
 )
 from simstore.storage.engine import Database, translated_files
+from simstore.storage.fingerprints import packed_columns, segment_pages
 from simstore.storage.generations import StoreSettings
 from simstore.version import __version__
 

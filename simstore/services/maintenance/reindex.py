@@ -23,15 +23,9 @@ from simstore.services.generations.refresh import drop_retired, freeze, link_bat
 from simstore.services.maintenance.maintain import check_channels
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.services.open_store.state import State
-from simstore.storage import (
-    deltas,
-    documents,
-    fingerprints,
-    generations,
-    sketches,
-    vocabularies,
-)
+from simstore.storage import deltas, documents, generations, sketches, vocabularies
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 
 BATCH_DOCUMENTS = 1_000
 

@@ -17,9 +17,10 @@ from simstore.fingerprint.simhash import word_count
 from simstore.search.hamming import BatchResults, distinct_results, verify
 from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.services.open_store.state import State
-from simstore.storage import fingerprints, sketches
+from simstore.storage import sketches
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
 
 # What came since is sorted together with the others when it is more than this, and than a quarter

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore
 from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.shingle_sets import distinct
 from simstore.search.band_index import BandHashes, BandIndex
 from simstore.search.band_index import is_affordable as is_affordable_hashes
 from simstore.search.bands import (
@@ -22,7 +23,6 @@ from simstore.search.bands import (
     BandTable,
     band_start,
     checks,
-    distinct,
     is_affordable,
     matching_postings,
     page_numbers,

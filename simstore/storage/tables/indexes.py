@@ -229,7 +229,7 @@ def fingerprint_tables(bits: int) -> FingerprintTables:
 fingerprint_page = Table(
     "fingerprint_page",
     metadata,
-    # storage.segment_pages.page_key: generation, segment, value.
+    # storage.fingerprints.segment_pages.page_key: generation, segment, value.
     Column("page", BIG, primary_key=True, autoincrement=False),
     Column("records", LargeBinary, nullable=False),  # search.pages
 )
@@ -383,6 +383,8 @@ clustering = Table(
     Column("attempt", BIG, nullable=False),
     Column("created_at", BIG, nullable=False),
     Column("updated_at", BIG, nullable=False),
+    # How members choose among canonical texts; 1: the earliest.
+    Column("join_rule", Integer, nullable=False, server_default="1"),
     CheckConstraint("clustering_id = 1", name="one"),
     CheckConstraint("state IN ('building', 'standing')", name="state"),
     CheckConstraint("policy IN ('first', 'longest', 'prefer')", name="policy"),
