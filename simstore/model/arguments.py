@@ -87,9 +87,13 @@ def _converted(name: str, convert: Converter, value: Any) -> Any:
     except _OtherType as error:
         shown = printable(repr(value))
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-        raise InvalidParameter(
-            f"{name} must be {error}, not {_article(type(value).__name__)} ({shown})"
-        ) from None
+        # Of a choice the type need not be told.
+        kind = "" if isinstance(value, str) and "one of" in str(error) else _kind_of(value)
+        raise InvalidParameter(f"{name} must be {error}, not {kind}{shown}") from None
+
+
+def _kind_of(value: Any) -> str:
+    return "" if value is None else f"{_article(type(value).__name__)}, "
 
 
 def _article(word: str) -> str:

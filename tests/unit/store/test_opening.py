@@ -176,7 +176,7 @@ def test_older_store_says_how_to_upgrade(tmp_path: Path) -> None:
         tmp_path / "s.db",
         f"UPDATE alembic_version SET version_num = '{older}'",
     )
-    with pytest.raises(SchemaOutOfDate, match="simstore upgrade") as raised:
+    with pytest.raises(SchemaOutOfDate, match="upgrade_store") as raised:
         Store.open(path)
     assert (raised.value.revision, raised.value.expected) == (older, migrate.HEAD)
 

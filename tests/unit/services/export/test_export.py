@@ -294,13 +294,18 @@ def test_the_same_store_gives_the_same_bytes(store: Store, tmp_path: Path) -> No
 def test_wrong_options_are_refused(store: Store, tmp_path: Path) -> None:
     target = tmp_path / "x.jsonl"
     for options, words in (
-        (ExportOptions("some"), "part 'some'"),  # type: ignore[arg-type]
-        (ExportOptions(format="csv"), "format 'csv'"),  # type: ignore[arg-type]
-        (ExportOptions(log=tmp_path / "log"), "unique part"),
-        (ExportOptions("unique", log=tmp_path / "." / "x.jsonl"), "one file"),
+        ({"part": "some"}, "part must be one of .*'some'"),
+        ({"format": "csv"}, "format must be one of .*'csv'"),
+        ({"log": tmp_path / "log"}, "unique part"),
+        ({"part": "unique", "log": tmp_path / "." / "x.jsonl"}, "one file"),
     ):
         with pytest.raises(InvalidParameter, match=words):
-            store.export(target, options)
+            store.export(target, **options)
+    for name in ("x.csv", "x.CSV.gz", "x.json", "x.xlsx"):
+        with pytest.raises(InvalidParameter, match="JSON Lines or Parquet"):
+            store.export(tmp_path / name)
+        assert not (tmp_path / name).exists()
+    assert store.export(tmp_path / "x.json", format="jsonl").document_count == len(store)
     with Store.create(tmp_path / "f.db", fingerprints_only=True) as bare:
         with pytest.raises(InvalidParameter):
             bare.export(target)

@@ -198,7 +198,7 @@ def test_store_without_its_parameters_says_so(tmp_path: Path, scheme: Any) -> No
             store.clusters.build,
             store.maintenance.compact,
         ):
-            with pytest.raises(StorageError, match=r"parameters are gone.*simstore backup"):
+            with pytest.raises(StorageError, match=r"parameters are gone.*maintenance\.backup"):
                 ask()
         (finding,) = store.maintenance.fsck()
     assert "parameters are gone" in finding.detail

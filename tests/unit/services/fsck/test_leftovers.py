@@ -230,7 +230,7 @@ def test_second_rule_of_kept_clusters_is_a_named_error(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db") as store:
         for ask in (lambda: list(store.clusters.list()), store.clusters.build):
             with pytest.raises(
-                CorruptStore, match=r"not the one row that it should.*simstore fsck"
+                CorruptStore, match=r"not the one row that it should.*maintenance\.fsck"
             ):
                 ask()
         assert {one.invariant for one in store.maintenance.fsck()} == {"file"}
