@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Never, TypeVar
 
@@ -181,7 +182,6 @@ class RemoteMaintenance(RemoteNamespace):
     """What a server tells of its store."""
 
     abort_reindex = not_served("maintenance.abort_reindex")
-    backup = not_served("maintenance.backup")
     check_options = not_served("maintenance.check_options")
     compact = not_served("maintenance.compact")
     fsck = not_served("maintenance.fsck")
@@ -197,6 +197,24 @@ class RemoteMaintenance(RemoteNamespace):
     def path(self) -> Never:
         """Raise NotServed: where the file is, is told where it is."""
         raise NotServed("maintenance.path")
+
+    def backup(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Fetch a checked copy of the store; return its size in bytes.
+
+        The file appears when all of it came and its digest is right. The token is an admin's.
+
+        Args:
+            target: The copy.
+            replace: Put it in the place of a file that is there.
+            on_progress: Called with bytes that came, and bytes in all.
+        """
+        return self._client._save("/v1/backup", target, replace=replace, on_progress=on_progress)
 
     def scheme(self) -> SchemeFacts:
         """Return the scheme's name, version, bits and options."""

@@ -80,7 +80,7 @@ _PYTHON = {
     "`simstore token list`": "`store.tokens.list()`",
     "`simstore upgrade`": "`simstore.upgrade_store()`",
     "`simstore vocabulary refresh`": "`store.vocabulary.refresh()`",
-    "`simstore vocabulary refresh --force`": "`store.vocabulary.refresh(force=True)`",
+    "`simstore vocabulary refresh --anyway`": "`store.vocabulary.refresh(force=True)`",
 }  # fmt: skip
 # What is done over HTTP; all else is done where the store is, by its commands.
 _HTTP = {

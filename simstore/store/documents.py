@@ -163,8 +163,9 @@ class Documents(Opened):
         2
 
         Args:
-            target: The file: JSON Lines (``.jsonl``, ``.ndjson``), or Parquet (``.parquet``);
-                compressed where it ends in ``.gz`` or ``.zst``. ``-`` is standard output.
+            target: The file: JSON Lines (``.jsonl``, ``.ndjson``), ``.json``, ``.csv`` or
+                ``.parquet``, compressed where it ends in ``.gz`` or ``.zst``; ``-`` is standard
+                output. What ``ingest`` takes again whole are JSON Lines and Parquet.
             options: What to write, and how, as an object; keywords go before it.
             on_progress: Called with documents done and in all.
 
@@ -173,13 +174,14 @@ class Documents(Opened):
                 ``duplicates``: those that ``unique`` leaves out.
             collection: Only documents of this collection.
             text: With the texts, where the store keeps them.
-            format: ``jsonl`` or ``parquet``, whatever the file is called; ``auto``: by its name.
+            format: ``jsonl``, ``json``, ``csv`` or ``parquet``, whatever the file is called;
+                ``auto``: by its name.
             log: File for what ``unique`` leaves out, complete and with the reason.
             dry_run: Only count.
             replace: Put the files in the place of others.
 
         Raises:
-            InvalidParameter: The name promises a format that is not written, as ``.csv``.
+            InvalidParameter: The name promises a format that is not written, as ``.xlsx``.
             OutputExists: There is a file already; ``replace=True`` replaces it.
             StorageError: It cannot be written; then it is not there.
         """

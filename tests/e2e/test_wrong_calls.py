@@ -116,7 +116,7 @@ ONLY_STORE: dict[str, Callable[[Store], Any]] = {
     "expire: nothing": lambda store: store.expire(),
     "export: None": lambda store: store.export(None),  # type: ignore[arg-type]
     "export: a number": lambda store: store.export(5),  # type: ignore[arg-type]
-    "export: csv": lambda store: store.export("x.csv"),
+    "export: xlsx": lambda store: store.export("x.xlsx"),
     "export: part": lambda store: store.export("x.jsonl", part="some"),  # type: ignore[arg-type]
     "report: a word": lambda store: store.report("last"),  # type: ignore[arg-type]
     "clusters.build: policy": lambda store: store.clusters.build(policy=5),  # type: ignore[arg-type]
