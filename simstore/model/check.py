@@ -207,6 +207,8 @@ class CheckedPaper(Shown):
         decoding: How its bytes were decoded, where that may be wrong or has lost some.
     """
 
+    _HOLDS = ("sources", SourceShare)
+
     key: str
     title: str | None
     text: str

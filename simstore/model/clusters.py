@@ -56,6 +56,8 @@ class Cluster(Shown):
         members: All documents of the cluster by the policy's order, the canonical one in front.
     """
 
+    _SHAPE = "places"
+
     key: str
     members: tuple[ClusterMember, ...]
 
@@ -80,6 +82,8 @@ class Clustering(Shown):
         stale: Why the standing generation does not cover every document; None where it does.
         least: What a member has to reach one of.
     """
+
+    _HOLDS = ("clusters", Cluster)
 
     clusters: tuple[Cluster, ...]
     document_count: int
@@ -108,6 +112,8 @@ class StoredCluster(Shown):
         key: Key of the canonical document.
         members: All documents of the cluster by the policy's order, the canonical one in front.
     """
+
+    _SHAPE = "members"
 
     cluster_id: int
     key: str

@@ -60,6 +60,8 @@ class Comparison(Shown):
             has a shingle.
     """
 
+    _HOLDS = ("measurements", Measurement)
+
     first: ComparedText
     second: ComparedText
     measurements: tuple[Measurement, ...]

@@ -159,6 +159,8 @@ class Ignored(Shown):
 class StoredRejection(Shown):
     """A rejection as the store remembers it."""
 
+    _PARTS = ("rejection", Rejection)
+
     reject_id: int
     run_id: int
     rejected_at: int

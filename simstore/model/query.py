@@ -189,6 +189,8 @@ class SampleResult(Shown):
         decoding: How its bytes were decoded, where that may be wrong or has lost some.
     """
 
+    _SHAPE = "matches"
+
     key: str
     fingerprint: str
     matches: tuple[Match, ...]
@@ -224,6 +226,8 @@ class QueryRun(Shown):
         not_recorded: Why the run is not recorded, where it should be.
         rejections: Samples that could not be read.
     """
+
+    _HOLDS = ("samples", SampleResult)
 
     run_id: int | None
     radius: int

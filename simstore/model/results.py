@@ -27,6 +27,11 @@ class Shown:
     __slots__ = ()
     # Fields that are told first.
     _FIRST: ClassVar[tuple[str, ...]] = ()
+    # As a DataFrame: the field whose results are its rows, and their class; a field whose own
+    # fields are columns, and its class; a shape of its own.
+    _HOLDS: ClassVar[tuple[str, type] | None] = None
+    _PARTS: ClassVar[tuple[str, type] | None] = None
+    _SHAPE: ClassVar[str] = "fields"
 
     def __repr__(self) -> str:
         parts: list[str] = []
