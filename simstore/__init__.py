@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from simstore.sources.files import Files as Files
     from simstore.sources.labels import GroupLabel as GroupLabel
     from simstore.sources.labels import LabelledPair as LabelledPair
+    from simstore.sources.reader import HistoryFields as HistoryFields
     from simstore.sources.reader import ReadOptions as ReadOptions
     from simstore.store import Store as Store
     from simstore.store import copy_store as copy_store
@@ -57,6 +58,7 @@ _MODULES = {
     "ExportSummary": "services.export.export",
     "Files": "sources.files",
     "GroupLabel": "sources.labels",
+    "HistoryFields": "sources.reader",
     "IngestOptions": "services.ingest.options",
     "KnownFilter": "known_filter",
     "LabelledPair": "sources.labels",
