@@ -156,7 +156,7 @@ def _web(choice: SchemeChoice) -> WebScheme:
     if kind.version == 1 and (choice.disguises == "fold" or choice.han == "characters"):
         raise InvalidParameter(
             "scheme web/1 folds no disguises, and Chinese scripts by OpenCC alone; "
-            "choose --scheme web/2"
+            "choose the scheme web/2"
         )
     recipe = FeatureRecipe(
         replace(kind.default_recipe.normalization, **choice.given(*_FORMS)),

@@ -107,7 +107,7 @@ def test_versions_of_the_scheme_fold_what_they_know(tmp_path: Path) -> None:
             assert store.get("second").text == hidden
             assert store.maintenance.check_options(SchemeChoice("web")) is None
     assert same == {"web": True, "web/1": False, "web/2": True}
-    with pytest.raises(InvalidParameter, match="choose --scheme web/2"):
+    with pytest.raises(InvalidParameter, match="choose the scheme web/2"):
         create(tmp_path, SchemeChoice("web/1", disguises="fold"))
 
 
