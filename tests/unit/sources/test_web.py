@@ -65,7 +65,9 @@ def test_page_says_what_it_is() -> None:
     assert found.key == URL
     assert found.title == "The ferry | Harbour News"
     assert found.published_at == 1_777_629_600
-    assert found.metadata == {"canonical": "https://news.example/ferry", "language": "en"}
+    assert found.metadata == {
+        "canonical": "https://news.example/ferry", "language": "en", "extractor": "blocks 1",
+    }  # fmt: skip
     assert found.links == (
         "https://news.example/", "https://news.example/sport", "https://partner.example/x?a=1",
     )  # fmt: skip
@@ -119,7 +121,7 @@ def test_chinese_page_in_gbk_is_read(declared: bool) -> None:
     found = read_page(markup.encode("gbk"))
     assert (found.title, found.text.strip()) == ("宣言", text * 3)
     told = {} if declared else {"encoding_detected": True}
-    assert found.metadata == {"encoding": "gb18030"} | told
+    assert found.metadata == {"encoding": "gb18030", "extractor": "blocks 1"} | told
 
 
 def test_person_names_the_encoding() -> None:
