@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.channels import Channels
-from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
 from simstore.storage.generations import GenerationRow, StoreSettings
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.passage_recipe import PassageRecipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,7 @@ def check_generation(state: State, label: str) -> None:
         return
     reason = "its standing generation of fingerprints is lost"
     if state.scheme.depends_on_corpus:
-        reason += ": `simstore vocabulary refresh --force` makes another"
+        reason += ": `simstore vocabulary refresh --anyway` makes another"
     elif state.settings.text_kept:
         reason += ": `simstore reindex` makes another"
     raise CorruptStore(label, reason)
