@@ -39,6 +39,8 @@ _FORMATTING = re.compile(
     r"|(?<=s)mall|(?<=s)trike|(?<=s)trong|(?<=t)t)(?=[\s>])"
 )
 _TAG = re.compile(r"<[a-zA-Z][^\"'>]*+(?:(?:\"[^\"]*\"|'[^']*')[^\"'>]*+)*+")
+_RAW = frozenset(("<script", "<style"))
+_RAW_END = re.compile(r"</(?:script|style)", re.IGNORECASE)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 # Elements that have no end tag, or whose end tag may be left out.
 _FLAT = frozenset(
@@ -84,12 +86,37 @@ def tangle(markup: str) -> str | None:
         return f"its elements stand more than {most:,} deep in each other"
     if much and deepest * tags > _MOST_STEPS:
         return f"its {tags:,} tags stand up to {deepest:,} deep in each other"
-    if len(markup) > _LONG_TAG:
-        for tag in _TAG.finditer(markup):
-            long = tag.end() - tag.start() > _LONG_TAG
-            if long and len(_QUOTED.sub(" x ", tag[0]).split()) > _MOST_ATTRIBUTES:
-                return f"an element has more than {_MOST_ATTRIBUTES:,} attributes"
     return None
+
+
+def without_long_tags(markup: str) -> str:
+    """Return markup in which elements with thousands of attributes have none.
+
+    Such markup takes a parser the square of their number.
+
+    Example:
+        >>> without_long_tags("<p " + "a " * 40_000 + ">text</p>")
+        '<p >text</p>'
+    """
+    if len(markup) <= _LONG_TAG:
+        return markup
+    parts = []
+    place = kept = 0
+    while (tag := _TAG.search(markup, place)) is not None:
+        place = tag.end()
+        name = _TAGS.match(tag[0])
+        if name is not None and name[0].lower() in _RAW:
+            # What looks like tags in scripts is none.
+            end = _RAW_END.search(markup, place)
+            place = len(markup) if end is None else end.end()
+        elif place - tag.start() > _LONG_TAG and _attributes(tag[0]) > _MOST_ATTRIBUTES:
+            parts += [markup[kept : tag.start()], name[0] if name else "<p", " "]
+            kept = place
+    return "".join([*parts, markup[kept:]]) if parts else markup
+
+
+def _attributes(tag: str) -> int:
+    return len(_QUOTED.sub(" x ", tag).split())
 
 
 def _deepest(tags: list[str], most: int) -> int:
@@ -154,6 +181,7 @@ def read_page(markup: str, extract: Literal["main", "all"], address: str | None)
         raise MissingExtra("reading web pages", "web") from None
     if (reason := tangle(markup)) is not None:
         return reason
+    markup = without_long_tags(markup)
     tree = HTMLTree.parse(markup)
     about = _About(tree, address)
     title = " ".join((tree.title or "").split())[:_MOST_CHARACTERS]
