@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_STORE = "simstore.db"
-_STORE = "simstore.db"
+# What a context remembers of --db.
+STORE = "simstore.db"
 
 
 def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -53,7 +54,7 @@ common_options = section(
         metavar="PATH-OR-URL",
         envvar="SIMSTORE_DB",
         expose_value=False,
-        callback=_remember(_STORE),
+        callback=_remember(STORE),
     ),
     *server_options(_remember),
     option(
@@ -87,14 +88,14 @@ def store_place() -> str:
     """
     if server_url() is not None:
         raise NotServed(f"`{click.get_current_context().command_path}`")
-    return str(click.get_current_context().meta.get(_STORE, DEFAULT_STORE))
+    return str(click.get_current_context().meta.get(STORE, DEFAULT_STORE))
 
 
 def store_is_named(*, by_option: bool = False) -> bool:
     """Return whether a store or a server is named; by an option, not a variable, where asked."""
     if not by_option:
         meta = click.get_current_context().meta
-        return _STORE in meta or SERVER in meta
+        return STORE in meta or SERVER in meta
     return given_by_hand("db") or given_by_hand("server")
 
 

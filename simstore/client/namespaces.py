@@ -181,6 +181,7 @@ class RemoteMaintenance(RemoteNamespace):
         "abort_reindex",
         "check_options",
         "compact",
+        "completions",
         "fsck",
         "import_deduped",
         "pack",
