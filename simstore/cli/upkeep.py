@@ -81,7 +81,7 @@ def backup(target: str, force: bool, output_format: str) -> None:
     Examples:
       simstore backup monday.db
       simstore backup --force latest.db       in the place of the last one
-      simstore --server URL backup monday.db  of a served store, by an admin's token
+      simstore --server URL backup a.db  of a served store; an admin's token
     """
     check_output(target, replace=force)
     with open_store(served=True) as store, progress("backup") as show:
