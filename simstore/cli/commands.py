@@ -17,6 +17,7 @@ from simstore.cli.options import common_options
 from simstore.cli.output import NO_SPACE, BriefErrors, drop_output, fail, settle_streams
 from simstore.cli.parameters import Sectioned, Suggesting
 from simstore.errors import SimstoreError
+from simstore.errors.remedies import speak_to
 from simstore.services.workers import forks
 from simstore.version import __version__
 
@@ -102,6 +103,7 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
         command.short_help = text
         return command
 
+<<<<<<< HEAD
     def _main_shell_completion(self, *arguments: Any, **settings: Any) -> None:
         """Complete a command line, where a shell asks for that by a variable."""
         if f"_{_PROGRAM}_COMPLETE" in os.environ:
@@ -109,6 +111,14 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
 
             register()
         super()._main_shell_completion(*arguments, **settings)
+=======
+    def main(self, *args: Any, **keywords: Any) -> Any:
+        before = speak_to("command line")
+        try:
+            return super().main(*args, **keywords)
+        finally:
+            speak_to(before)
+>>>>>>> main
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words of a command line; without any, say how to start."""

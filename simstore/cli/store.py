@@ -146,7 +146,7 @@ def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> Non
       simstore stats --plot pictures/  in a folder that exists: a picture each
       simstore stats --plot s.svg --format json with the figures behind it
 
-    Pictures need Matplotlib (pip install 'simstore[plots]').
+    Pictures need Matplotlib (the extra plots).
     """
     if force and plot is None:
         raise click.UsageError("--force replaces what --plot draws: give that too")
@@ -171,7 +171,7 @@ def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> Non
     for name, value in asdict(found).items():
         record[name] = value
         if name == "bits":
-            record["scheme_options"] = {n: v for n, v in scheme.items() if n not in record}
+            record["scheme_options"] = {n: v for n, v in scheme.record().items() if n not in record}
     if output_format != "table":
         if figures is not None:
             record["figures"] = figures.record()

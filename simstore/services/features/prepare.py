@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import sketch_texts
 from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Document
 from simstore.services.features.feature_counts import pack_change
@@ -19,6 +19,9 @@ from simstore.services.open_store.state import State
 from simstore.storage import codecs
 from simstore.text.decoding import encode, text_digest
 from simstore.text.scanning import Scanned
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.passage_recipe import IndexedText
 
 # Bytes a character of texts that are looked at as words alone.
 _NARROW = 1.1

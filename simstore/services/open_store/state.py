@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.channels import Channels
-from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
 from simstore.storage.generations import GenerationRow, StoreSettings
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.passage_recipe import PassageRecipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
