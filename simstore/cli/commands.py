@@ -103,7 +103,6 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
         command.short_help = text
         return command
 
-<<<<<<< HEAD
     def _main_shell_completion(self, *arguments: Any, **settings: Any) -> None:
         """Complete a command line, where a shell asks for that by a variable."""
         if f"_{_PROGRAM}_COMPLETE" in os.environ:
@@ -111,14 +110,13 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
 
             register()
         super()._main_shell_completion(*arguments, **settings)
-=======
+
     def main(self, *args: Any, **keywords: Any) -> Any:
         before = speak_to("command line")
         try:
             return super().main(*args, **keywords)
         finally:
             speak_to(before)
->>>>>>> main
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words of a command line; without any, say how to start."""

@@ -66,7 +66,7 @@ def _collections(store: Store, beginning: str) -> Iterable[tuple[str, str | None
 
 
 def _runs(store: Store, _beginning: str) -> Iterable[tuple[str, str | None]]:
-    return ((str(run["run_id"]), " ".join(run["sources"])) for run in store.runs.query(_MOST))
+    return ((str(run.run_id), " ".join(run.sources)) for run in store.runs.query(_MOST))
 
 
 def _rejects(store: Store, _beginning: str) -> Iterable[tuple[str, str | None]]:

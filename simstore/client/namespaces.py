@@ -181,25 +181,9 @@ class RemoteFilters(RemoteNamespace):
 class RemoteMaintenance(RemoteNamespace):
     """What a server tells of its store."""
 
-<<<<<<< HEAD
-    not_served = (
-        "abort_reindex",
-        "check_options",
-        "compact",
-        "completions",
-        "fsck",
-        "import_deduped",
-        "pack",
-        "path",
-        "quick_stats",
-        "reindex",
-        "stats_over_time",
-        "unpack",
-        "warm",
-    )
-=======
     abort_reindex = not_served("maintenance.abort_reindex")
     check_options = not_served("maintenance.check_options")
+    completions = not_served("maintenance.completions")
     compact = not_served("maintenance.compact")
     fsck = not_served("maintenance.fsck")
     import_deduped = not_served("maintenance.import_deduped")
@@ -214,7 +198,6 @@ class RemoteMaintenance(RemoteNamespace):
     def path(self) -> Never:
         """Raise NotServed: where the file is, is told where it is."""
         raise NotServed("maintenance.path")
->>>>>>> main
 
     def backup(
         self,

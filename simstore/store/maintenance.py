@@ -6,16 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-<<<<<<< HEAD
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from simstore.errors import InvalidParameter, check_numbers
-=======
-from typing import TYPE_CHECKING
-
-from simstore.errors import InvalidParameter
 from simstore.errors.remedies import in_words
->>>>>>> main
 from simstore.fingerprint.channels import parse_channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
