@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from simstore.cli.options import DEFAULT_STORE, STORE
-from simstore.cli.remote import SERVER
+from simstore.cli.messages import DEFAULT_STORE, SERVER, STORE
 from simstore.errors import SimstoreError
 
 if TYPE_CHECKING:

@@ -10,9 +10,16 @@ import click
 from click.core import ParameterSource
 
 from simstore.cli.imports import uncollected
-from simstore.cli.messages import AS_JSON, VERBOSITY, set_up_logging
+from simstore.cli.messages import (
+    AS_JSON,
+    DEFAULT_STORE,
+    SERVER,
+    STORE,
+    VERBOSITY,
+    set_up_logging,
+)
 from simstore.cli.parameters import COMMON, Decorator, choice, count, flag, option, section
-from simstore.cli.remote import SERVER, given_by_hand, open_client, server_options, server_url
+from simstore.cli.remote import given_by_hand, open_client, server_options, server_url
 from simstore.errors import InvalidParameter, NotServed
 from simstore.model.query import DEFAULT_RADIUS
 
@@ -20,11 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simstore.store import Store
-
-
-DEFAULT_STORE = "simstore.db"
-# What a context remembers of --db.
-STORE = "simstore.db"
 
 
 def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
