@@ -10,10 +10,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from simstore.errors import InvalidParameter, StoreExists, StoreNotFound
-from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
+from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import ExternalScheme
 from simstore.model import CopySummary, OnDuplicate, Policy
+from simstore.model.channels import DEFAULT_CHANNELS
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
@@ -109,7 +110,7 @@ class Store(Changes, Queries, Documents):
         place: str | os.PathLike[str] = "simstore.db",
         *,
         scheme: SchemeChoice | str | None = None,
-        channels: Sequence[str] = CHANNELS,
+        channels: Sequence[str] = DEFAULT_CHANNELS,
         policy: Policy = "live",
         text: bool = True,
         vocabulary: bool = True,
@@ -161,7 +162,7 @@ class Store(Changes, Queries, Documents):
             if scheme is not None:
                 raise InvalidParameter("a store of fingerprints alone has no scheme; leave it out")
             made: Scheme = ExternalScheme(64 if bits is None else bits)
-            simhash, minhash = True, False
+            names: Sequence[str] = ("simhash",)
             text = vocabulary = False
         else:
             if bits is not None:
@@ -170,14 +171,13 @@ class Store(Changes, Queries, Documents):
                 SchemeChoice(scheme or "web") if not isinstance(scheme, SchemeChoice) else scheme
             )
             made = make_scheme(chosen)
-            simhash, minhash = parse_channels(channels)
-        sketching = Sketching(made.normalization)
+            names = channels
         database = Database(place, synchronous=synchronous)
         try:
             create_store(
                 database,
                 made,
-                channels=Channels(simhash, minhash, sketching),
+                channels=Channels.of(names, made.normalization),
                 policy=policy,
                 text_kept=text,
                 vocabulary_recorded=vocabulary,

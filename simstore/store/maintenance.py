@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import parse_channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import ClustersStatus, Finding, IngestSummary, StoreFigures, StoreVitals
 from simstore.store.opened import Namespace
@@ -160,8 +159,7 @@ class Maintenance(Namespace):
         from simstore.services.maintenance.scheme_choice import make_scheme
 
         made = None if scheme is None else make_scheme(scheme)
-        wanted = None if channels is None else parse_channels(channels)
-        return reindex.reindex(self._opened, made, wanted, resume=resume, on_progress=on_progress)
+        return reindex.reindex(self._opened, made, channels, resume=resume, on_progress=on_progress)
 
     def abort_reindex(self) -> None:
         """Give up a reindex that was interrupted.

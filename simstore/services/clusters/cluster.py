@@ -129,7 +129,7 @@ def _check(options: ClusterOptions) -> None:
 def _radius(state: State, options: ClusterOptions) -> int | None:
     if options.exact_join:
         return None
-    if not state.channels.simhash:
+    if not state.channels.has_fingerprints:
         if options.radius is not None:
             raise InvalidParameter(
                 "this store has no channel simhash, so no radius: leave it out, or make the "
@@ -174,9 +174,11 @@ def cluster_basis(state: State, *, exact_join: bool) -> Literal["text", "sketch"
         return "text"
     again = "ingest into a store that keeps texts (`simstore init` without --no-text)"
     if exact_join:
-        other = "cluster by the sketches without it, or " if state.channels.minhash else ""
+        other = (
+            "cluster by the sketches without it, or " if state.channels.has_word_sketches else ""
+        )
         raise NotFound(f"this store keeps no texts for the exact join; {other}{again}")
-    if not state.channels.minhash:
+    if not state.channels.has_word_sketches:
         raise NotFound(
             f"this store keeps neither texts nor sketches to verify candidates by; {again}"
         )

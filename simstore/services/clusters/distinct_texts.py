@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import to_words, word_count
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.services.features.feature_counts import whole_texts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, fingerprints, sketches

@@ -129,12 +129,12 @@ def _refuse_others(
 def basis_of(snapshot: Snapshot) -> Basis:
     """Return what edges are found by in a snapshot."""
     layout = None
-    if snapshot.channels.minhash:
+    if snapshot.channels.has_word_sketches:
         packed = sketches.layout(snapshot.connection, snapshot.scheme_id)
         layout = packed.layout if packed else snapshot.channels.layout
     generation_id = None
     if (
-        snapshot.channels.simhash
+        snapshot.channels.has_fingerprints
         and snapshot.scheme.depends_on_corpus
         and snapshot.generation is not None
     ):
@@ -142,7 +142,7 @@ def basis_of(snapshot: Snapshot) -> Basis:
     return Basis(
         snapshot.scheme_id,
         generation_id,
-        default_radius(snapshot.scheme.bits) if snapshot.channels.simhash else None,
+        default_radius(snapshot.scheme.bits) if snapshot.channels.has_fingerprints else None,
         layout.bands if layout else None,
         layout.rows if layout else None,
     )

@@ -113,11 +113,11 @@ class EdgeFinder:
         codes = [np.empty(0, np.int64)]
         if radius is not None:
             codes.append(self._near(radius))
-        if self._snapshot.channels.minhash:
+        if self._snapshot.channels.has_word_sketches:
             codes.append(self._agreeing())
         found = np.unique(np.concatenate(codes))
         first, second = found // max(total, 1), found % max(total, 1)
-        if self._snapshot.channels.minhash and least.likeness is None:
+        if self._snapshot.channels.has_word_sketches and least.likeness is None:
             # The size alone tells that sets of very different sizes cannot resemble each other.
             sizes = held.shingle_counts
             found = found[self._rule.may_hold(sizes[first], sizes[second])]
@@ -175,7 +175,7 @@ class EdgeFinder:
         """Return the codes of the pairs of texts with fingerprints within the radius."""
         held = self._held
         rows = np.flatnonzero(held.fingerprinted)
-        if self._snapshot.channels.minhash:
+        if self._snapshot.channels.has_word_sketches:
             rows = rows[held.shingle_counts[held.texts[rows]] > 0]
         # Copies of a text have one fingerprint, unless it covers metadata too.
         known = np.column_stack((held.texts[rows].astype(np.uint64), held.words[rows]))

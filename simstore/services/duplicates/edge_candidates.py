@@ -45,10 +45,10 @@ class EdgeCandidates:
         bits = snapshot.scheme.bits
         self._radius = default_radius(bits) if radius is None else radius
         check_radius(self._radius, bits)
-        self._row = snapshot.generation if snapshot.channels.simhash else None
+        self._row = snapshot.generation if snapshot.channels.has_fingerprints else None
         self._sketches = (
             MinhashChannel(snapshot, min_resemblance)
-            if snapshot.channels.minhash and min_resemblance is not None
+            if snapshot.channels.has_word_sketches and min_resemblance is not None
             else None
         )
 

@@ -114,7 +114,7 @@ class EdgeSearch:
         self._snapshot = snapshot
         self._least = min_resemblance
         self._within = within
-        self._tells_resemblance = snapshot.settings.text_kept or snapshot.channels.minhash
+        self._tells_resemblance = snapshot.settings.text_kept or snapshot.channels.has_word_sketches
         self._rule = EdgeRule(min_resemblance, snapshot.scheme.least_features)
         self.candidates = EdgeCandidates(
             snapshot,
@@ -273,12 +273,12 @@ def check_verifiable(state: State, min_resemblance: float | None, within: int | 
             f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
         )
     if within is not None:
-        if not state.channels.simhash:
+        if not state.channels.has_fingerprints:
             raise missing_channel(state, "simhash")
         check_radius(within, state.scheme.bits)
     if min_resemblance is None:
         return
-    if not state.settings.text_kept and not state.channels.minhash:
+    if not state.settings.text_kept and not state.channels.has_word_sketches:
         raise NotFound(
             "this store keeps neither texts nor sketches to verify candidates by; ingest into "
             "a store that keeps texts (`simstore init` without --no-text)"

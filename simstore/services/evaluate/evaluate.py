@@ -182,7 +182,10 @@ def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
     candidate = default if options.candidate_radius is None else options.candidate_radius
     for radius in (low, high, candidate):
         check_radius(radius, state.scheme.bits)
-    there = {"simhash": state.channels.simhash, "minhash": state.channels.minhash}
+    there = {
+        "simhash": state.channels.has_fingerprints,
+        "minhash": state.channels.has_word_sketches,
+    }
     methods = [method for method in METHODS if there.get(method, state.settings.text_kept)]
     if options.older_methods:
         check_texts(state)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.channels import sketch_texts, unpack_sketches
 from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
+from simstore.fingerprint.sketching import sketch_texts, unpack_sketches
 from simstore.model import Finding
 from simstore.search.bands import band_start, checks, page_numbers, unpack_page
 from simstore.services.open_store.open_store import Snapshot
@@ -35,7 +35,7 @@ def check_sketches(
     """
     remedy = _REINDEX if snapshot.settings.text_kept else _REINGEST
     held = sketches.count(snapshot.connection, snapshot.scheme_id)
-    if not snapshot.channels.minhash:
+    if not snapshot.channels.has_word_sketches:
         if held:
             yield Finding("sketch", f"{held} in a store without the channel minhash", remedy)
         return
@@ -66,7 +66,7 @@ def check_bands(snapshot: Snapshot) -> Iterator[Finding]:
     """
     connection = snapshot.connection
     packed = sketches.layout(connection, snapshot.scheme_id)
-    if packed is None or not snapshot.channels.minhash:
+    if packed is None or not snapshot.channels.has_word_sketches:
         return
     remedy = _REPACK.format(packed.layout)
     wrong = strays = 0

@@ -7,14 +7,13 @@ follows. A killed pack leaves a layout under construction, which the next one dr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.bands import key_bits, pages
 from simstore.services.generations import pack_fingerprints
 from simstore.services.open_store.open_store import OpenStore, now
@@ -47,7 +46,7 @@ def pack_long_tail(opened: OpenStore, *, is_busy: bool = False) -> bool:
 def _pack_long_sketch_tail(opened: OpenStore, *, is_busy: bool) -> bool:
     with opened.database.read() as connection:
         state = opened.state(connection)
-        if not state.channels.minhash:
+        if not state.channels.has_word_sketches:
             return False
         scheme_id = state.scheme_id
         standing = sketches.layout(connection, scheme_id)
@@ -78,7 +77,7 @@ def pack_tail(
         gone = packed_count - (sketches.count(connection, state.scheme_id) - tail)
     other = layout is not None and (standing is None or standing.layout != layout)
     many_gone = gone * _GONE_SHARE > packed_count
-    if not state.channels.minhash or not (tail or other or many_gone):
+    if not state.channels.has_word_sketches or not (tail or other or many_gone):
         return True
     return pack(opened, layout, on_progress)
 
@@ -98,7 +97,7 @@ def pack(
     """
     with opened.write() as connection:
         state = opened.state(connection)
-        if not state.channels.minhash:
+        if not state.channels.has_word_sketches:
             return True
         if layout is not None:
             # The new scheme would not learn of it.
@@ -140,7 +139,7 @@ def pack(
         sketches.set_layout_status(connection, scheme_id, "building", "standing")
         if chosen != state.channels.layout:
             # Those of the scheme that was packed: it still stands.
-            record = replace(state.channels, layout=chosen).record()
+            record = state.channels.with_layout("minhash", chosen).record()
             generations.set_channels(connection, scheme_id, record)
             opened.forget_schemes()
     drop_retired_pages(opened)

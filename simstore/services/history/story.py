@@ -9,8 +9,8 @@ from typing import Literal, cast
 import numpy as np
 
 from simstore.errors import DocumentNotFound
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import VALUES
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.model import Relative, SeenState, Story, Version
 from simstore.services.clusters import read
 from simstore.services.features import feature_counts
@@ -280,7 +280,7 @@ class _Teller:
                     self._snapshot.connection, f"the text of document {own.document_id} is gone"
                 )
             shingles = snapshot.channels.sketching.sets(texts.values()).row(0)
-        elif snapshot.channels.minhash:
+        elif snapshot.channels.has_word_sketches:
             held = sketches.of_documents(
                 self._snapshot.connection, snapshot.scheme_id, [own.document_id]
             )

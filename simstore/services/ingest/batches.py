@@ -291,8 +291,8 @@ def _replace_features(
     if replaced:
         fingerprints.unlink_many(connection, replaced)
         sketches.drop_many(connection, replaced)
-    if batch.sketches:
-        made = [(number, *batch.sketches[place]) for number, place in places.items()]
+    for rows_of in batch.sketches.values():
+        made = [(number, *rows_of[place]) for number, place in places.items()]
         sketches.put_many(connection, snapshot.scheme_id, made)
     if batch.passages:
         passages.drop_many(connection, replaced)

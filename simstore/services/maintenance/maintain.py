@@ -15,7 +15,7 @@ from simstore.errors import (
     StoreExists,
     printable,
 )
-from simstore.fingerprint.channels import Channels, Sketching
+from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Policy
@@ -81,7 +81,7 @@ def create_store(
         InvalidParameter: The scheme needs the vocabulary or the channel that was switched off.
     """
     if channels is None:
-        channels = Channels(sketching=Sketching(scheme.normalization))
+        channels = Channels.of(normalization=scheme.normalization)
     check_channels(scheme, channels)
     if scheme.depends_on_corpus and not vocabulary_recorded:
         raise InvalidParameter(
@@ -130,7 +130,7 @@ def create_store(
 
 def check_channels(scheme: Scheme, channels: Channels) -> None:
     """Raise InvalidParameter where a scheme cannot go without the channel that is switched off."""
-    if scheme.depends_on_corpus and not channels.simhash:
+    if scheme.depends_on_corpus and not channels.has_fingerprints:
         raise InvalidParameter(
             f"scheme {scheme.label} is one for fingerprints; give it the channel simhash"
         )
@@ -141,7 +141,7 @@ def _fill(database: Database, scheme: Scheme, channels: Channels, settings: Stor
         migrate.create_tables(connection)
         generations.create_settings(connection, settings, now(), __version__)
         generations.add_scheme(connection, scheme.record(), channels.record(), "standing", now())
-        if channels.simhash and not scheme.depends_on_corpus:
+        if channels.has_fingerprints and not scheme.depends_on_corpus:
             row = freeze(OpenStore(database).snapshot(connection))
             generations.set_generation_status(connection, row.generation_id, "standing", now())
 
@@ -204,7 +204,7 @@ def compact(
     before = database.file_bytes()
     with database.read() as connection:
         state = opened.state(connection)
-    if layout is not None and not state.channels.minhash:
+    if layout is not None and not state.channels.has_word_sketches:
         raise missing_channel(state, "minhash")
     if not pack_tail(opened, layout, on_progress) and layout is not None:
         raise Conflict("another process packs the sketches, or reindexes; try again when it has")

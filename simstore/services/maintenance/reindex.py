@@ -7,15 +7,17 @@ by the same call, or given up (``abort``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
-from simstore.fingerprint.channels import Channels, Sketching, sketch_texts
+from simstore.fingerprint.channels import Channels, recorded_choice
 from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import make_scheme, open_scheme
 from simstore.fingerprint.simhash import to_integers
+from simstore.fingerprint.sketching import sketch_texts
+from simstore.model.channels import DEFAULT_CHANNELS
 from simstore.services.features import feature_counts
 from simstore.services.generations.pack_sketches import pack_long_tail
 from simstore.services.generations.refresh import Progress, drop_retired, freeze, link_batch
@@ -38,7 +40,7 @@ BATCH_DOCUMENTS = 1_000
 def reindex(
     opened: OpenStore,
     scheme: Scheme | None,
-    channels: tuple[bool, bool] | None = None,
+    channels: Sequence[str] | None = None,
     *,
     resume: bool = False,
     on_progress: Progress | None = None,
@@ -48,7 +50,7 @@ def reindex(
     Args:
         opened: The store.
         scheme: The new scheme; None: the present one, computed as this installation does.
-        channels: Whether to keep fingerprints, and sketches; None: as before.
+        channels: Which to keep; None: as before.
         resume: Go on with a reindex that was interrupted, whatever its scheme.
         on_progress: Called with documents done and documents in all, twice over for a scheme
             that depends on the corpus.
@@ -60,7 +62,7 @@ def reindex(
         Conflict: ``resume`` and there is nothing to go on with.
     """
     state = _begin(opened, scheme, channels, resume=resume)
-    if state.channels.simhash and state.generation is None:
+    if state.channels.has_fingerprints and state.generation is None:
         _count(opened, state, on_progress)
         with opened.write() as connection:
             _check_building(opened.snapshot(connection, state))
@@ -96,7 +98,7 @@ def abort(opened: OpenStore) -> None:
 def _begin(
     opened: OpenStore,
     scheme: Scheme | None,
-    wanted: tuple[bool, bool] | None,
+    wanted: Sequence[str] | None,
     *,
     resume: bool,
 ) -> State:
@@ -138,14 +140,14 @@ def _begin(
             generation=building,
             channels=channels,
         )
-        if building is None and channels.simhash and not scheme.depends_on_corpus:
+        if building is None and channels.has_fingerprints and not scheme.depends_on_corpus:
             # It needs no count of the corpus.
             state = replace(state, generation=freeze(opened.snapshot(connection, state)))
         return state
 
 
 def _wanted(
-    connection: Connection, scheme: Scheme | None, wanted: tuple[bool, bool] | None
+    connection: Connection, scheme: Scheme | None, wanted: Sequence[str] | None
 ) -> tuple[Scheme, Channels]:
     """Return the scheme and the channels that are asked for: the standing ones, where none are."""
     standing = generations.scheme_with_status(connection, "standing")
@@ -153,25 +155,20 @@ def _wanted(
         scheme = make_scheme(standing[1])
     if scheme is None:
         raise InvalidParameter("the store has no scheme; name one with --scheme")
-    channels = Channels(sketching=Sketching(scheme.normalization))
-    if standing is not None:
-        kept = generations.channels_of(connection, standing[0])
-        channels = replace(
-            channels,
-            simhash=kept is None or kept["simhash"],
-            minhash=kept is not None and kept["minhash"],
-            layout=channels.layout if kept is None else BandLayout(*kept["bands"]),
+    if standing is None:
+        return scheme, Channels.of(
+            DEFAULT_CHANNELS if wanted is None else wanted, scheme.normalization
         )
-    if wanted is not None:
-        channels = replace(channels, simhash=wanted[0], minhash=wanted[1])
-    return scheme, channels
+    kept = generations.channels_of(connection, standing[0])
+    names, layouts = recorded_choice(kept)
+    return scheme, Channels.of(names if wanted is None else wanted, scheme.normalization, layouts)
 
 
 def _is_wanted(
     connection: Connection,
     begun: tuple[int, SchemeRecord],
     scheme: Scheme | None,
-    wanted: tuple[bool, bool] | None,
+    wanted: Sequence[str] | None,
 ) -> bool:
     """Return whether the reindex that was begun is the one that is asked for."""
     scheme, channels = _wanted(connection, scheme, wanted)
@@ -250,13 +247,13 @@ def _make_anew(opened: OpenStore, state: State, on_progress: Progress | None) ->
                 return
             if state.records_vocabulary and not state.scheme.depends_on_corpus:
                 _count_batch(building, batch)
-            elif state.channels.simhash:
+            elif state.channels.has_fingerprints:
                 link_batch(building, generation_id, batch)
             if not state.records_vocabulary:
                 texts = feature_counts.whole_texts(building, batch)
                 counts = feature_counts.count_stored(connection, state.scheme, texts)
                 _note_sizes(building, batch, counts)
-            if state.channels.minhash:
+            if state.channels.has_word_sketches:
                 sketch_batch(building, batch)
         done += len(batch)
         if on_progress is not None:

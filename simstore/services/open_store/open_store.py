@@ -159,7 +159,7 @@ class OpenStore:
         # A scheme that does not depend on the corpus has had one from the start.
         is_lost = (
             generation is None
-            and channels.simhash
+            and channels.has_fingerprints
             and (not scheme.depends_on_corpus or generations.stood_once(connection, scheme.bits))
         )
         self.last_state = State(

@@ -195,7 +195,7 @@ def _brought_up(
         held is None
         or held.generation_id != row.generation_id
         or held.first_edition > row.edition
-        or not state.channels.minhash
+        or not state.channels.has_word_sketches
         or row.fingerprint_count > 2 * len(held)
     ):
         return _read(connection, state, row)
@@ -216,7 +216,9 @@ def _brought_up(
 
 def _read(connection: Connection, state: State, row: GenerationRow) -> ResidentTables:
     """Return what a snapshot holds."""
-    last = sketches.last_number(connection, state.scheme_id) if state.channels.minhash else 0
+    last = (
+        sketches.last_number(connection, state.scheme_id) if state.channels.has_word_sketches else 0
+    )
     bits = state.scheme.bits
     base = sorted_tables(connection, bits, row.generation_id)
     return ResidentTables(

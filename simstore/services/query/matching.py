@@ -5,22 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.channels import Sketching
 from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.fingerprint.shingle_sets import from_rows
+from simstore.fingerprint.sketching import Sketching
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.search.resemblance import Overlap
 from simstore.services.features.prepare import scanned_words
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import State
 from simstore.services.query.minhash_channel import MinhashChannel
-from simstore.services.query.sentence_channel import FoundSentence, SentenceChannel
 from simstore.services.query.simhash_channel import Linked, SimhashChannel, SimhashNeighbours
 from simstore.services.query.validation import SENTENCES, check_tellable, chosen_channels
 from simstore.services.query.verify import Verifier
@@ -29,6 +28,9 @@ from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import StoredSketch
 from simstore.text.decoding import encode, text_digest
+
+if TYPE_CHECKING:
+    from simstore.services.query.sentence_channel import FoundSentence, SentenceChannel
 
 
 class Matcher:
@@ -48,10 +50,14 @@ class Matcher:
         check_tellable(snapshot, options)
         chosen = chosen_channels(snapshot, options)
         self.channels = chosen
-        fingerprinted = snapshot.channels.simhash
+        fingerprinted = snapshot.channels.has_fingerprints
         self._neighbours = SimhashChannel(snapshot, options) if fingerprinted else None
         self._sketches = MinhashChannel(snapshot) if "minhash" in chosen else None
-        self._sentences = SentenceChannel(snapshot) if SENTENCES in chosen else None
+        self._sentences: SentenceChannel | None = None
+        if SENTENCES in chosen:
+            from simstore.services.query.sentence_channel import SentenceChannel
+
+            self._sentences = SentenceChannel(snapshot)
         self._verifier = Verifier(snapshot)
 
     def answer(self, samples: Sequence[Document]) -> list[SampleResult]:

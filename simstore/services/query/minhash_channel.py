@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.band_index import BandHashes, BandIndex
 from simstore.search.band_index import is_affordable as is_affordable_hashes
 from simstore.search.bands import (

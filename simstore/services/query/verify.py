@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import estimates
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.model import Document
 from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 from simstore.search.resemblance import Overlap, estimated_overlap, overlap

@@ -12,5 +12,5 @@ def warm(opened: OpenStore) -> None:
         snapshot = opened.snapshot(connection)
         if opened.resident is not None and snapshot.generation is not None:
             opened.resident.current(snapshot.connection, snapshot, snapshot.generation)
-        if snapshot.channels.minhash:
+        if snapshot.channels.has_word_sketches:
             MinhashChannel(snapshot).warm()

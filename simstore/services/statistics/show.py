@@ -140,10 +140,10 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
             distinct = state.generation.fingerprint_count
             packed_fingerprints = state.generation.packed_count
             linked = fingerprints.link_count(connection, state.scheme.bits, generation_id)
-        waiting = count - linked if state.channels.simhash else 0
+        waiting = count - linked if state.channels.has_fingerprints else 0
         packed = sketches.layout(connection, state.scheme_id)
         sketched_count = sketches.count(connection, state.scheme_id)
-        sketched = state.channels.minhash
+        sketched = state.channels.has_word_sketches
         ingested, removed = runs.run_counts(connection)
         held = None if state.passages is None else passages.size(connection, sizes=sizes)
         return StoreStatistics(
@@ -215,7 +215,7 @@ def store_vitals(opened: OpenStore) -> StoreVitals:
             linked = fingerprints.link_count(
                 connection, state.scheme.bits, generation.generation_id
             )
-        waiting = count - linked if state.channels.simhash else 0
+        waiting = count - linked if state.channels.has_fingerprints else 0
         layout = sketches.layout(connection, state.scheme_id)
         after = layout.packed_to if layout else 0
         return StoreVitals(

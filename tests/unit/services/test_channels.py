@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import InvalidParameter, ReindexInProgress, SchemeMismatch
-from simstore.fingerprint.channels import Channels, Sketching, parse_channels
+from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.sketching import Sketching
 from simstore.model import QueryOptions
+from simstore.model.channels import kept_channels
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
@@ -146,16 +148,16 @@ def test_known_answers_are_the_same_for_ever() -> None:
 
 
 def test_record_comes_back() -> None:
-    made = Channels(minhash=True, simhash=False)
+    made = Channels.of(["minhash"])
     assert Channels.from_record(made.record(), made.sketching.normalization, "web/1") == made
     old = Channels.from_record(None, made.sketching.normalization, "web/1")
-    assert (old.simhash, old.minhash) == (True, False)
+    assert old.names == ("simhash",)
 
 
 @pytest.mark.parametrize("names", [(), ("simhush",), ("simhash", "x")])
 def test_unknown_channels_are_refused(names: tuple[str, ...]) -> None:
-    with pytest.raises(InvalidParameter, match="choose simhash, minhash"):
-        parse_channels(names)
+    with pytest.raises(InvalidParameter, match="choose some of simhash, minhash"):
+        kept_channels(names)
 
 
 def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from simstore.errors import Conflict, CorruptStore, InvalidParameter
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.minhash import sketches as make_sketches
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.model import QueryOptions
 from simstore.services.generations import pack_fingerprints, pack_sketches
 from simstore.services.maintenance.scheme_choice import SchemeChoice
