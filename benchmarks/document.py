@@ -1,4 +1,4 @@
-"""Assemble docs/benchmarks.md from the figures of the parts; standard library only."""
+"""Assemble docs/explanation/benchmarks.md from the figures of the parts; standard library only."""
 
 from __future__ import annotations
 

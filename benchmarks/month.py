@@ -1,4 +1,4 @@
-"""A month of the simulated crawl, run through a store day by day; fills in docs/living-index.md.
+"""Run a month of the simulated crawl through a store; fill in docs/how-to/living-index.md.
 
 Usage: python benchmarks/month.py [--days N] [--sites N] [--pages N] [--seed N] [--page-only]
 
@@ -29,7 +29,7 @@ from simstore.services.ingest.ingest import IngestOptions
 from simstore.sources.reader import HistoryFields, ReadOptions
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PAGE = REPOSITORY / "docs" / "living-index.md"
+PAGE = REPOSITORY / "docs" / "how-to" / "living-index.md"
 PICTURE = REPOSITORY / "docs" / "images" / "living-month.png"
 MARKS = ("<!-- month -->", "<!-- end of the month -->")
 KEPT_DAYS = 7

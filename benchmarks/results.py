@@ -2,8 +2,8 @@
 
 A part is a script of its own: it makes a :class:`Report`, fills it, and calls
 :meth:`Report.finish`, which prints Markdown on standard output and writes ``PART.json`` into the
-folder of results. ``docs/benchmarks.md`` is assembled from these files, so that a part can be run
-again alone. Nothing here needs more than the standard library.
+folder of results. ``docs/explanation/benchmarks.md`` is assembled from these files, so that a
+part can be run again alone. Nothing here needs more than the standard library.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Report:
 
     Args:
         part: Name of the script, without ``.py``.
-        title: Heading in ``docs/benchmarks.md``.
+        title: Heading in ``docs/explanation/benchmarks.md``.
         intro: What was measured and how; Markdown.
     """
 

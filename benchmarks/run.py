@@ -1,4 +1,4 @@
-"""Measure simstore beside what a user could take instead, and write docs/benchmarks.md.
+"""Measure simstore beside what a user could take instead, and write docs/explanation/benchmarks.md.
 
 Usage: python benchmarks/run.py [--quick] [--documents N ...] [--fingerprints N ...]
                                 [--only PART ...] [--big] [--page-only] [--here] [--work FOLDER]
@@ -28,7 +28,7 @@ from results import RESULTS
 
 BENCHMARKS = Path(__file__).resolve().parent
 REPOSITORY = BENCHMARKS.parent
-PAGE = REPOSITORY / "docs" / "benchmarks.md"
+PAGE = REPOSITORY / "docs" / "explanation" / "benchmarks.md"
 # In the order of the page; growth reads what ingest measured.
 PARTS = (
     "fingerprinting",

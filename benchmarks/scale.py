@@ -6,7 +6,7 @@ Three steps. It measures what a document costs here (processor seconds and bytes
 often fingerprints and sketches of real text meet, at growing numbers of texts; and puts both into
 a model of a run on many machines, whose arithmetic is checked by a simulation with planted pairs.
 With ``--job`` the bytes that Spark shuffles are measured on a real run of so many documents (it
-needs the extra ``spark`` and Java). ``--page`` renews the tables in docs/scale.md.
+needs the extra ``spark`` and Java). ``--page`` renews the tables in docs/explanation/scale.md.
 
 The real texts are pieces of 700 characters of what lies on this machine: Python's library,
 installed packages and the documentation in /usr/share, or the folders that are named.
@@ -38,7 +38,7 @@ from simstore.search.group_pairs import ALONE, group_pairs
 from simstore.search.hamming import verify
 from simstore.search.table_lookup import expanded
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "scale.md"
 BEGIN, END = "<!-- scale: begin -->", "<!-- scale: end -->"
 PIECE = 700
 SUFFIXES = {".py", ".txt", ".md", ".rst", ".html", ".gz", ".h", ".pyi"}
@@ -53,7 +53,7 @@ PLANS = [BlockKeys(64, 4, 1), BlockKeys(64, 5, 2), BlockKeys(64, 6, 3), BlockKey
 LAYOUTS = [BandLayout(42, 3), BandLayout(32, 4), BandLayout(21, 6), BandLayout(16, 8),
            BandLayout(12, 10)]  # fmt: skip
 SIZES = (10**6, 10**7, 5 * 10**7, 10**8, 10**9, 8 * 10**9)
-# What the plan goes by; each is a line of its own in docs/scale.md.
+# What the plan goes by; each is a line of its own in docs/explanation/scale.md.
 PAGE_BYTES = 3_500
 CORE_SECONDS_PRICE = 0.045 / 3600  # dollars a core and hour, on demand, memory and disk with it
 CORES = 2_000
@@ -360,12 +360,13 @@ def main() -> None:
     given = parser(__doc__)
     given.add_argument("--text", type=Path, nargs="*", help="folders of real text")
     given.add_argument("--job", type=int, default=0, metavar="DOCUMENTS")
-    given.add_argument("--page", action="store_true", help="renew docs/scale.md")
+    given.add_argument("--page", action="store_true", help="renew docs/explanation/scale.md")
     options = given.parse_args()
     folders = options.text or [
         Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib")), Path("/usr/share"),
     ]  # fmt: skip
-    report = Report("scale", "Billions of pages", "docs/scale.md says what the tables mean.")
+    intro = "docs/explanation/scale.md says what the tables mean."
+    report = Report("scale", "Billions of pages", intro)
     # First what may fail for want of Java.
     job = job_bytes(report, options.job)
     constants = Constants(report, 300 if options.quick else 2_000)

@@ -1,4 +1,4 @@
-"""Write docs/commands.md from the commands themselves: ``python docs/make_commands.py``.
+"""Write docs/reference/commands.md from the commands themselves: ``python docs/make_commands.py``.
 
 tests/e2e/test_command_reference.py fails when the file does not say what the commands say.
 """
@@ -14,7 +14,7 @@ import click
 from simstore.cli import main as simstore
 from simstore.cli.simtool import main as simtool
 
-TARGET = Path(__file__).resolve().parent / "commands.md"
+TARGET = Path(__file__).resolve().parent / "reference" / "commands.md"
 WIDTH = 100
 INTRODUCTION = """\
 # Commands

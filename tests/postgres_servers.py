@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-# What a machine may lose with its power, tests may too. Locks: as docs/postgresql.md advises.
+# What a machine may lose with its power, tests may too. Locks: as docs/how-to/postgresql.md
+# advises.
 SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",

@@ -94,7 +94,7 @@ def clusters(output_format: str, min_size: int, **options: Any) -> None:
     another. Kept clusters go by resemblance. Clusters of the moment go by one of the two thresholds
     that are given; where none is, by a resemblance of 0.65 or a likeness of 0.58 with a cosine of
     0.68. Without texts (init --no-text) resemblance is estimated from the sketches and marked ~,
-    and there is no likeness. `docs/clusters.md` tells more.
+    and there is no likeness. `docs/how-to/clusters.md` tells more.
     """
     given = [name for name in _OF_THE_MOMENT if options[name] not in (None, False)]
     once = options["once"] or bool(given)

@@ -100,7 +100,7 @@ def evaluate(
 
     Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. With -o,
     points.csv, bands.csv, curves.png and curves.svg go to the folder (pip install
-    'simstore[plots]'). `docs/detection.md` says what the figures mean.
+    'simstore[plots]'). `docs/explanation/detection.md` says what the figures mean.
     """
     chosen = [name for name in (pairs, clusters, clusters_field) if name is not None]
     if len(chosen) + exact != 1:

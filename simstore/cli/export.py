@@ -85,7 +85,7 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
 
     The records are those that `simstore ingest` takes: what --log keeps, comes back by `simstore
     ingest dropped.jsonl`. --unique and --duplicates go by the clusters that `simstore clusters`
-    keeps, brought up to date first. `docs/living-index.md` describes the filter's file.
+    keeps, brought up to date first. `docs/how-to/living-index.md` describes the filter's file.
     """
     given = [
         name

@@ -86,8 +86,8 @@ def dedup(
 
     OUTPUT is a folder of Parquet: documents, texts, pairs with their evidence, clusters, rejects.
     Fingerprints, pairs and clusters are those of a store of the same documents. On one machine
-    `simstore ingest` and `simstore clusters` are many times faster: `docs/spark.md` says when to
-    use which. Needs Java 17.
+    `simstore ingest` and `simstore clusters` are many times faster: `docs/how-to/spark.md` says
+    when to use which. Needs Java 17.
     """
     read = take_read_options(given)
     conf = dict(map(_setting, settings))

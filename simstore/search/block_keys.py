@@ -23,7 +23,8 @@ from simstore.search.plan import check_radius
 _ROW_COST = 1.0
 _MEETING_COST = 0.002
 # How many times as often fingerprints of texts meet as random ones, by keys of one block, of two
-# and so on: text has fewer values than bits could hold. Measured on a million texts, docs/scale.md.
+# and so on: text has fewer values than bits could hold. Measured on a
+# million texts, docs/explanation/scale.md.
 _CROWDING = (6.0, 160.0, 2_100.0, 2_400.0)
 _MOST_KEYS = 60
 

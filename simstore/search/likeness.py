@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from simstore.fingerprint.features import FeatureCounts
 
 
-# Chosen on the tuning part of labelled sets (docs/detection.md): versions and copies of one
-# document reach both.
+# Chosen on the tuning part of labelled sets (docs/explanation/detection.md): versions and copies of
+# one document reach both.
 LEAST_LIKENESS = 0.58
 LEAST_COSINE = 0.68
 # Where many documents share most of their words, hardly a word is rare, and likeness says little

@@ -19,7 +19,7 @@ from simstore.search.resemblance import EdgeRule
 from simstore.search.stars import CanonicalOrder
 from simstore.sources.reader import ReadOptions
 
-# Rows of a crowded value that are compared with each other in one task; docs/scale.md.
+# Rows of a crowded value that are compared with each other in one task; docs/explanation/scale.md.
 CELL_ROWS = 4_000
 # The column of each channel of sketches, of texts that are read and kept.
 SKETCH_COLUMNS = {

@@ -1,4 +1,4 @@
-"""docs/commands.md says what the commands say."""
+"""docs/reference/commands.md says what the commands say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GENERATOR = REPOSITORY / "docs" / "make_commands.py"
-REMEDY = "docs/commands.md is out of date; run: python docs/make_commands.py"
+REMEDY = "docs/reference/commands.md is out of date; run: python docs/make_commands.py"
 
 
 @pytest.fixture(scope="module")

@@ -30,10 +30,10 @@ from .forked_commands import forked_command
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 README = REPOSITORY / "README.md"
-# docs/commands.md has a test of its own.
+# docs/reference/commands.md has a test of its own.
 DOCUMENTS = [
     README,
-    *sorted(path for path in REPOSITORY.glob("docs/*.md") if path.name != "commands.md"),
+    *sorted(path for path in REPOSITORY.glob("docs/**/*.md") if path.name != "commands.md"),
 ]
 NEEDED = (
     "examples",

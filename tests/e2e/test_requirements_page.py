@@ -1,4 +1,4 @@
-"""docs/requirements.md: a test runs the command of each row, and the counts are true."""
+"""docs/reference/requirements.md: a test runs the command of each row, and the counts are true."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 from .test_readme import REPOSITORY, blocks_of
 
-PAGE = REPOSITORY / "docs" / "requirements.md"
+PAGE = REPOSITORY / "docs" / "reference" / "requirements.md"
 DOCUMENTS = ("assignment", "slides", "forum post", "blog", "questions and answers")
 STATES = ("works", "in part", "differs", "not")
 LONGEST = 280
 _CODE = re.compile(r"^`([^`]+)`$")
-_PLACE = re.compile(r"^\[[^\]]+\]\((?:([\w-]+\.md))?(?:#([\w-]+))?\)$")
+_PLACE = re.compile(r"^\[[^\]]+\]\(((?:\.\./[\w-]+/)?[\w-]+\.md)?(?:#([\w-]+))?\)$")
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="only a checkout has docs/")
 

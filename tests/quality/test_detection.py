@@ -1,7 +1,7 @@
 """What simstore detects in labelled documents may not become worse.
 
-The floors lie a little below what is measured (docs/detection.md). Truth is both the exact
-resemblance and the groups of versions and copies.
+The floors lie a little below what is measured (docs/explanation/detection.md). Truth is both the
+exact resemblance and the groups of versions and copies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a store should hold after a history: plain dicts and loops, the standard library alone.
 
-Written from docs/living-index.md, docs/clusters.md and docs/guarantee.md. It shares no code with
-the package.
+Written from docs/how-to/living-index.md, docs/how-to/clusters.md and
+docs/explanation/guarantee.md. It shares no code with the package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STRENGTH = {"ingest": 0, "crawl": 1, "published": 2}
 
 
 def digest_of(text: str) -> str:
-    """Return the digest of a text, as docs/living-index.md defines it."""
+    """Return the digest of a text, as docs/how-to/living-index.md defines it."""
     return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
@@ -387,7 +387,7 @@ class Model:
         is_exact: bool = False,
         among: set[str] | None = None,
     ) -> None:
-        """Raise unless clusters are as docs/clusters.md says.
+        """Raise unless clusters are as docs/how-to/clusters.md says.
 
         Args:
             stars: Canonical key and members, itself among them, with their resemblance to it.

@@ -1,4 +1,4 @@
-"""What a document that comes makes of those that are stored: docs/living-index.md, plainly.
+"""What a document that comes makes of those that are stored: docs/how-to/living-index.md, plainly.
 
 Documents stand in the order of their first sight, then of ingest; no record of a history links to
 another. Of documents that are alike the first by this order is the original, whatever came first.

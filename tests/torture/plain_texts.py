@@ -1,7 +1,7 @@
 """The recipe of ``web`` in plain loops, and texts to try it on; the standard library alone.
 
-Written from docs/schemes.md and docs/detection.md, to be read beside them. It shares no code with
-the package, so that a mistake made there is not made here a second time.
+Written from docs/reference/schemes.md and docs/explanation/detection.md, to be read beside them.
+It shares no code with the package, so that a mistake made there is not made here a second time.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-GUIDES = ("CONTRIBUTING.md", "docs/architecture.md")
+GUIDES = ("CONTRIBUTING.md", "docs/explanation/architecture.md")
 CODE = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"(?:[\w.]+/)+(?:[\w.]+\.(?:py|md|mako|toml|html|c))?")
 SYMBOL = re.compile(r"`(\w+)(?:\(\))?` (?:in|of) `([\w/]+\.py)`")
@@ -55,9 +55,20 @@ def test_each_symbol_is_in_the_file_that_is_named_with_it(name: str) -> None:
 
 
 def test_the_house_shows_each_folder() -> None:
-    text = (REPOSITORY / "docs/architecture.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "docs/explanation/architecture.md").read_text(encoding="utf-8")
     house = text.split("```")[1]
     for above, indent in (("simstore", 2), ("simstore/services", 4)):
         shown = set(re.findall(rf"^ {{{indent}}}(\w+)/ ", house, re.MULTILINE))
         there = {path.parent.name for path in (REPOSITORY / above).glob("*/__init__.py")}
         assert shown == there
+
+
+def test_folders_of_unit_tests_mirror_the_package() -> None:
+    tests = REPOSITORY / "tests" / "unit"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
+    assert len(folders) > 20
+    assert [name for name in folders if not (REPOSITORY / "simstore" / name).is_dir()] == []
+    # What has a folder of its subject in the services has one here.
+    modules = {path.stem for path in (REPOSITORY / "simstore" / "services").glob("*.py")}
+    loose = {path.stem.removeprefix("test_") for path in (tests / "services").glob("test_*.py")}
+    assert loose <= modules

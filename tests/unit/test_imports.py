@@ -173,7 +173,7 @@ def test_documents_name_only_what_can_be_imported() -> None:
     repository = Path(__file__).resolve().parents[2]
     if not (repository / "README.md").exists():
         pytest.skip("the documents are not beside the tests")
-    documents = [repository / "README.md", *repository.glob("docs/*.md")]
+    documents = [repository / "README.md", *repository.glob("docs/**/*.md")]
     documents += repository.glob("simstore/**/*.py")
     for path in documents:
         named = re.findall(r"`simstore\.([A-Z]\w+)", path.read_text(encoding="utf-8"))

@@ -111,7 +111,7 @@ def test_bytes_of_a_fingerprint(tmp_path: Path) -> None:
         assert path.stat().st_size / len(values) < 115
         store.maintenance.pack()
         store.maintenance.compact()
-        # Most pages hold one or two: their keys weigh. docs/operations.md has larger stores.
+        # Most pages hold one or two: their keys weigh. docs/how-to/operations.md has larger stores.
         assert path.stat().st_size / len(values) < 50
 
 

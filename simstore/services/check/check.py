@@ -51,7 +51,7 @@ CHECK_CHANNELS = ("anchors", "sentences", "simhash")
 ALONE_PAPERS = 64
 ALONE_CHARACTERS = 1 << 16
 _SHORT_PAPER = Document("", "What is checked first takes longer than what comes after it. " * 20)
-# Measured on 2,000 windows of the labelled texts: docs/passages.md.
+# Measured on 2,000 windows of the labelled texts: docs/how-to/passages.md.
 _OF_FINGERPRINTS = (
     "fingerprints of passages within 3 bits were looked up too, which finds few short passages "
     "that were edited: of Chinese windows of 30 characters with one changed, it found 5 %"

@@ -1,0 +1,382 @@
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from heard import Heard, changes, heard
+from stores import numbered_text, raw
+
+from simstore.errors import Conflict, CorruptStore, InvalidParameter
+from simstore.fingerprint.passage_recipe import PassageRecipe
+from simstore.model import Document
+from simstore.services.check import passage_index
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.storage import anchor_segments, passages
+from simstore.store import Store
+
+__all__ = ["heard"]
+HAN = (
+    "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也"
+    "能下过子说产种面而方后多定行学法所民得经"
+)
+
+
+def english(count: int, seed: int) -> str:
+    """Sentences of words as long as those of English text, 4.7 letters on average."""
+    drawn = random.Random(seed)
+    words = ["".join(drawn.choices("etaoinshrdlu", k=drawn.choice((2, 3, 3, 4, 5, 6, 7, 8))))
+             for _ in range(count)]  # fmt: skip
+    return ". ".join(
+        " ".join(words[start : start + 18]).capitalize() for start in range(0, count, 18)
+    )
+
+
+def chinese(count: int, seed: int) -> str:
+    """Sentences of 24 Han characters."""
+    drawn = random.Random(seed)
+    return "。".join("".join(drawn.choices(HAN, k=24)) for _ in range(count // 25))
+
+
+@pytest.mark.parametrize("make", [english, chinese])
+@pytest.mark.parametrize("tail", [1 << 17, 1_000])
+@pytest.mark.parametrize(
+    ("fingerprints", "sentences", "share"),
+    [(False, False, 0.8), (True, False, 1.3), (False, True, 1.3)],
+    ids=["anchors", "fingerprints", "sentences"],
+)
+def test_an_index_takes_no_more_than_one_and_a_half_times_the_text(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[int, int], str],
+    tail: int,
+    fingerprints: bool,
+    sentences: bool,
+    share: float,
+) -> None:
+    monkeypatch.setattr(passages, "TAIL_POSTINGS", tail)
+    with Store.create(tmp_path / "s.db", synchronous="normal") as store:
+        store.add_many((f"k{n}", make(2_000, n)) for n in range(80))
+        store.maintenance.compact()
+        before = store.stats()
+        status = store.passages.build(fingerprints=fingerprints, sentences=sentences)
+        assert status.document_count == 80
+        store.maintenance.compact()
+        after = store.stats(sizes=True)
+        assert after.passage_bytes is not None
+        assert 0 < after.passage_bytes <= share * before.text_bytes
+        # The file's own figures, pages of the tables that are half full among them.
+        assert after.file_bytes - before.file_bytes <= 1.5 * before.text_bytes
+
+
+def test_windows_of_thirty_han_characters_keep_within_the_bound(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db", synchronous="normal") as store:
+        store.add_many((f"k{n}", chinese(2_000, n)) for n in range(80))
+        store.maintenance.compact()
+        before = store.stats()
+        store.passages.build(window=30, fingerprints=True, sentences=False)
+        store.maintenance.compact()
+        assert store.stats().file_bytes - before.file_bytes <= 1.5 * before.text_bytes
+
+
+# Sentences of 100 letters, and of 24 characters, which keep the most terms for their length.
+@pytest.mark.parametrize(("make", "share"), [(english, 0.35), (chinese, 0.6)])
+def test_terms_of_sentences_keep_within_their_share_of_the_text(
+    tmp_path: Path, make: Callable[[int, int], str], share: float
+) -> None:
+    with Store.create(tmp_path / "s.db", synchronous="normal") as store:
+        store.add_many((f"k{n}", make(2_000, n)) for n in range(80))
+        sizes = []
+        for kept in (False, True):
+            store.passages.drop()
+            store.passages.build(sentences=kept)
+            store.maintenance.compact()
+            status = store.passages.status()
+            assert status is not None
+            assert (status.sentences, bool(status.term_count)) == (kept, kept)
+            sizes.append(status.stored_bytes or 0)
+        assert 0 < sizes[1] - sizes[0] <= share * store.stats().text_bytes
+
+
+def test_a_store_without_an_index_asks_nothing_of_it(tmp_path: Path, heard: Heard) -> None:
+    counts = []
+    for indexed in (False, True):
+        with Store.create(tmp_path / f"{indexed}.db") as store:
+            if indexed:
+                store.passages.build()
+            store.add("first", numbered_text(0))
+            heard.clear()
+            store.add("second", numbered_text(1))
+            store.add("second", numbered_text(2))
+            store.remove("first")
+        of_index = [one for one in changes(heard) if any(t in one for t in ("passage_", "anchor_"))]
+        assert bool(of_index) == indexed
+        counts.append(len(heard))
+    # Number, entry, and tail; the count of the tail, twice.
+    assert counts[1] - counts[0] <= 13
+
+
+def test_updates_that_keep_the_text_keep_the_entry(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        store.add("one", numbered_text(1))
+
+        def entry() -> list[tuple[object, ...]]:
+            with store._opened.database.read() as connection:
+                statement = "SELECT entry_id, document_id FROM passage_entry"
+                return connection.exec_driver_sql(statement).fetchall()
+
+        first = entry()
+        store.add("one", numbered_text(1), title="A title now")
+        store.add("one", numbered_text(1))
+        assert entry() == first
+        store.add("one", numbered_text(2))
+        assert entry() != first
+
+
+def test_texts_that_are_gone_are_left_out_by_the_next_merge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "TAIL_POSTINGS", 1)
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        for number in range(anchor_segments.FAN_OUT - 1):
+            store.add("same key", numbered_text(number))
+        status = store.passages.status()
+        assert status is not None
+        assert status.segment_count == anchor_segments.FAN_OUT - 1
+        assert status.stale_count > 5 * status.anchor_count
+        store.add("same key", numbered_text(99))
+        status = store.passages.status()
+        assert status is not None
+        assert (status.segment_count, status.stale_count) == (1, 0)
+        store.remove("same key")
+        store.maintenance.compact()
+        status = store.passages.status()
+        assert status is not None
+        assert (status.segment_count, status.stored_bytes) == (0, 0)
+
+
+def test_anchors_that_are_everywhere_are_counted_without_being_read(
+    tmp_path: Path, heard: Heard
+) -> None:
+    common = "this sentence is in each and every one of the documents here"
+    with Store.create(tmp_path / "s.db", synchronous="normal") as store:
+        store.add_many((f"k{n}", f"{common}. {numbered_text(n)}") for n in range(600))
+        store.passages.build()
+        store.maintenance.compact()
+        hashes = np.unique(PassageRecipe().index(common).hashes)
+        with store._opened.database.read() as connection:
+            assert (passages.counts(connection, hashes) == 600).all()
+            assert len(passages.postings(connection, hashes)) == 600 * len(hashes)
+            heard.clear()
+            assert len(passages.postings(connection, hashes, most=599)) == 0
+        # One look at shared pages, one at sizes.
+        assert sum("SELECT page, postings" in one for one in heard) == 1
+
+
+@pytest.mark.parametrize("options", [{"window": 13}, {"cut": "window", "window": 30}])
+def test_windows_have_about_their_size(tmp_path: Path, options: dict[str, object]) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add("one", chinese(500, 1))
+        status = store.passages.build(**options)  # type: ignore[arg-type]
+        assert (status.cut, status.window) == ("window", options["window"])
+        with store._opened.database.read() as connection:
+            (spans,) = passages.spans_of(connection, [1]).values()
+        assert (np.diff(spans, axis=1)[:-1] <= status.window).all()  # type: ignore[operator]
+
+
+def test_another_cut_is_refused(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        assert store.passages.build(cut="sentences").complete
+        with pytest.raises(Conflict, match=r"sentences.*passages drop"):
+            store.passages.build(window=13)
+        assert store.passages.drop()
+        assert not store.passages.drop()
+        assert store.passages.status() is None
+        assert store.passages.build(window=13).window == 13
+
+
+def test_a_store_without_texts_is_indexed_from_its_beginning_or_not_at_all(
+    tmp_path: Path,
+) -> None:
+    with Store.create(tmp_path / "s.db", text=False) as store:
+        store.passages.build()
+        store.add("one", numbered_text(1))
+        status = store.passages.status()
+        assert status is not None
+        assert (status.document_count, status.complete) == (1, True)
+        assert store.maintenance.fsck() == []
+    with Store.create(tmp_path / "t.db", text=False) as store:
+        store.add("one", numbered_text(1))
+        with pytest.raises(InvalidParameter, match="keeps no texts"):
+            store.passages.build()
+
+
+def test_an_index_outlives_a_reindex(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        store.add("one", numbered_text(1))
+        before = store.passages.status()
+        store.maintenance.reindex(SchemeChoice("web", bits=128))
+        assert store.passages.status() == before
+        store.add("two", numbered_text(2))
+        assert store.maintenance.fsck() == []
+
+
+def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
+    from simstore.errors import SchemeMismatch
+
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+    with raw(tmp_path) as connection:
+        ((recipe,),) = connection.execute("SELECT recipe FROM passage_index").fetchall()
+        other = json.dumps(json.loads(recipe) | {"known_answer": "other"})
+        connection.execute("UPDATE passage_index SET recipe = ?", (other,))
+    with Store.open(tmp_path / "s.db") as store, pytest.raises(SchemeMismatch, match="passages"):
+        store.add("one", numbered_text(1))
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("DELETE FROM passage_entry WHERE document_id = 3", "1 documents have none"),
+        ("UPDATE passage_entry SET passage_count = 9 WHERE document_id = 3", "passages, not 9"),
+        ("UPDATE passage_entry SET posting_count = 99 WHERE document_id = 3", "postings, not 99"),
+        (
+            "UPDATE passage_entry SET term_count = 99 WHERE document_id = 3",
+            "terms of sentences, not",
+        ),
+        ("UPDATE passage_entry SET spans = x'01'", "passages, not"),
+        ("UPDATE passage_entry SET spans = x'03'", "damaged"),
+        ("UPDATE anchor_tail SET postings = x'0303'", "damaged"),
+        ("DELETE FROM anchor_tail WHERE entry_id = 40", "0 postings, not"),
+        (
+            "DELETE FROM anchor_page WHERE page = (SELECT min(page) FROM anchor_page)",
+            "postings, not",
+        ),
+        ("UPDATE anchor_page SET postings = substr(postings, 2)", "damaged"),
+        (
+            "UPDATE anchor_page SET page = page + 2199023255552 "
+            "WHERE page = (SELECT max(page) FROM anchor_page)",
+            "of no segment",
+        ),
+        (
+            "UPDATE anchor_page SET postings = substr(zeroblob(999999), 1, length(postings)) "
+            "WHERE page = (SELECT min(page) FROM anchor_page)",
+            "postings",
+        ),
+        (
+            "INSERT INTO anchor_segment "
+            "(level, posting_count, key_bits, entry_bytes, start_bytes, length_bytes) "
+            "SELECT level, posting_count, key_bits, entry_bytes, start_bytes, length_bytes "
+            "FROM anchor_segment WHERE segment_id = 1",
+            "0 postings, ",
+        ),
+        ("UPDATE anchor_segment SET posting_count = posting_count + 3", " counted"),
+        (
+            "INSERT INTO passage_index (status, recipe, tail_count, created_at) "
+            "SELECT status, recipe, tail_count, created_at FROM passage_index",
+            "there are 2 indexes, not one",
+        ),
+        (
+            "UPDATE passage_entry SET spans = (SELECT spans FROM passage_entry WHERE entry_id = 2),"
+            "passage_count = (SELECT passage_count FROM passage_entry WHERE entry_id = 2) "
+            "WHERE entry_id = 30",
+            "its passages are not those of its text",
+        ),
+        (
+            "UPDATE anchor_page SET postings = CAST(x'01020304' || substr(postings, 5) AS BLOB) "
+            "WHERE page = (SELECT min(page) FROM anchor_page)",
+            "its postings are not those of its text",
+        ),
+    ],
+)
+def test_each_kind_of_damage_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, problem: str
+) -> None:
+    monkeypatch.setattr(passages, "TAIL_POSTINGS", 200)
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        for number in range(40):
+            store.add(f"k{number}", numbered_text(number) + f". And {number} more.")
+        status = store.passages.status()
+        assert status is not None
+        assert status.segment_count
+        assert status.unpacked_count
+        assert store.maintenance.fsck() == []
+    with raw(tmp_path) as connection:
+        assert connection.execute(statement).rowcount > 0
+    with Store.open(tmp_path / "s.db") as store:
+        found = store.maintenance.fsck()
+        assert {one.invariant for one in found} == {"passages"}
+        assert any(problem in one.detail for one in found), found
+        assert all("passages build" in one.remedy for one in found)
+        store.passages.drop()
+        store.passages.build()
+        assert store.maintenance.fsck() == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("entry_bytes", -5), ("start_bytes", 3), ("key_bits", 41)]
+)
+def test_damaged_widths_of_a_segment_are_a_named_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, value: int
+) -> None:
+    monkeypatch.setattr(passages, "TAIL_POSTINGS", 200)
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        store.add_many([Document(f"k{number}", numbered_text(number)) for number in range(40)])
+        assert store.passages.status().segment_count  # type: ignore[union-attr]
+    with raw(tmp_path) as connection:
+        connection.execute(f"UPDATE anchor_segment SET {column} = {value}")
+    with Store.open(tmp_path / "s.db") as store:
+        with pytest.raises(CorruptStore, match="segment 1 of anchors has damaged widths"):
+            store.check(numbered_text(3))
+        assert store.maintenance.fsck()
+        store.passages.drop()
+        store.passages.build()
+        assert store.maintenance.fsck() == []
+
+
+def test_second_row_of_the_index_is_a_named_error(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+    with raw(tmp_path) as connection:
+        connection.execute(
+            "INSERT INTO passage_index (status, recipe, tail_count, created_at) "
+            "SELECT status, recipe, tail_count, created_at FROM passage_index"
+        )
+    with Store.open(tmp_path / "s.db") as store:
+        with pytest.raises(CorruptStore, match="there are 2 passage indexes"):
+            store.add("one", numbered_text(1))
+        assert len(store) == 0
+
+
+def test_compaction_of_an_index_whose_segments_are_gone_is_a_named_error(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        store.add("one", numbered_text(1))
+        store.maintenance.compact()
+    with raw(tmp_path) as connection:
+        connection.execute("DELETE FROM anchor_segment")
+    with Store.open(tmp_path / "s.db") as store:
+        with pytest.raises(CorruptStore, match="postings of the passage index are gone"):
+            store.maintenance.compact()
+        assert store.maintenance.fsck()
+        store.passages.drop()
+        store.passages.build()
+        assert store.maintenance.fsck() == []
+
+
+def test_a_build_stops_where_the_index_was_dropped(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add("one", numbered_text(1))
+        passage_index.begin(store._opened)
+        assert passage_index.drop(store._opened)
+        with pytest.raises(Conflict, match="dropped"):
+            passage_index.build(store._opened)

@@ -1,0 +1,401 @@
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import texts
+from stores import create, rows
+
+from simstore import Document, KnownFilter, Store
+from simstore.errors import InvalidParameter, NotFound, OutputExists, StorageError
+from simstore.services.clusters.cluster import ClusterOptions
+from simstore.services.export import export as export_module
+from simstore.services.export.export import ExportOptions
+from simstore.sources.streams import ByteStream
+
+PAIRS = list(texts.pairs())
+DOCUMENTS = [
+    *(
+        Document(
+            f"http://{pair.language}/{pair.name}/{side}",
+            getattr(pair, side),
+            title=f"{pair.name} {side}" if side == "a" else None,
+            collection=pair.language,
+            metadata={
+                "kind": pair.name,
+                "nested": {"list": [1, 2.5, None, "ü"]},
+                "key": "not the key",
+            },
+            links=("http://en/", "k\udcff") if side == "b" else (),
+        )
+        for pair in PAIRS
+        for side in ("a", "b")
+    ),
+    Document("copy", PAIRS[0].a),
+    Document("k\udcff", "bytes \udcfe that are not UTF-8\x85\u2028 and controls \x00\x1b"),
+    Document("empty", ""),
+    Document("dated", PAIRS[1].b, seen_at=1_700_000_000, published_at=1_600_000_000),
+    Document("crawled", PAIRS[2].b, seen_at=1_650_000_000),
+]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with create(tmp_path) as made:
+        made.add_many(DOCUMENTS, threads=1)
+        yield made
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    with ByteStream(str(path)).open() as stream:
+        return [json.loads(line) for line in stream]
+
+
+def contents(store: Store) -> dict[str, tuple[Any, ...]]:
+    """Return what an export has to bring back of each document."""
+    return {
+        one.key: (one.text, one.title, one.collection, one.metadata)
+        for one in store.list(with_text=True)
+    }
+
+
+def links(folder: Path) -> set[tuple[bytes, bytes]]:
+    asked = "SELECT key, target FROM document_link JOIN document USING (document_id)"
+    return set(rows(folder, asked))
+
+
+def dates(folder: Path) -> dict[bytes, tuple[int, int]]:
+    asked = "SELECT key, first_seen, last_seen FROM document"
+    return {key: (first, last) for key, first, last in rows(folder, asked)}
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.gz", "all.jsonl.zst"])
+def test_an_export_makes_the_same_store_again(store: Store, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    found = store.export(path)
+    assert found.document_count == len(DOCUMENTS)
+    assert found.text_bytes == sum(
+        len(one.text.encode("utf-8", "surrogateescape")) for one in DOCUMENTS
+    )
+    (tmp_path / "again").mkdir()
+    with create(tmp_path / "again") as again:
+        summary = again.ingest([str(path)])
+        assert (summary.added, summary.rejected) == (len(DOCUMENTS), 0)
+        assert contents(again) == contents(store)
+        assert [one.key for one in again] == [one.key for one in store]
+    store.close()
+    assert links(tmp_path / "again") == links(tmp_path) != set()
+    assert dates(tmp_path / "again") == dates(tmp_path)
+
+
+def test_who_says_when_a_document_was_first_seen_comes_back(store: Store, tmp_path: Path) -> None:
+    store.export(tmp_path / "all.jsonl")
+    (tmp_path / "again").mkdir()
+    with create(tmp_path / "again") as again:
+        again.ingest([str(tmp_path / "all.jsonl")])
+    asked = "SELECT first_seen, first_seen_basis, last_seen FROM document WHERE key = ?"
+    assert rows(tmp_path / "again", asked, b"dated") == [
+        (1_600_000_000, "published", 1_700_000_000)
+    ]
+    assert rows(tmp_path / "again", asked, b"crawled") == [(1_650_000_000, "crawl", 1_650_000_000)]
+
+
+@pytest.mark.parametrize("policy", ["first", "longest", "prefer:/b$"])
+def test_the_unique_part_is_one_document_a_cluster(
+    store: Store, tmp_path: Path, policy: str
+) -> None:
+    store.clusters.build(policy=policy, min_resemblance=0.6)
+    found = store.export(tmp_path / "unique.jsonl", ExportOptions("unique"))
+    store.export(tmp_path / "rest.jsonl", ExportOptions("duplicates"))
+    clusters = store.clusters.once(ClusterOptions(min_resemblance=0.6, policy=policy)).clusters
+    stands_for = {one.key: each.key for each in clusters for one in each.members[1:]}
+    unique = [one["key"] for one in records(tmp_path / "unique.jsonl")]
+    order = [one.key for one in store]
+    shown = {key.replace("\udcff", "\\xff") for key in stands_for}
+    assert len(shown) > 5
+    assert unique == [key.replace("\udcff", "\\xff") for key in order if key not in stands_for]
+    rest = records(tmp_path / "rest.jsonl")
+    assert {one["key"]: one["dropped_because"]["canonical"] for one in rest} == stands_for
+    assert found.dropped_count == len(rest)
+    assert found.cluster_count == len(clusters)
+    for record in rest:
+        why, place = record["dropped_because"], store.clusters.of(record["key"])
+        assert place is not None
+        assert (why["cluster_id"], why["canonical"]) == (place.cluster_id, place.canonical_key)
+        assert why["distance"] == place.member.distance
+        assert why["resemblance"] == round(place.member.resemblance, 4)
+        assert why["reason"] == (
+            "same text" if place.member.basis == "same"
+            else f"resemblance {place.member.resemblance:.3f} >= 0.6"
+        )  # fmt: skip
+
+
+def test_what_is_left_out_can_be_put_back(store: Store, tmp_path: Path) -> None:
+    unique, log = tmp_path / "unique.jsonl", tmp_path / "dropped.jsonl"
+    found = store.export(unique, ExportOptions("unique", log=log, text=True))
+    assert 0 < found.dropped_count < len(DOCUMENTS)
+    (tmp_path / "again").mkdir()
+    with create(tmp_path / "again") as again:
+        again.ingest([str(unique)])
+        assert len(again) == len(DOCUMENTS) - found.dropped_count
+        assert (
+            again.export(tmp_path / "x", ExportOptions("unique", dry_run=True)).dropped_count == 0
+        )
+        again.ingest([str(log)])
+        assert contents(again) == contents(store)
+        assert not again.maintenance.fsck()
+    store.close()
+    assert dates(tmp_path / "again") == dates(tmp_path)
+    assert links(tmp_path / "again") == links(tmp_path)
+
+
+def test_the_log_is_complete_where_the_export_has_no_texts(store: Store, tmp_path: Path) -> None:
+    unique, log = tmp_path / "unique.jsonl", tmp_path / "dropped.jsonl"
+    store.export(unique, ExportOptions("unique", log=log, text=False))
+    assert not any("text" in record for record in records(unique))
+    assert all("text" in record for record in records(log))
+
+
+def test_a_dry_run_counts_and_writes_nothing(store: Store, tmp_path: Path) -> None:
+    before = set(tmp_path.iterdir())
+    counted = store.export(
+        tmp_path / "no", ExportOptions("unique", log=tmp_path / "l", dry_run=True)
+    )
+    assert set(tmp_path.iterdir()) - before <= {tmp_path / "s.db-wal", tmp_path / "s.db-shm"}
+    written = store.export(tmp_path / "yes", ExportOptions("unique", log=tmp_path / "l"))
+    assert counted == written
+    assert written.text_bytes + written.dropped_bytes == store.stats().text_bytes
+    assert written.document_count + written.dropped_count == len(DOCUMENTS)
+
+
+def test_clusters_are_brought_up_to_date_first(store: Store, tmp_path: Path) -> None:
+    store.export(tmp_path / "before.jsonl", ExportOptions("unique"))
+    store.add("late copy", PAIRS[0].a)
+    store.remove(DOCUMENTS[0].key)
+    store.export(tmp_path / "after.jsonl", ExportOptions("unique"))
+    before, after = (
+        {one["key"] for one in records(tmp_path / f"{name}.jsonl")} for name in ("before", "after")
+    )
+    assert DOCUMENTS[0].key in before - after
+    # The next in the order of ingest stands for the family now, and no other copy.
+    (successor,) = after - before
+    assert successor not in ("copy", "late copy")
+    assert "late copy" not in after
+
+
+def test_what_stands_for_nothing_any_more_drops_nothing(store: Store, tmp_path: Path) -> None:
+    store.clusters.build()
+    first = DOCUMENTS[0]
+    copies = {one.key for one in store if one.duplicate_of == first.key}
+    assert "copy" in copies
+    store.add(first.key, "another text, that has nothing to do with any of the others at all")
+    with Store.open(tmp_path / "s.db", read_only=True) as reader:
+        found = reader.export(tmp_path / "unique.jsonl", ExportOptions("unique"))
+    assert found.waiting_count > 0
+    keys = {one["key"] for one in records(tmp_path / "unique.jsonl")}
+    assert copies | {first.key} <= keys
+
+
+def test_a_read_only_store_without_clusters_says_so(store: Store, tmp_path: Path) -> None:
+    store.close()
+    with (
+        Store.open(tmp_path / "s.db", read_only=True) as reader,
+        pytest.raises(StorageError, match="read-only"),
+    ):
+        reader.export(tmp_path / "unique.jsonl", ExportOptions("unique"))
+    assert not (tmp_path / "unique.jsonl").exists()
+
+
+def test_the_clusters_of_a_collection_are_its_own(store: Store, tmp_path: Path) -> None:
+    # The canonical document of all lies in another collection.
+    text = PAIRS[0].a
+    store.add("other", text, collection="other")
+    store.add("other too", text, collection="other")
+    options = ExportOptions("unique", collection="other", log=tmp_path / "log.jsonl")
+    found = store.export(tmp_path / "unique.jsonl", options)
+    assert [one["key"] for one in records(tmp_path / "unique.jsonl")] == ["other"]
+    (left,) = records(tmp_path / "log.jsonl")
+    assert left["key"] == "other too"
+    assert left["dropped_because"]["canonical"] == "other"
+    assert left["dropped_because"]["cluster_id"] is None
+    assert (found.document_count, found.dropped_count, found.cluster_count) == (1, 1, 1)
+    store.export(tmp_path / "en.jsonl", ExportOptions(collection="en"))
+    assert {one["collection"] for one in records(tmp_path / "en.jsonl")} == {"en"}
+
+
+def test_keys_that_were_skipped_are_told_with_the_duplicates(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add("first", PAIRS[0].a)
+        summary = store.add_many([("skipped\udcff", PAIRS[0].a)], on_duplicate="skip")
+        assert summary.skipped == 1
+        found = store.export(tmp_path / "rest.jsonl", ExportOptions("duplicates"))
+        assert (found.document_count, found.skipped_count) == (0, 1)
+        (record,) = records(tmp_path / "rest.jsonl")
+        assert record["key"] == "skipped\\xff"
+        assert "text" not in record
+        assert record["dropped_because"]["canonical"] == "first"
+        summary = store.ingest([str(tmp_path / "rest.jsonl")])
+        assert (summary.added, summary.rejected) == (0, 1)
+        assert "exported without" in store.rejects.list()[0].rejection.reason
+
+
+def test_a_store_without_texts_exports_what_it_has(tmp_path: Path) -> None:
+    with create(tmp_path, text=False) as store:
+        store.add_many(DOCUMENTS, threads=1)
+        found = store.export(tmp_path / "all.jsonl")
+        assert not found.text_kept
+        assert found.document_count == len(DOCUMENTS)
+        assert not any("text" in record for record in records(tmp_path / "all.jsonl"))
+        unique = store.export(tmp_path / "unique.jsonl", ExportOptions("unique"))
+        assert unique.dropped_count > 0
+        store.export(tmp_path / "rest.jsonl", ExportOptions("duplicates"))
+        reasons = {one["dropped_because"]["reason"] for one in records(tmp_path / "rest.jsonl")}
+        assert "same text" in reasons
+        assert any(reason.startswith("estimated resemblance") for reason in reasons)
+
+
+def test_a_file_is_there_as_a_whole_or_not_at_all(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, log = tmp_path / "all.jsonl", tmp_path / "log.jsonl"
+    path.write_text("before")
+    with pytest.raises(OutputExists, match="--force"):
+        store.export(path)
+    assert path.read_text() == "before"
+
+    def fail(_document: Any) -> bytes:
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(export_module, "json_line", fail)
+        with pytest.raises(RuntimeError):
+            store.export(path, ExportOptions("unique", replace=True, log=log))
+    assert path.read_text() == "before"
+    assert not log.exists()
+    assert not list(tmp_path.glob(".*"))
+    store.export(path, ExportOptions(replace=True))
+    assert len(records(path)) == len(DOCUMENTS)
+    with pytest.raises(StorageError, match="cannot be written"):
+        store.export(tmp_path / "none" / "all.jsonl")
+
+
+def test_the_same_store_gives_the_same_bytes(store: Store, tmp_path: Path) -> None:
+    for name in ("a.gz", "b.gz"):
+        store.export(tmp_path / name)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()).count(b"\n") == len(DOCUMENTS)
+
+
+def test_wrong_options_are_refused(store: Store, tmp_path: Path) -> None:
+    target = tmp_path / "x.jsonl"
+    for options, words in (
+        (ExportOptions("some"), "part 'some'"),  # type: ignore[arg-type]
+        (ExportOptions(form="csv"), "format 'csv'"),  # type: ignore[arg-type]
+        (ExportOptions(log=tmp_path / "log"), "unique part"),
+        (ExportOptions("unique", log=tmp_path / "." / "x.jsonl"), "one file"),
+    ):
+        with pytest.raises(InvalidParameter, match=words):
+            store.export(target, options)
+    with Store.create(tmp_path / "f.db", fingerprints_only=True) as bare:
+        with pytest.raises(InvalidParameter):
+            bare.export(target)
+        with pytest.raises(InvalidParameter):
+            bare.filters.known()
+    assert not target.exists()
+
+
+def test_nothing_to_cluster_by_is_told(tmp_path: Path) -> None:
+    with create(tmp_path, text=False, channels=["simhash"]) as store:
+        store.add("a", "a text")
+        with pytest.raises(NotFound):
+            store.export(tmp_path / "x", ExportOptions("unique"))
+
+
+@pytest.mark.parquet
+def test_parquet_holds_the_same(store: Store, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs simstore[parquet]")
+    for part in ("all", "unique", "duplicates"):
+        store.export(tmp_path / f"{part}.parquet", ExportOptions(part, form="parquet"))
+        store.export(tmp_path / f"{part}.jsonl", ExportOptions(part))
+        table = parquet.read_table(tmp_path / f"{part}.parquet").to_pylist()
+        lines = records(tmp_path / f"{part}.jsonl")
+        assert [row["key"] for row in table] == [line["key"] for line in lines]
+        for row, line in zip(table, lines, strict=True):
+            for name in ("text", "title", "collection", "digest", "first_seen_basis"):
+                assert row[name] == line.get(name)
+            assert json.loads(row["metadata"] or "{}") == line.get("metadata", {})
+            assert row["links"] == line.get("links")
+            assert int(row["last_seen"].timestamp()) == line["last_seen"]
+            assert row["canonical"] == line.get("dropped_because", {}).get("canonical")
+            assert row["cluster_id"] == line.get("dropped_because", {}).get("cluster_id")
+    odd = next(
+        row for row in parquet.read_table(tmp_path / "all.parquet").to_pylist() if row["key_base64"]
+    )
+    assert odd["key_base64"] == "a/8="
+    assert b64decode(odd["text_base64"]) == DOCUMENTS[-4].text.encode("utf-8", "surrogateescape")
+    with pytest.raises(InvalidParameter, match="-o"):
+        store.export("-", ExportOptions(form="parquet"))
+
+
+@pytest.mark.parquet
+def test_a_parquet_export_makes_the_same_store_again(store: Store, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs simstore[parquet]")
+    store.export(tmp_path / "all.parquet", ExportOptions(form="parquet"))
+    (tmp_path / "again").mkdir()
+    with create(tmp_path / "again") as again:
+        summary = again.ingest([str(tmp_path / "all.parquet")])
+        assert (summary.added, summary.rejected) == (len(DOCUMENTS), 0)
+        assert contents(again) == contents(store)
+    store.close()
+    assert dates(tmp_path / "again") == dates(tmp_path)
+    assert links(tmp_path / "again") == links(tmp_path)
+
+
+def test_without_pyarrow_the_extra_is_named(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(InvalidParameter, match=r"simstore\[parquet\]"):
+        store.export(tmp_path / "x.parquet", ExportOptions(form="parquet"))
+    assert not (tmp_path / "x.parquet").exists()
+
+
+def test_the_filter_knows_what_the_store_knows(store: Store, tmp_path: Path) -> None:
+    store.add_many([("skipped", PAIRS[0].a + " ")], on_duplicate="skip")
+    store.add_many([("skipped too", PAIRS[3].a + " ")], on_duplicate="skip")
+    assert "skipped" not in store
+    store.filters.known().save(tmp_path / "known")
+    known = KnownFilter.load(tmp_path / "known")
+    assert known.of == ("keys", "digests")
+    for one in DOCUMENTS:
+        assert known.knows_key(one.key)
+        assert known.knows_text(one.text)
+    assert known.knows_key("skipped")
+    assert known.knows_text(PAIRS[0].a + " ")
+    assert not known.knows_key("never seen")
+    assert len(known.table("keys")) == len(DOCUMENTS) + 2
+    distinct = {one.text for one in DOCUMENTS} | {PAIRS[0].a + " ", PAIRS[3].a + " "}
+    assert len(known.table("digests")) == len(distinct)
+    # What it was skipped for has gone: it is to be fetched again.
+    originals = {one.original for one in store.duplicates.list(state="skipped")}
+    store.remove(*originals)
+    again = store.filters.known(of=["keys"])
+    assert again.of == ("keys",)
+    assert not again.knows_key("skipped")
+    assert not any(map(again.knows_key, originals))
+
+
+def test_a_filter_has_room_for_more(store: Store) -> None:
+    known = store.filters.known()
+    known.add_keys(f"new {number}" for number in range(900))
+    with pytest.raises(InvalidParameter, match="capacity 3"):
+        store.filters.known(capacity=3)
+    exact = store.filters.known(capacity=len(store), of=["keys"])
+    assert len(exact.table("keys").slots) < 2 * len(store) + 24
+    with pytest.raises(InvalidParameter, match="false positive rate"):
+        store.filters.known(false_positive_rate=2)

@@ -1,0 +1,238 @@
+"""The vocabulary, its generations, and how far they have drifted."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from stores import SIMTOOL, TEXTS, WEB, create, filled, rows
+
+from simstore import Files
+from simstore.errors import InvalidParameter, StaleGeneration
+from simstore.fingerprint.stopwords import ENGLISH
+from simstore.model import QueryOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.store import Store
+from simstore.text.words import letter_words, terms
+
+
+def simtool_counts() -> tuple[Counter[str], Counter[str]]:
+    totals, documents = Counter[str](), Counter[str]()
+    for text in TEXTS.values():
+        words = [w for piece in letter_words(text.encode()) for w in piece if w not in ENGLISH]
+        totals.update(word.decode() for word in words)
+        documents.update({word.decode() for word in words})
+    return totals, documents
+
+
+def test_vocabulary_counts_documents_and_occurrences(tmp_path: Path) -> None:
+    totals, documents = simtool_counts()
+    with filled(tmp_path, SIMTOOL) as store:
+        found = store.vocabulary.terms()
+    assert {one.term: (one.document_count, one.total_count) for one in found} == {
+        term: (documents[term], totals[term]) for term in totals
+    }
+    ordered = sorted(totals, key=lambda term: (-totals[term], term))
+    assert [one.term for one in found] == ordered
+    assert [one.rank for one in found] == [0, 1, 2, 3, 4] + [None] * (len(ordered) - 5)
+
+
+def test_web_vocabulary_counts_terms_of_any_language(tmp_path: Path) -> None:
+    totals = Counter(term for text in TEXTS.values() for term in terms(text))
+    with filled(tmp_path) as store:
+        assert {one.term: one.total_count for one in store.vocabulary.terms()} == dict(totals)
+        assert {one.rank for one in store.vocabulary.terms()} == {None}
+        assert len(store.vocabulary.terms(3)) == 3
+
+
+def test_store_without_vocabulary_has_none(tmp_path: Path) -> None:
+    with filled(tmp_path, vocabulary=False) as store:
+        assert store.vocabulary.terms() == []
+        assert not store.stats().vocabulary_recorded
+    assert rows(tmp_path, "SELECT count(*) FROM feature") == [(0,)]
+
+
+def test_simtool_store_needs_its_vocabulary(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="vocabulary"):
+        create(tmp_path, SIMTOOL, vocabulary=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
+def test_vocabulary_can_be_read_from_a_store_that_may_not_be_written(
+    tmp_path: Path, scheme: SchemeChoice
+) -> None:
+    with filled(tmp_path, scheme) as store:
+        store.add("new", "river river bridge", refresh=False)
+    with Store.open(tmp_path / "s.db", read_only=True) as store:
+        asked = (store.vocabulary.terms(), store.vocabulary.terms(2), store.vocabulary.status())
+    with Store.open(tmp_path / "s.db") as store:
+        assert (
+            store.vocabulary.terms(),
+            store.vocabulary.terms(2),
+            store.vocabulary.status(),
+        ) == asked
+        river = next(one for one in store.vocabulary.terms() if one.term == "river")
+        assert (river.document_count, river.total_count) == (1, 2)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_top_of_the_vocabulary_is_that_of_all_counts_however_they_lie_about(
+    tmp_path: Path, seed: int
+) -> None:
+    """Counts are spread over the table and deltas that were never merged."""
+    chance = random.Random(seed)
+    held: dict[str, str] = {}
+    with create(tmp_path) as store:
+        for _ in range(12):
+            key = f"k{chance.randrange(6)}"
+            if key in held and chance.random() < 0.3:
+                store.remove(key)
+                del held[key]
+            else:
+                held[key] = " ".join(chance.choice("abcdefgh") for _ in range(chance.randrange(9)))
+                store.add(key, held[key])
+            if chance.random() < 0.2:
+                store.maintenance.compact()
+    totals = Counter(word for text in held.values() for word in text.split())
+    documents = Counter(word for text in held.values() for word in set(text.split()))
+    ordered = [
+        (word, documents[word], totals[word])
+        for word in sorted(totals, key=lambda word: (-totals[word], word))
+    ]
+    with Store.open(tmp_path / "s.db", read_only=True) as store:
+        for limit in [None, *range(1, 10)]:
+            found = [
+                (v.term, v.document_count, v.total_count) for v in store.vocabulary.terms(limit)
+            ]
+            assert found == ordered[:limit]
+
+
+def test_top_of_the_vocabulary_reaches_below_terms_that_have_gone(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add_many([(word, f"{word} " * (9 - n)) for n, word in enumerate("abcdef")])
+        store.maintenance.compact()
+        store.remove("a", "b", "d")
+    with Store.open(tmp_path / "s.db", read_only=True) as store:
+        assert [(one.term, one.total_count) for one in store.vocabulary.terms(1)] == [("c", 7)]
+        assert [one.term for one in store.vocabulary.terms(2)] == ["c", "e"]
+        assert [one.term for one in store.vocabulary.terms(9)] == ["c", "e", "f"]
+
+
+def test_status_says_how_far_the_generation_has_drifted(tmp_path: Path) -> None:
+    with filled(tmp_path, SIMTOOL, policy="frozen") as store:
+        store.vocabulary.refresh()
+        fresh = store.vocabulary.status()
+        assert (fresh.fresh, fresh.changed_ranks, fresh.entering_terms) == (True, 0, 0)
+        assert (fresh.changed_fingerprints, fresh.waiting) == (0, 0)
+        assert fresh.sampled == len(TEXTS)
+        assert fresh.rank_count == 5
+        store.add("rivers", "river " * 50)
+        drifted = store.vocabulary.status()
+        assert not drifted.fresh
+        assert (drifted.changed_ranks, drifted.entering_terms) == (5, 1)
+        assert drifted.changed_fingerprints > 0
+        assert drifted.sampled == len(TEXTS) + 1
+        store.vocabulary.refresh()
+        again = store.vocabulary.status()
+        assert (again.fresh, again.changed_ranks, again.changed_fingerprints) == (True, 0, 0)
+
+
+def test_status_of_an_empty_store(tmp_path: Path) -> None:
+    for number, scheme in enumerate((SIMTOOL, WEB)):
+        (tmp_path / str(number)).mkdir()
+        with create(tmp_path / str(number), scheme) as store:
+            status = store.vocabulary.status()
+            assert (status.fresh, status.term_count, status.waiting) == (True, 0, 0)
+
+
+def test_status_of_an_emptied_store(tmp_path: Path) -> None:
+    with filled(tmp_path, SIMTOOL) as store:
+        store.remove(*TEXTS)
+        status = store.vocabulary.status()
+        assert (status.fresh, status.waiting) == (True, 0)
+        assert (status.rank_count, status.sampled, status.changed_fingerprints) == (0, 0, 0)
+
+
+def test_frozen_store_is_refreshed_by_refresh_only(tmp_path: Path) -> None:
+    with filled(tmp_path, SIMTOOL, policy="frozen") as store:
+        first = store.stats().generation_id
+        assert first is not None
+        store.add("rivers", "river " * 50)
+        assert store.stats().generation_id == first
+        assert store.stats().waiting == 0
+        assert store.query_many([("", "river")])[0].fingerprint == "0" * 8
+        summary = store.vocabulary.refresh()
+        assert summary.switched
+        assert summary.generation_id != first
+        assert summary.document_count == len(TEXTS) + 1
+        assert store.query_many([("", "river")])[0].fingerprint != "0" * 8
+        assert not store.vocabulary.refresh().switched
+        assert store.vocabulary.refresh(force=True).switched
+        assert store.maintenance.fsck() == []
+
+
+def test_policy_can_be_changed(tmp_path: Path) -> None:
+    with filled(tmp_path, SIMTOOL) as store:
+        store.vocabulary.set_policy("frozen")
+        store.add("a", "river river river")
+        assert not store.stats().fresh
+        store.vocabulary.set_policy("live")
+        store.add("b", "lamp")
+        assert store.stats().fresh
+        with pytest.raises(InvalidParameter, match="frozen"):
+            store.vocabulary.set_policy("lively")  # type: ignore[arg-type]
+
+
+def test_stale_answer_says_so_and_fresh_one_can_be_required(tmp_path: Path) -> None:
+    sample = tmp_path / "sample.txt"
+    sample.write_bytes(b"sample\nriver\n\f")
+    with filled(tmp_path, SIMTOOL) as store:
+        store.add("rivers", "river " * 50, refresh=False)
+        stale = store.query_many(Files(str(sample)), record=True)
+        assert stale.stale
+        assert stale.run_id is not None
+        assert store.report(stale.run_id).stale == stale.stale
+        fresh = store.query_many(Files(str(sample)), require_fresh=True, record=True)
+        assert fresh.stale is None
+        assert [m.key for m in fresh.samples[0].matches] == ["rivers"]
+        store.add("rivers", "river " * 60, refresh=False)
+    with (
+        Store.open(tmp_path / "s.db", read_only=True) as store,
+        pytest.raises(StaleGeneration, match="refresh"),
+    ):
+        store.query_many(Files(str(sample)), require_fresh=True, record=True)
+
+
+class Interrupted(Exception):
+    """Stands for a process that ends in the middle."""
+
+
+def test_interrupted_refresh_leaves_the_standing_generation(tmp_path: Path) -> None:
+    def interrupt(_done: int, _total: int) -> None:
+        raise Interrupted
+
+    with filled(tmp_path, SIMTOOL) as store:
+        before = [(one.key, one.fingerprint) for one in store]
+        with pytest.raises(Interrupted):
+            store.vocabulary.refresh(force=True, on_progress=interrupt)
+        assert [(one.key, one.fingerprint) for one in store] == before
+        assert store.maintenance.fsck() == []
+        store.add("rivers", "river " * 50)
+        assert store.stats().fresh
+        assert store.maintenance.fsck() == []
+    statuses = rows(tmp_path, "SELECT status FROM generation")
+    assert statuses == [("standing",)]
+
+
+@pytest.mark.parametrize("plan", ["scan", "segments"])
+def test_store_without_generation_answers_nothing(tmp_path: Path, plan: str) -> None:
+    with create(tmp_path, SIMTOOL) as store:
+        options = QueryOptions(plan=plan)  # type: ignore[arg-type]
+        assert store.query_many([("", "river")], options)[0].matches == ()
+        store.add("a", "river", refresh=False)
+        assert store.query_many([("", "river")], options)[0].matches == ()
+        assert store.stats().waiting == 1
+        assert store.maintenance.fsck() == []

@@ -1,0 +1,454 @@
+"""Ingest of files at the edge of what can be read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+from stores import SIMTOOL, TEXTS, create, filled, ingest, rows
+
+import simstore
+from simstore import compiled
+from simstore.errors import InvalidParameter, MalformedRecord, SourceNotFound
+from simstore.model import Ignored, IngestProgress, QueryOptions, Rejection
+from simstore.services.ingest import run
+from simstore.services.ingest.ingest import IngestOptions, Observer
+from simstore.sources.reader import ReadOptions
+from simstore.sources.unpacking import zstd
+from simstore.store import Store
+
+PAGES = b"one\nriver\n\ftwo\nstone\n\fthree\nlamp\n\f"
+
+
+def counts(summary: object) -> tuple[int, ...]:
+    names = ("added", "updated", "unchanged", "duplicates", "rejected")
+    return tuple(getattr(summary, name) for name in names)
+
+
+def kept_rejections(store: Store) -> list[tuple[str, int, int, str]]:
+    found = [one.rejection for one in store.rejects.list()]
+    return [(one.source, one.position, one.byte_offset, one.reason) for one in found]
+
+
+def test_folder_is_ingested_file_by_file(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "article.txt").write_bytes(PAGES)
+    (folder / "deep" / "a.txt").write_bytes(b"some text")
+    (folder / "b.jsonl").write_bytes(b'{"key": "k", "text": "t"}\n')
+    (folder / "c.log").write_bytes(b"not known")
+    with create(tmp_path) as store:
+        summary = store.ingest([str(folder)])
+        assert counts(summary) == (5, 0, 0, 0, 0)
+        found = {one.key: (one.source, one.position) for one in store}
+    assert found == {
+        "one": (str(folder / "article.txt"), 0),
+        "two": (str(folder / "article.txt"), 1),
+        "three": (str(folder / "article.txt"), 2),
+        "k": (str(folder / "b.jsonl"), 0),
+        str(folder / "deep" / "a.txt"): (str(folder / "deep" / "a.txt"), 0),
+    }
+
+
+def test_missing_file_is_refused_before_anything_is_ingested(tmp_path: Path) -> None:
+    path = tmp_path / "article.txt"
+    path.write_bytes(PAGES)
+    with create(tmp_path) as store:
+        with pytest.raises(SourceNotFound) as raised:
+            store.ingest([str(path), str(tmp_path / "nothing.txt")])
+        assert raised.value.name == str(tmp_path / "nothing.txt")
+        assert len(store) == 0
+    assert rows(tmp_path, "SELECT count(*) FROM ingest_run") == [(0,)]
+
+
+def test_link_to_nothing_in_a_folder_is_a_rejection_and_the_rest_is_ingested(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.txt").symlink_to(folder / "nothing")
+    (folder / "b.txt").write_bytes(b"some text")
+    with create(tmp_path) as store:
+        assert counts(store.ingest([str(folder)])) == (1, 0, 0, 0, 1)
+        ((source, position, _, reason),) = kept_rejections(store)
+        assert (source, position) == (str(folder / "a.txt"), 0)
+        assert reason
+
+
+PROGRAM = """
+import os, sys
+from simstore.store import Store
+# All modules are loaded while they can be read.
+with Store.create(sys.argv[1] + ".first") as store:
+    store.ingest(sys.argv[3:])
+    store.rejects.list()
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+with Store.open(sys.argv[1]) as store:
+    summary = store.ingest(sys.argv[2:])
+    print(summary.added, summary.rejected)
+    for one in store.rejects.list():
+        print(one.rejection.source, one.rejection.position, one.rejection.reason, sep="|")
+"""
+
+
+@pytest.mark.sqlite("another user's process opens the file")
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="no permissions to take away")
+def test_file_without_permission_is_a_rejection_and_the_rest_is_ingested(tmp_path: Path) -> None:
+    # Another user must be able to reach the folder and write the store.
+    place = tmp_path / "open"
+    place.mkdir()
+    create(place).close()
+    closed, readable = place / "article-1.txt", place / "article-2.txt"
+    closed.write_bytes(PAGES)
+    readable.write_bytes(PAGES)
+    for folder in (place, *list(place.parents)[:4]):
+        if folder.stat().st_uid == os.geteuid() and folder != folder.parent:
+            folder.chmod(folder.stat().st_mode | 0o055)
+    place.chmod(0o777)
+    (place / "s.db").chmod(0o666)
+    closed.chmod(0)
+    package = Path(simstore.__file__).resolve().parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(place / "s.db"), str(closed), str(readable)],
+        env={**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["3 1", f"{closed}|0|no permission to read it"]
+
+
+@pytest.mark.parametrize("place", [0xFFFFFFFE, -400])
+def test_zip_whose_directory_is_damaged_leaves_a_sound_store(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "river")
+        archive.writestr("b.txt", "stone")
+    data = path.read_bytes()
+    if place > 0:
+        # Where the second member stands, in its entry of the directory.
+        at = data.rindex(b"PK\x01\x02") + 42
+        data = data[:at] + place.to_bytes(4, "little") + data[at + 4 :]
+    else:
+        # Where the directory stands, at the end: the library moves all members by the difference.
+        at = len(data) - 6
+        told = int.from_bytes(data[at : at + 4], "little")
+        data = data[:at] + (told - place).to_bytes(4, "little") + data[at + 4 :]
+    path.write_bytes(data)
+    with create(tmp_path) as store:
+        assert store.ingest([str(path)]).rejected >= 1
+        assert store.maintenance.fsck() == []
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_members_of_one_name_that_are_rejected_are_counted_and_the_last_is_kept(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for data in ("[]", "7", '{"id": "a", "text": "river"}'):
+            archive.writestr("a.jsonl", data)
+        archive.writestr("../a.txt", "out")
+        archive.writestr("../a.txt", "out again")
+    with create(tmp_path) as store:
+        summary = store.ingest([str(path)])
+        assert counts(summary) == (1, 0, 0, 0, 4)
+        kept = [
+            (source.rpartition("!/")[2], reason) for source, _, _, reason in kept_rejections(store)
+        ]
+        assert kept == [
+            ("a.jsonl", "a JSON int, not an object"),
+            ("../a.txt", "its name leads out of the archive"),
+        ]
+        assert store.maintenance.fsck() == []
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_truncated_file_is_ingested_up_to_the_damage(tmp_path: Path, suffix: str) -> None:
+    data = b"".join(b"page %d\n%d\n\f" % (n, n**90) for n in range(2_000))
+    packed = {"gz": gzip.compress, "zst": zstd.compress}[suffix](data)
+    path = tmp_path / f"article.txt.{suffix}"
+    with create(tmp_path) as store:
+        summary = ingest(store, path, packed[: len(packed) // 2])
+        assert summary.rejected == 1
+        assert 0 < summary.added < 2_000
+        ((source, position, offset, reason),) = kept_rejections(store)
+        assert (source, position) == (str(path), summary.added)
+        assert data[offset:].startswith(b"page %d\n" % position)
+        assert "compressed data" in reason
+        assert [one.key for one in store] == [f"page {n}" for n in range(summary.added)]
+        # Once the whole file is there it is read as one, and nothing is left of the damage.
+        whole = ingest(store, path, packed)
+        assert counts(whole) == (2_000 - summary.added, 0, summary.added, 0, 0)
+        assert kept_rejections(store) == []
+
+
+def test_page_longer_than_the_limit_is_rejected_and_kept_in_mind(tmp_path: Path) -> None:
+    path = tmp_path / "article.txt"
+    data = b"one\nriver\n\flong\n" + b"stone " * 100 + b"\n\ftwo\nlamp\n\f"
+    with create(tmp_path) as store:
+        assert counts(ingest(store, path, data, max_document_bytes=100)) == (2, 0, 0, 0, 1)
+        (rejection,) = [one.rejection for one in store.rejects.list()]
+        assert (rejection.source, rejection.position, rejection.byte_offset) == (str(path), 1, 11)
+        assert rejection.head.startswith(b"long\nstone")
+        assert "limit of 100" in rejection.reason
+        assert counts(ingest(store, path, max_document_bytes=10_000)) == (1, 0, 2, 0, 0)
+        assert store.rejects.list() == []
+
+
+def test_bad_lines_are_rejected_with_their_places_and_the_rest_is_ingested(
+    tmp_path: Path,
+) -> None:
+    lines = [
+        b'\xef\xbb\xbf{"key": "good", "text": "river"}',
+        b'{"key": "broken", "text": ',
+        b"[1, 2]",
+        b'{"key": "no text"}',
+        b'{"key": "surrogate", "text": "a \\ud800 b"}',
+        b'{"key": "not UTF-8", "text": "\xff"}',
+        b'{"key": "too long", "text": "' + b"x" * 500 + b'"}',
+        b'{"key": "", "text": "empty key"}',
+        b'{"key": "deep", "text": "t", "n": ' + b"[" * 700 + b"]" * 700 + b"}",
+        b'{"key": "good too", "text": "stone", "n": [1.5, null]}',
+    ]
+    path = tmp_path / "a.jsonl"
+    with create(tmp_path) as store:
+        summary = ingest(store, path, b"\n".join(lines), max_document_bytes=300)
+        assert counts(summary) == (3, 0, 0, 0, 7)
+        assert [one.key for one in store] == ["good", "surrogate", "good too"]
+        assert store.get("surrogate", with_text=True).text == "a \ufffd b"
+        assert store.get("good too").metadata == {"n": [1.5, None]}
+        offsets = [sum(len(line) + 1 for line in lines[:n]) for n in range(len(lines))]
+        found = kept_rejections(store)
+        assert [one[:3] for one in found] == [
+            (str(path), n, offsets[n]) for n in (1, 2, 3, 5, 6, 7, 8)
+        ]
+        assert all(reason and "\n" not in reason for *_, reason in found)
+        again = ingest(store, path, max_document_bytes=300)
+        assert counts(again) == (0, 0, 3, 0, 7)
+        assert len(store.rejects.list()) == 7
+        assert store.rejects.clear() == 7
+        assert store.rejects.list() == []
+
+
+@pytest.mark.parametrize("depth", [63, 64, 300, 450, 520, 700, 950, 3_000])
+def test_nested_metadata_never_end_an_ingest(tmp_path: Path, depth: int) -> None:
+    nested = '{"key": "k", "text": "t", "n": ' + "[" * depth + "]" * depth + "}"
+    with create(tmp_path) as store:
+        summary = ingest(
+            store, tmp_path / "a.jsonl", f'{nested}\n{{"key": "b", "text": "u"}}\n'.encode()
+        )
+        assert (summary.added, summary.rejected) == ((2, 0) if depth < 64 else (1, 1))
+        assert {one.key for one in store.list()} == ({"k", "b"} if depth < 64 else {"b"})
+
+
+def test_numbers_that_json_does_not_know_are_rejected_or_unchanged_the_second_time(
+    tmp_path: Path,
+) -> None:
+    data = b'{"key": "a", "text": "t", "n": NaN}\n{"key": "b", "text": "t", "n": 1e999}\n'
+    with create(tmp_path) as store:
+        first = ingest(store, tmp_path / "a.jsonl", data)
+        second = ingest(store, tmp_path / "a.jsonl")
+        assert first.added + first.rejected == 2
+        assert counts(second) == (0, 0, first.added, 0, first.rejected)
+
+
+@pytest.mark.parametrize("name", ["article.txt", "a.jsonl", "a.txt", "a.csv", "a.html", "a.md"])
+def test_empty_file_is_told_and_is_no_document(tmp_path: Path, name: str) -> None:
+    with create(tmp_path) as store:
+        told: list[Ignored] = []
+        (tmp_path / name).write_bytes(b"")
+        found = store.ingest([str(tmp_path / name)], observer=Observer(on_pass_over=told.append))
+        assert counts(found) == (0, 0, 0, 0, 0)
+        assert [(Path(one.source).name, one.reason) for one in told] == [(name, "it is empty")]
+        assert store.maintenance.fsck() == []
+    assert rows(tmp_path, "SELECT complete, position FROM source") == [(1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "more"),
+    [
+        ("a.csv", b"id,text\n", b"k,river\n"),
+        ("a.jsonl", b"\n\n", b'{"id": "k", "text": "river"}\n'),
+        ("a.jsonl", b"", b'{"id": "k", "text": "river"}\n'),
+        ("article.txt", b"\n", b"k\nriver\n"),
+    ],
+)
+def test_source_without_a_document_is_told_and_read_from_its_start_when_it_grows(
+    tmp_path: Path, name: str, first: bytes, more: bytes
+) -> None:
+    with create(tmp_path) as store:
+        told: list[Ignored] = []
+        path = tmp_path / name
+        path.write_bytes(first)
+        store.ingest([str(path)], observer=Observer(on_pass_over=told.append))
+        assert [one.is_source for one in told] == [True]
+        path.write_bytes(first + more)
+        assert store.ingest([str(path)]).added == 1
+        assert "k" in store
+
+
+def test_empty_source_and_no_documents_change_nothing(tmp_path: Path) -> None:
+    with filled(tmp_path, SIMTOOL) as store:
+        before = store.stats()
+        ingest(store, tmp_path / "article.txt", b"\n\f\n")
+        store.add_many([])
+        after = store.stats()
+        assert (after.document_count, after.generation_id, after.fresh) == (
+            before.document_count,
+            before.generation_id,
+            True,
+        )
+
+
+def test_strict_stops_at_the_first_bad_record_and_keeps_what_came_before(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    data = b'{"key": "a", "text": "x"}\n{bad\n{"key": "b", "text": "y"}\n'
+    with create(tmp_path) as store:
+        with pytest.raises(MalformedRecord) as raised:
+            ingest(store, path, data, strict=True)
+        assert (raised.value.path, raised.value.position) == (str(path), 1)
+        assert [one.key for one in store] == ["a"]
+        assert counts(ingest(store, path)) == (1, 0, 0, 0, 1)
+        assert [one.key for one in store] == ["a", "b"]
+
+
+def test_collection_is_given_to_documents_that_name_none(tmp_path: Path) -> None:
+    lines = b'{"key": "a", "text": "x", "collection": "own"}\n{"key": "b", "text": "y"}\n'
+    with create(tmp_path) as store:
+        ingest(store, tmp_path / "a.jsonl", lines, collection="given")
+        assert {one.key: one.collection for one in store} == {"a": "own", "b": "given"}
+
+
+def test_content_under_another_key_is_an_exact_duplicate(tmp_path: Path) -> None:
+    data = b"one\nriver\n\ftwo\nriver\n\fthree\nstone\n\ffour\nriver\n\f"
+    heard: list[tuple[str, str]] = []
+    with create(tmp_path) as store:
+        (tmp_path / "article.txt").write_bytes(data)
+        observer = Observer(on_duplicate=lambda key, original: heard.append((key, original)))
+        summary = store.ingest([str(tmp_path / "article.txt")], observer=observer)
+        assert counts(summary) == (4, 0, 0, 2, 0)
+        assert heard == [("two", "one"), ("four", "one")]
+        assert [one.duplicate_of for one in store] == [None, "one", None, "one"]
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_documents_are_the_same_whether_a_vocabulary_is_counted(tmp_path: Path, fast: bool) -> None:
+    compiled.enable(0) if fast else compiled.disable()
+    try:
+        found = []
+        for vocabulary in (True, False):
+            (tmp_path / str(vocabulary)).mkdir()
+            with create(tmp_path / str(vocabulary), vocabulary=vocabulary) as store:
+                store.add_many(TEXTS.items(), threads=1)
+                found.append([(one.key, one.fingerprint, one.token_count) for one in store])
+    finally:
+        compiled.enable()
+    assert found[0] == found[1]
+
+
+def test_update_keeps_place_first_sight_and_counts_revisions(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        ingest(store, tmp_path / "article.txt", PAGES)
+        before = store.get("one")
+        edited = PAGES.replace(b"river", b"bridge")
+        assert counts(ingest(store, tmp_path / "article.txt", edited)) == (0, 1, 2, 0, 0)
+        after = store.get("one", with_text=True)
+        assert (after.document_id, after.first_seen) == (before.document_id, before.first_seen)
+        assert (after.revision, after.text) == (before.revision + 1, "bridge\n")
+        assert [one.key for one in store] == ["one", "two", "three"]
+
+
+def test_observer_hears_of_every_commit_and_rejection(tmp_path: Path) -> None:
+    path = tmp_path / "article.txt"
+    path.write_bytes(PAGES.replace(b"stone", b"s" * 200))
+    progress: list[IngestProgress] = []
+    rejected: list[Rejection] = []
+    refreshed: list[tuple[int, int]] = []
+    observer = Observer(
+        on_progress=progress.append,
+        on_reject=rejected.append,
+        on_refresh=lambda done, total: refreshed.append((done, total)),
+    )
+    with create(tmp_path, SIMTOOL) as store:
+        store.ingest(
+            [str(path)],
+            read=ReadOptions(max_document_bytes=100),
+            options=IngestOptions(batch_documents=1, threads=1),
+            observer=observer,
+        )
+    assert [one.document_count for one in progress][-1] == 2
+    assert [one.document_count for one in progress] == sorted(
+        one.document_count for one in progress
+    )
+    assert progress[-1].byte_count == progress[-1].total_bytes == path.stat().st_size
+    assert {one.source for one in progress} == {str(path)}
+    assert [(one.position, one.source) for one in rejected] == [(1, str(path))]
+    assert refreshed[-1] == (2, 2)
+
+
+@pytest.mark.parametrize("options", [{"threads": 0}, {"batch_documents": 0}])
+def test_option_out_of_range_is_refused(options: dict[str, int]) -> None:
+    with pytest.raises(InvalidParameter):
+        IngestOptions(**options)  # type: ignore[arg-type]
+
+
+def test_large_metadata_and_titles_come_back(tmp_path: Path) -> None:
+    metadata = {"é": ["字" * 3_000, 2**70, -0.0]}
+    record = {"key": "k", "text": "t", "title": "T" * 5_000, "n": metadata}
+    with create(tmp_path) as store:
+        ingest(store, tmp_path / "a.jsonl", json.dumps(record).encode())
+        stored = store.get("k")
+        assert stored.title == "T" * 5_000
+        assert stored.metadata == {"n": metadata}
+        assert counts(ingest(store, tmp_path / "a.jsonl")) == (0, 0, 1, 0, 0)
+
+
+def test_times_of_sight_are_the_first_and_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def seen() -> tuple[int, int]:
+        found = store.get("k")
+        return found.first_seen, found.last_seen
+
+    with create(tmp_path) as store:
+        # The clock may go back.
+        for time, text, expected in (
+            (1_000, "river", (1_000, 1_000)),
+            (2_000, "river", (1_000, 2_000)),
+            (500, "river", (1_000, 2_000)),
+            (3_000, "stone", (1_000, 3_000)),
+        ):
+            monkeypatch.setattr(run, "now", lambda time=time: time)
+            store.add("k", text)
+            assert seen() == expected
+        for since, found in ((1_000, ["k"]), (1_001, [])):
+            (result,) = store.query_many([("", "stone")], QueryOptions(since=since))
+            assert [match.key for match in result.matches] == found
+
+
+def test_threads_of_an_ingest_end_with_it_though_its_error_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError("the disk is gone")
+
+    before = set(threading.enumerate())
+    monkeypatch.setattr("simstore.services.ingest.ingest.commit", refused)
+    many = [(str(number), "some words " * 50) for number in range(5_000)]
+    with create(tmp_path) as store:
+        with pytest.raises(OSError, match="the disk is gone") as held:
+            store.add_many(many, threads=2, batch_documents=100)
+        assert held.value.__traceback__ is not None
+        assert set(threading.enumerate()) == before

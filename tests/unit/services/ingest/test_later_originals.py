@@ -1,0 +1,243 @@
+"""An original that comes after its reprint is stored, and the reprint becomes its duplicate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stores import create
+
+from simstore.model import Document, Duplicate, IngestSummary, WriteRequest
+from simstore.services.clusters.cluster import ClusterOptions
+from simstore.services.ingest import later_originals
+from simstore.services.ingest.ingest import Observer
+from simstore.services.ingest.write_groups import packed_reply, unpacked_reply
+from simstore.store import Store
+
+from .test_duplicate_checker import THREE_BITS, UNLIKE, A, B, C, add, add_dated, chain, dated, told
+
+DAY = 86_400
+modes = pytest.mark.parametrize("mode", ["flag", "skip"])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with create(tmp_path, THREE_BITS) as made:
+        yield made
+        assert made.maintenance.fsck() == []
+
+
+def keys(store: Store) -> list[str]:
+    return [one.key for one in store]
+
+
+def reprints(summary: IngestSummary) -> tuple[int, int]:
+    return summary.reprints_removed, summary.reprints_kept
+
+
+CASES = {
+    "dates of a crawl": ({"seen_at": 3 * DAY}, {"seen_at": DAY}, "original"),
+    "their own dates": (
+        {"seen_at": 9 * DAY, "published_at": 3 * DAY},
+        {"seen_at": 9 * DAY, "published_at": DAY},
+        "original",
+    ),
+    "a link, where dates are equal": (
+        {"seen_at": DAY, "links": ("original",)},
+        {"seen_at": DAY},
+        "original",
+    ),
+    "no link to each other": (
+        {"seen_at": DAY, "links": ("original",)},
+        {"seen_at": DAY, "links": ("reprint",)},
+        "reprint",
+    ),
+    "equal dates": ({"seen_at": DAY}, {"seen_at": DAY}, "reprint"),
+    "later dates": ({"seen_at": DAY}, {"seen_at": 3 * DAY}, "reprint"),
+    "no dates": ({}, {}, "reprint"),
+}
+
+
+@modes
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("together", [False, True])
+def test_show_and_duplicates_name_the_same_original(
+    store: Store, mode: str, case: str, together: bool
+) -> None:
+    first, second, expected = CASES[case]
+    documents = [dated("reprint", A, **first), dated("original", B, **second)]
+    for part in [documents] if together else [documents[:1], documents[1:]]:
+        add_dated(store, *part, mode=mode)
+    other = "reprint" if expected == "original" else "original"
+    assert told(store) == {other: ("flagged" if mode == "flag" else "skipped", expected)}
+    assert keys(store) == (["reprint", "original"] if mode == "flag" else [expected])
+    # What a document links to is known as long as it is stored.
+    if mode == "flag" or case != "no link to each other":
+        assert {store.duplicates.story(key).original for key in ("reprint", "original")} == {
+            expected
+        }
+    if mode == "flag" and "link" not in case:
+        (cluster,) = store.clusters.once(ClusterOptions(min_resemblance=0.5)).clusters
+        assert cluster.key == expected
+
+
+def test_a_link_decides_within_the_time_between_visits_as_show_says(store: Store) -> None:
+    site, print_site = "https://a.example/", "https://b.example/"
+    # Pages of the site are visited each week: its page may have been there before the other.
+    for day in (0, 7, 14):
+        add_dated(store, dated(site + "old", UNLIKE, seen_at=day * DAY), mode="keep")
+    add_dated(store, dated(print_site, A, seen_at=10 * DAY, links=(site + "new",)), mode="skip")
+    summary = add_dated(store, dated(site + "new", A, seen_at=11 * DAY), mode="skip")
+    assert (summary.added, *reprints(summary)) == (1, 1, 0)
+    assert told(store) == {print_site: ("skipped", site + "new")}
+    # What links the other way round, or comes later than the interval, takes no place.
+    add_dated(store, dated("later", B, seen_at=30 * DAY), mode="skip")
+    assert told(store)["later"] == ("skipped", site + "new")
+
+
+def test_a_reprint_that_leaves_is_known_as_if_it_had_been_skipped(store: Store) -> None:
+    add_dated(store, dated("reprint", A, seen_at=300), mode="skip")
+    heard: list[Duplicate] = []
+    summary = add_dated(
+        store, dated("original", B, seen_at=100), mode="skip",
+        observer=Observer(on_displaced=heard.append),
+    )  # fmt: skip
+    assert (summary.added, summary.skipped, *reprints(summary)) == (1, 0, 1, 0)
+    (row,) = store.duplicates.list()
+    assert heard == [row]
+    assert (row.key, row.state, row.original) == ("reprint", "skipped", "original")
+    assert (row.first_seen, row.last_seen, row.run_id) == (300, 300, summary.run_id)
+    seen = store.seen("reprint")
+    assert seen is not None
+    assert (seen.state, seen.original) == ("skipped", "original")
+    assert [one.key for one in store.duplicates.list(original="original")] == ["reprint"]
+    # It comes again, and stays skipped; once its original goes it is an orphan.
+    assert add_dated(store, dated("reprint", A, seen_at=400), mode="skip").skipped == 1
+    store.remove("original")
+    assert [one.key for one in store.duplicates.orphans()] == ["reprint"]
+
+
+def test_a_reprint_stays_flagged_where_others_were_skipped_because_of_it(store: Store) -> None:
+    # C is like B, and not like A.
+    add_dated(store, dated("reprint", B, seen_at=300), dated("other", C, seen_at=400), mode="skip")
+    summary = add_dated(store, dated("original", A, seen_at=100), mode="skip")
+    assert (summary.added, *reprints(summary)) == (1, 0, 1)
+    assert told(store) == {"reprint": ("flagged", "original"), "other": ("skipped", "reprint")}
+    assert keys(store) == ["reprint", "original"]
+    # It is no original: what is like it alone is stored, and those two hang together as before.
+    assert add_dated(store, dated("new", C, seen_at=500), mode="skip").added == 1
+    store.remove("original")
+    assert told(store) == {"other": ("skipped", "reprint")}
+    store.remove("reprint")
+    assert [one.key for one in store.duplicates.orphans()] == ["other"]
+
+
+def test_what_was_flagged_because_of_a_reprint_is_looked_at_again(store: Store) -> None:
+    # A chain, each like its neighbours: b is like a, c like b, d like c.
+    add_dated(store, dated("b", B, seen_at=300), dated("c", C, seen_at=400), mode="flag")
+    add_dated(store, dated("d", chain(3), seen_at=500), mode="flag")
+    assert told(store) == {"c": ("flagged", "b")}
+    summary = add_dated(store, dated("a", A, seen_at=100), mode="flag")
+    # b duplicates a; so c is an original, and d a duplicate of it.
+    assert told(store) == {"b": ("flagged", "a"), "d": ("flagged", "c")}
+    assert (summary.unflagged, *reprints(summary)) == (1, 0, 2)
+    assert keys(store) == ["b", "c", "d", "a"]
+
+
+def test_a_duplicate_points_at_the_earliest_original_though_it_came_last(store: Store) -> None:
+    add_dated(store, dated("a", A, seen_at=200), dated("b", B, seen_at=300), mode="flag")
+    # c is like b, and not like a.
+    add_dated(store, dated("c", C, seen_at=100), mode="flag")
+    assert told(store) == {"b": ("flagged", "c")}
+
+
+@modes
+def test_a_record_that_dates_a_duplicate_earlier_makes_it_the_original(
+    store: Store, mode: str
+) -> None:
+    add_dated(store, dated("a", A, seen_at=200), dated("b", B, seen_at=300), mode=mode)
+    state = "flagged" if mode == "flag" else "skipped"
+    assert told(store) == {"b": (state, "a")}
+    summary = add_dated(store, dated("b", B, seen_at=100), mode=mode)
+    assert told(store) == {"a": (state, "b")}
+    assert (summary.added, summary.unchanged) == ((0, 1) if mode == "flag" else (1, 0))
+    assert sum(reprints(summary)) == 1
+    assert store.duplicates.story("a").original == "b"
+
+
+def test_nothing_is_looked_up_and_nothing_leaves_where_duplicates_are_kept(store: Store) -> None:
+    add_dated(store, dated("reprint", A, seen_at=300), mode="keep")
+    summary = add_dated(store, dated("original", A, seen_at=100), mode="keep")
+    assert (summary.added, *reprints(summary)) == (1, 0, 0)
+    assert told(store) == {}
+
+
+@pytest.mark.parametrize(("mode", "size"), [("skip", 1_000), ("skip", 7), ("flag", 1_000)])
+def test_newest_first_is_settled_whatever_the_size_of_a_batch(
+    store: Store, mode: str, size: int
+) -> None:
+    documents = [dated(f"page {day}", A, seen_at=day * DAY) for day in range(40, 0, -1)]
+    summary = add_dated(store, *documents, mode=mode, batch_documents=size)
+    assert summary.added == 40
+    assert reprints(summary) == ((39, 0) if mode == "skip" else (0, 39))
+    assert {one.original for one in store.duplicates.list()} == {"page 1"}
+    assert len(keys(store)) == (1 if mode == "skip" else 40)
+    assert store.duplicates.story("page 40").original == "page 1"
+
+
+def test_what_was_skipped_with_the_same_text_goes_to_the_new_original_too(store: Store) -> None:
+    documents = [dated("reprint", A, seen_at=300), dated("its copy", A, seen_at=400)]
+    add_dated(store, *documents, dated("like it", B, seen_at=500), mode="skip")
+    summary = add_dated(store, dated("original", B, seen_at=100), mode="skip")
+    assert reprints(summary) == (1, 0)
+    found = {one.key: one for one in store.duplicates.list(original="original")}
+    assert found.keys() == {"reprint", "its copy", "like it"}
+    figures = {key: (one.resemblance, one.distance, one.basis) for key, one in found.items()}
+    assert figures["its copy"] == figures["reprint"] != figures["like it"] == (1.0, 0, "same")
+    assert {one.run_id for one in found.values()} == {summary.run_id}
+
+
+def test_what_fails_under_way_leaves_the_reprint_where_it_was(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_dated(store, dated("reprint", A, seen_at=300), mode="skip")
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("the power fails")
+
+    with monkeypatch.context() as patch:
+        # All is removed by then, and the reprint is to be noted.
+        patch.setattr(later_originals, "as_duplicate", fail)
+        with pytest.raises(RuntimeError):
+            add_dated(store, dated("original", B, seen_at=100), mode="skip")
+    assert (keys(store), told(store)) == (["reprint"], {})
+    add_dated(store, dated("original", B, seen_at=100), mode="skip")
+    assert (keys(store), told(store)) == (["original"], {"reprint": ("skipped", "original")})
+
+
+def test_an_undated_page_is_no_original_of_what_came_before_it(store: Store) -> None:
+    add(store, ("first", A), mode="skip")
+    assert add(store, ("second", B), mode="skip").skipped == 1
+    # A page's own date of long ago is believed, as by show.
+    assert add_dated(store, dated("third", B, published_at=DAY), mode="skip").added == 1
+    assert told(store) == dict.fromkeys(("first", "second"), ("skipped", "third"))
+
+
+def test_a_writer_tells_what_each_document_displaced_and_tells_it_again(store: Store) -> None:
+    documents = [
+        Document("reprint", A, seen_at=300),
+        Document("original", B, seen_at=100),
+        Document("else", UNLIKE),
+    ]
+    with store.runs.writer() as writer:
+        (reply,) = writer.write([WriteRequest(tuple(documents), "skip", 0.75)])
+    assert not isinstance(reply, Exception)
+    assert [one.outcome for one in reply.outcomes] == ["added"] * 3
+    assert [[d.key for d in one.displaced] for one in reply.outcomes] == [[], ["reprint"], []]
+    again = unpacked_reply(packed_reply(reply))
+    assert again.outcomes == reply.outcomes
+    assert again.replayed
+    # As a release kept it that knew nothing of this.
+    old = unpacked_reply(b'[0, [["a", "added", null, null]], [], []]')
+    assert old.outcomes[0].displaced == ()

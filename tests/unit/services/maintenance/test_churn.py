@@ -1,0 +1,216 @@
+"""A year of coming, changing and going leaves no more than what is there needs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from stores import create, rows
+
+from simstore.model import Document
+from simstore.services.clusters import stored_clusters
+from simstore.sources.reader import HistoryFields
+from simstore.sources.registry import ReadOptions
+from simstore.storage import cluster_names
+from simstore.storage.tables import metadata
+from simstore.store import Store
+
+DOCUMENTS = 250
+WEEKS = 52
+EACH_WEEK = 5
+READ = ReadOptions(history_fields=HistoryFields("seen"))
+
+
+def texts(chance: random.Random) -> Iterator[str]:
+    """Yield texts of 200 words, of which each has some that no other has."""
+    words = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lin")]
+    number = 0
+    while True:
+        own = [f"w{number}x{place}" for place in range(10)]
+        number += 1
+        yield " ".join(chance.choices(words, k=190) + own)
+
+
+def take_in(store: Store, folder: Path, week: int, given: dict[str, str], dated: bool) -> None:
+    """Ingest what was seen in a week from a file of its own."""
+    path = folder / f"week-{week}.jsonl"
+    seen = {"seen": week} if dated else {}
+    lines = (json.dumps({"key": key, "text": text} | seen) for key, text in given.items())
+    path.write_text("\n".join(lines))
+    store.ingest([str(path)], read=READ)
+    path.unlink()
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_file_after_a_year_of_churn_is_little_larger_than_a_fresh_one(
+    tmp_path: Path, dated: bool
+) -> None:
+    chance = random.Random(5)
+    made = texts(chance)
+    alive = {f"k{number}": next(made) for number in range(DOCUMENTS)}
+    with create(tmp_path) as store:
+        take_in(store, tmp_path, 0, alive, dated)
+        store.maintenance.pack()
+        for week in range(1, WEEKS + 1):
+            gone = chance.sample(sorted(alive), EACH_WEEK)
+            for key in gone:
+                del alive[key]
+            changed = chance.sample(sorted(alive), EACH_WEEK)
+            alive |= {key: next(made) for key in changed}
+            alive |= {f"k{week}-{number}": next(made) for number in range(EACH_WEEK)}
+            take_in(store, tmp_path, week, alive, dated)
+            if dated:
+                assert store.expire(not_seen_since=week).removed == EACH_WEEK
+            else:
+                store.remove(*gone)
+        assert {one.key: one.text for one in store.list(with_text=True)} == alive
+        _, churned = store.maintenance.compact()
+        assert store.maintenance.fsck() == []
+        vocabulary = store.vocabulary.terms()
+    (folder := tmp_path / "fresh").mkdir()
+    with create(folder) as fresh:
+        fresh.add_many([Document(key, text, seen_at=WEEKS) for key, text in alive.items()])
+        _, wanted = fresh.maintenance.compact()
+        assert {(one.term, one.total_count) for one in fresh.vocabulary.terms()} == {
+            (one.term, one.total_count) for one in vocabulary
+        }
+    assert churned <= 1.3 * wanted
+    assert rows(tmp_path, "SELECT count(*) FROM feature WHERE document_count = 0") == [(0,)]
+    ((most,),) = rows(
+        tmp_path,
+        "SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM seen_record "
+        "GROUP BY document_id)",
+    )
+    assert most <= 8
+
+
+def test_file_whose_undated_documents_were_all_replaced_is_little_larger_than_a_fresh_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_names, "LEAST_ENDED", 20)
+    # So few at a time that names end: what comes in their place is looked at later.
+    monkeypatch.setattr(stored_clusters, "BATCH_TEXTS", 100)
+    made = texts(random.Random(7))
+    with create(tmp_path) as store:
+        for _ in range(20):
+            given = {f"k{number}": next(made) for number in range(DOCUMENTS)}
+            store.add_many(given.items())
+            store.clusters.build()
+        # The latest that ended are told; the others are bounded without a compaction.
+        assert 0 < len(list(store.clusters.merges())) <= DOCUMENTS // 10
+        assert len(store.duplicates.story("k7").versions) == 20
+        store.maintenance.pack()
+        _, churned = store.maintenance.compact()
+        assert [one.visits for one in store.duplicates.story("k7").versions] == [1, 1, 1]
+        assert store.maintenance.fsck() == []
+    (folder := tmp_path / "fresh").mkdir()
+    with create(folder) as fresh:
+        fresh.add_many(given.items())
+        fresh.clusters.build()
+        fresh.maintenance.pack()
+        _, wanted = fresh.maintenance.compact()
+    assert churned <= 1.1 * wanted
+
+
+def test_compaction_leaves_the_earlier_versions_of_what_is_dated(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        for day in range(25):
+            store.add("dated", f"text {day}", seen_at=day)
+            store.add("undated", f"text {day}")
+        store.maintenance.compact()
+        assert len(store.duplicates.story("dated").versions) == 21
+        assert len(store.duplicates.story("undated").versions) == 3
+        assert store.maintenance.fsck() == []
+
+
+def test_names_that_later_ones_merged_into_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_names, "LEAST_ENDED", 2)
+    with create(tmp_path) as store:
+        with store._opened.write() as connection:
+            names = cluster_names.give_names(connection, range(1, 8), 1)
+            # All within a second: 6 into 3, 3 into 1, 1 into 7.
+            merged = {names[6]: names[3], names[3]: names[1], names[1]: None, names[5]: None}
+            cluster_names.end_names(connection, merged | dict.fromkeys((names[0],)), 5)
+            cluster_names.drop_old_ended(connection)
+        left = [(one.cluster_id, one.merged_into) for one in store.clusters.merges()]
+    assert left == [(names[1], None), (names[3], names[1]), (names[5], None), (names[6], names[3])]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_nothing_is_left_of_removed_documents(tmp_path: Path, kept: bool) -> None:
+    made = texts(random.Random(8))
+    gone = {f"gone-{number}": next(made) for number in range(4)}
+    with create(tmp_path) as store:
+        store.add_many(gone.items())
+        store.add_many([("copy", gone["gone-0"]), ("other", next(made))])
+        if kept:
+            store.clusters.build()
+        store.add("gone-1", next(made))
+        store.add("copy", next(made))
+        digests = [
+            hashlib.blake2b(text.encode(), digest_size=16).digest() for text in gone.values()
+        ]
+        store.remove("gone-0", "gone-1")
+        # It comes back, and is another text for the clusters.
+        store.add("again", gone["gone-0"])
+        store.remove("again")
+        assert store.expire(older_than=3_600, dry_run=True).removed == 0
+        store.remove("gone-2", "gone-3", "copy")
+        assert store.maintenance.fsck() == []
+        held = everything(store)
+        assert all(
+            digest not in held and key.encode() not in held
+            for digest, key in zip(digests, gone, strict=True)
+        )
+        if kept:
+            store.clusters.build()
+            assert [one.key for one in store.clusters.list(1)] == ["other"]
+        store.maintenance.compact()
+        assert store.maintenance.fsck() == []
+
+
+def everything(store: Store) -> bytes:
+    """Return every value that the tables of a store hold."""
+    held = []
+    with store._opened.database.read() as connection:
+        for table in metadata.sorted_tables:
+            for row in connection.exec_driver_sql(f"SELECT * FROM {table.name}"):
+                held += [one if isinstance(one, bytes) else str(one).encode() for one in row]
+    return b"\0".join(held)
+
+
+def test_sketches_that_are_gone_leave_the_pages(tmp_path: Path) -> None:
+    made = texts(random.Random(6))
+    with create(tmp_path) as store:
+        store.add_many([(f"k{number}", next(made)) for number in range(200)])
+        store.maintenance.pack()
+        packed = store.stats(sizes=True).sketch_bytes
+        assert packed is not None
+        store.remove(*(f"k{number}" for number in range(5, 200)))
+        store.maintenance.compact()
+        left = store.stats(sizes=True).sketch_bytes
+        assert left is not None
+        assert left < packed / 20
+        assert store.maintenance.fsck() == []
+        # A few that are gone are no reason to make them all anew.
+        layouts = rows(tmp_path, "SELECT max(layout_id) FROM band_layout")
+        store.maintenance.compact()
+    assert rows(tmp_path, "SELECT max(layout_id) FROM band_layout") == layouts
+
+
+def test_latest_sources_can_be_read_again_after_a_compaction(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.jsonl" for number in range(12)]
+    for number, path in enumerate(paths):
+        path.write_text(json.dumps({"key": "k", "text": f"version {number}"}))
+    with create(tmp_path) as store:
+        for path in paths:
+            store.ingest([str(path)])
+        store.maintenance.compact()
+        for path in paths[-8:]:
+            assert store.ingest([str(path)]).unchanged == 1

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from stores import SIMTOOL, TEXTS, WEB, create, filled, rows
+
+from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
+from simstore.model import QueryOptions
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.store import Store
+
+WIDE = SchemeChoice("web", bits=128)
+CHOICES = {
+    "simtool": SIMTOOL,
+    "wide simtool": SchemeChoice("simtool", bits=100, features=3),
+    "web": WEB,
+    "wide web": WIDE,
+    "idf": SchemeChoice("web", weights="log-tf-idf"),
+    "shingles": SchemeChoice("web", units="characters", shingle=4, feature_hash="md5"),
+}
+
+
+class Interrupted(Exception):
+    """Stands for a process that ends in the middle."""
+
+
+def interrupt(_done: int, _total: int) -> None:
+    raise Interrupted
+
+
+def fingerprints(store: Store) -> dict[str, str | None]:
+    return {one.key: one.fingerprint for one in store}
+
+
+def terms(store: Store) -> list[tuple[object, ...]]:
+    return [
+        (one.rank, one.term, one.document_count, one.total_count)
+        for one in store.vocabulary.terms()
+    ]
+
+
+@pytest.mark.parametrize("after", CHOICES)
+@pytest.mark.parametrize("before", ["simtool", "web", "idf"])
+def test_reindexed_store_is_that_of_the_new_scheme_from_the_start(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    (tmp_path / "new").mkdir()
+    with (
+        filled(tmp_path, CHOICES[before]) as store,
+        create(tmp_path / "new", CHOICES[after]) as new,
+    ):
+        new.add_many(TEXTS.items(), threads=1)
+        label = store.maintenance.reindex(CHOICES[after])
+        assert label == new.stats().scheme
+        assert store.maintenance.scheme() == new.maintenance.scheme()
+        assert fingerprints(store) == fingerprints(new)
+        assert terms(store) == terms(new)
+        assert store.maintenance.fsck() == []
+        for text in TEXTS.values():
+            assert store.query(text) == new.query(text)
+    for table in ("scheme", "generation"):
+        statement = f"SELECT status FROM {table}"
+        assert rows(tmp_path, statement) == [("standing",)]
+
+
+@pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
+def test_reindex_by_the_same_scheme_changes_nothing(tmp_path: Path, scheme: SchemeChoice) -> None:
+    with filled(tmp_path, scheme) as store:
+        before = (fingerprints(store), terms(store), store.maintenance.scheme())
+        store.maintenance.reindex()
+        assert (fingerprints(store), terms(store), store.maintenance.scheme()) == before
+        assert store.maintenance.fsck() == []
+
+
+@pytest.mark.parametrize("new", CHOICES)
+def test_interrupted_reindex_is_gone_on_with(tmp_path: Path, new: str) -> None:
+    with filled(tmp_path) as store:
+        before = fingerprints(store)
+        with pytest.raises(Interrupted):
+            store.maintenance.reindex(CHOICES[new], on_progress=interrupt)
+        assert fingerprints(store) == before
+        assert [m.key for m in store.query(TEXTS["bread"])] == ["bread"]
+    with Store.open(tmp_path / "s.db") as store:
+        store.maintenance.reindex(resume=True)
+        assert store.maintenance.fsck() == []
+        for key, text in TEXTS.items():
+            assert key in [m.key for m in store.query(text, radius=0)]
+
+
+@pytest.mark.parametrize("again", CHOICES)
+@pytest.mark.parametrize("new", CHOICES)
+def test_reindex_given_up_leaves_nothing_behind(tmp_path: Path, new: str, again: str) -> None:
+    with filled(tmp_path) as store:
+        before = (fingerprints(store), terms(store))
+        with pytest.raises(Interrupted):
+            store.maintenance.reindex(CHOICES[new], on_progress=interrupt)
+        store.maintenance.abort_reindex()
+        assert (fingerprints(store), terms(store)) == before
+        assert store.maintenance.fsck() == []
+        store.add("later", "river stone")
+        store.maintenance.reindex(CHOICES[again])
+        assert store.maintenance.fsck() == []
+        assert len(store) == len(TEXTS) + 1
+
+
+@pytest.mark.parametrize("new", CHOICES)
+def test_same_reindex_again_goes_on_where_it_was(tmp_path: Path, new: str) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(Interrupted):
+            store.maintenance.reindex(CHOICES[new], on_progress=interrupt)
+        assert store.maintenance.reindex(CHOICES[new]) == store.stats().scheme
+        assert store.maintenance.fsck() == []
+
+
+def test_same_scheme_with_other_channels_is_another_reindex(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(Interrupted):
+            store.maintenance.reindex(WIDE, channels=["simhash"], on_progress=interrupt)
+        with pytest.raises(ReindexInProgress):
+            store.maintenance.reindex(WIDE, channels=["minhash"])
+
+
+def test_store_takes_no_documents_while_a_reindex_is_under_way(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(Interrupted):
+            store.maintenance.reindex(WIDE, on_progress=interrupt)
+        with pytest.raises(ReindexInProgress, match="--resume"):
+            store.add("new", "text")
+        with pytest.raises(ReindexInProgress):
+            store.remove("bread")
+        with pytest.raises(ReindexInProgress):
+            store.maintenance.reindex(SIMTOOL)
+        assert "new" not in store
+        assert "bread" in store
+        store.maintenance.reindex(resume=True)
+        assert store.add("new", "text") == "added"
+
+
+def test_nothing_to_resume_or_give_up_is_a_conflict(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(Conflict, match="no reindex"):
+            store.maintenance.reindex(resume=True)
+        with pytest.raises(Conflict, match="no reindex"):
+            store.maintenance.abort_reindex()
+
+
+def test_store_without_texts_cannot_be_reindexed(tmp_path: Path) -> None:
+    with filled(tmp_path, text=False) as store, pytest.raises(InvalidParameter, match="no text"):
+        store.maintenance.reindex(WIDE)
+
+
+@pytest.mark.parametrize("new", ["simtool", "web"])
+@pytest.mark.parametrize("old", ["simtool", "web"])
+def test_refresh_is_refused_while_a_reindex_is_under_way_and_harms_nothing(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    with filled(tmp_path, CHOICES[old]) as store:
+        with pytest.raises(Interrupted):
+            store.maintenance.reindex(CHOICES["wide " + new], on_progress=interrupt)
+        with pytest.raises(ReindexInProgress):
+            store.vocabulary.refresh(force=True)
+        assert store.maintenance.reindex(resume=True) == store.stats().scheme
+        assert store.maintenance.fsck() == []
+
+
+SIZED = [
+    ("han", "图书馆在旧仓库里开了门，读者可以借书、听讲座，也可以带孩子来玩。"),
+    ("words", "the boats and the nets of the town are in the harbour for the winter"),
+    ("short", "boats and nets"),
+]
+
+
+@pytest.mark.parametrize("vocabulary", [True, False])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (SchemeChoice("simtool", features=5, bits=32), SchemeChoice("web")),
+        (SchemeChoice("web"), SchemeChoice("web", stopwords="builtin")),
+        (SchemeChoice("web"), SchemeChoice("web", shingle=3)),
+        (SchemeChoice("web"), SchemeChoice("web", weights="tf-idf", units="characters")),
+        (SchemeChoice("web"), SchemeChoice("simtool", features=5, bits=32)),
+    ],
+)
+def test_reindexed_store_judges_lengths_as_one_made_by_the_scheme(
+    tmp_path: Path, before: SchemeChoice, after: SchemeChoice, vocabulary: bool
+) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(_done: int, _total: int) -> None:
+        raise Stop
+
+    needs = {"simtool", "tf-idf"} & {before.name, after.name, after.weights}
+    options = {} if vocabulary or needs else {"vocabulary": False}
+    with (
+        Store.create(tmp_path / "a.db", scheme=before, **options) as store,
+        Store.create(tmp_path / "b.db", scheme=after, **options) as fresh,
+    ):
+        store.add_many(SIZED)
+        fresh.add_many(SIZED)
+        sizes = [document.token_count for document in store]
+        with pytest.raises(Stop):
+            store.maintenance.reindex(after, on_progress=stop)
+        assert [document.token_count for document in store] == sizes
+        store.maintenance.abort_reindex()
+        assert [document.token_count for document in store] == sizes
+        with pytest.raises(Stop):
+            store.maintenance.reindex(after, on_progress=stop)
+        store.maintenance.reindex(resume=True)
+        assert [d.token_count for d in store] == [d.token_count for d in fresh]
+        for key, text in SIZED:
+            asked = [(key, text + " 了 more")]
+            options = QueryOptions(radius=20)
+            assert store.query_many(asked, options)[0].matches == (
+                fresh.query_many(asked, options)[0].matches
+            )

@@ -1,0 +1,141 @@
+"""What was not seen since a time leaves, in batches, and what was skipped because of it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from stores import SIMTOOL, create, rows
+
+from simstore.errors import InvalidParameter
+from simstore.model import Document
+from simstore.services.removal import expire as services_expire
+from simstore.store import Store
+
+LONG = "the harbour was quiet at dawn and the first boats came in with the tide and the wind"
+
+
+def dated(*given: tuple[str, int], text: str = "text of") -> list[Document]:
+    return [Document(key, f"{text} {key}", seen_at=time) for key, time in given]
+
+
+def keys(store: Store) -> list[str]:
+    return [one.key for one in store]
+
+
+@pytest.mark.parametrize(
+    ("since", "left"),
+    [(0, "abcd"), (10, "abcd"), (11, "bcd"), (20, "bcd"), (31, "d"), (99, "")],
+)
+def test_document_last_seen_at_the_very_time_stays(tmp_path: Path, since: int, left: str) -> None:
+    with create(tmp_path) as store:
+        store.add_many(dated(("a", 10), ("b", 30), ("c", 30), ("d", 40)))
+        found = store.expire(not_seen_since=since)
+        assert keys(store) == list(left)
+        assert (found.since, found.removed, found.orphans) == (since, 4 - len(left), ())
+        assert store.maintenance.fsck() == []
+
+
+def test_last_sight_counts_and_not_the_first(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add_many(dated(("a", 10), ("b", 20), ("a", 30)))
+        store.expire(not_seen_since=25)
+        assert keys(store) == ["a"]
+
+
+def test_age_is_counted_from_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services_expire, "now", lambda: 1_000)
+    with create(tmp_path) as store:
+        store.add_many(dated(("a", 899), ("b", 900)))
+        assert store.expire(older_than=100).since == 900
+        assert keys(store) == ["b"]
+
+
+def test_only_the_collection_that_is_named_expires(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        for key, collection in (("a", "news"), ("b", "shop"), ("c", None)):
+            store.add(key, key, collection=collection, seen_at=1)
+        assert store.expire(not_seen_since=9, collection="news", dry_run=True).removed == 1
+        assert store.expire(not_seen_since=9, collection="news").removed == 1
+        assert keys(store) == ["b", "c"]
+
+
+def test_dry_run_counts_and_removes_nothing(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add_many(dated(("a", 1), ("b", 2), ("c", 9)))
+    with Store.open(tmp_path / "s.db", read_only=True) as store:
+        found = store.expire(not_seen_since=5, dry_run=True)
+        assert (found.removed, found.dry_run) == (2, True)
+        assert keys(store) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("batch_documents", [1, 3, 1_000])
+def test_interrupted_expiry_goes_on(tmp_path: Path, batch_documents: int) -> None:
+    class Interrupted(Exception):
+        pass
+
+    told = []
+
+    def interrupt(done: int, total: int) -> None:
+        told.append((done, total))
+        if len(told) == 2:
+            raise Interrupted
+
+    given = [(f"k{number}", number % 2) for number in range(20)]
+    with create(tmp_path) as store:
+        store.add_many(dated(*given))
+        removed = 0
+        try:
+            store.expire(not_seen_since=1, batch_documents=batch_documents, on_progress=interrupt)
+        except Interrupted:
+            removed = 2 * batch_documents
+        assert len(store) == 20 - (removed or 10)
+        assert store.maintenance.fsck() == []
+        store.expire(not_seen_since=1)
+        assert keys(store) == [key for key, time in given if time]
+        assert told[0] == (min(batch_documents, 10), 10)
+
+
+def test_live_store_is_refreshed_once_at_the_end(tmp_path: Path) -> None:
+    with create(tmp_path, SIMTOOL) as store:
+        store.add_many(dated(("a", 1), ("b", 2), ("c", 9)))
+        store.expire(not_seen_since=2, refresh=False)
+        assert not store.stats().fresh
+        store.expire(not_seen_since=3)
+        assert store.stats().fresh
+        with Store.create(tmp_path / "t.db", scheme=SIMTOOL) as other:
+            other.add_many(dated(("c", 9)))
+            assert store.vocabulary.terms() == other.vocabulary.terms()
+
+
+def test_documents_that_lose_their_flag_are_counted_unless_they_expire_too(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add("original", LONG, seen_at=10)
+        for key, time in (("early", 11), ("late", 50), ("later", 60)):
+            assert store.add(key, LONG, seen_at=time, on_duplicate="flag") == "flagged"
+        assert store.expire(not_seen_since=9).unflagged == 0
+        found = store.expire(not_seen_since=30, batch_documents=1)
+        assert (found.removed, found.unflagged) == (2, 2)
+        assert not list(store.duplicates.list())
+
+
+def test_skipped_keys_expire_too_and_the_others_become_orphans(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add("original", LONG, seen_at=10)
+        for key, time in (("early", 11), ("late", 50)):
+            assert store.add(key, LONG, seen_at=time, on_duplicate="skip") == "skipped"
+        found = store.expire(not_seen_since=30)
+        assert (found.removed, found.forgotten, found.orphans) == (1, 1, ("late",))
+        assert [one.key for one in store.duplicates.orphans()] == ["late"]
+        assert store.seen("early") is None
+        assert store.expire(not_seen_since=51).forgotten == 1
+    assert rows(tmp_path, "SELECT count(*) FROM duplicate") == [(0,)]
+
+
+@pytest.mark.parametrize("times", [{}, {"not_seen_since": 1, "older_than": 1}, {"older_than": -1}])
+def test_one_time_is_to_be_given(tmp_path: Path, times: dict[str, int]) -> None:
+    with create(tmp_path) as store:
+        with pytest.raises(InvalidParameter):
+            store.expire(**times)
+        with pytest.raises(InvalidParameter):
+            store.expire(not_seen_since=1, batch_documents=0)

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from stores import SIMTOOL, TEXTS, WEB, filled, rows
+
+from simstore.errors import DocumentNotFound
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.removal import remove
+
+TABLES = (
+    "document",
+    "document_text",
+    "document_features",
+    "document_fingerprint_64",
+    "fingerprint_64",
+)
+
+
+@pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
+def test_removed_documents_leave_no_rows(tmp_path: Path, scheme: SchemeChoice) -> None:
+    with filled(tmp_path, scheme) as store:
+        assert store.remove(*TEXTS) == len(TEXTS)
+        assert len(store) == 0
+        assert store.vocabulary.terms() == []
+        assert store.query("harbour") == []
+        assert store.maintenance.fsck() == []
+    for table in TABLES:
+        assert rows(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_unknown_key_removes_nothing(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        with pytest.raises(DocumentNotFound) as raised:
+            store.remove("bread", "nobody", "stone")
+        assert raised.value.key == "nobody"
+        assert len(store) == len(TEXTS)
+
+
+def test_key_named_twice_counts_once(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        assert store.remove("bread", "bread") == 1
+        assert store.remove() == 0
+
+
+def test_fingerprint_shared_with_another_document_stays(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        store.remove("harbour")
+        assert [m.key for m in store.query(TEXTS["harbour"])] == ["harbour copy"]
+        assert store.get("harbour copy").duplicate_of is None
+
+
+def test_number_of_a_removed_document_is_not_given_out_again(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        last = max(one.document_id for one in store)
+        store.remove("stone")
+        store.add("stone", TEXTS["stone"])
+        assert store.get("stone").document_id > last
+
+
+def test_removal_without_refresh_leaves_a_live_store_stale(tmp_path: Path) -> None:
+    with filled(tmp_path, SIMTOOL) as store:
+        store.remove("stone", refresh=False)
+        assert not store.stats().fresh
+        store.vocabulary.refresh()
+        assert store.stats().fresh
+        assert store.maintenance.fsck() == []
+
+
+def test_more_documents_than_a_statement_takes_are_removed(tmp_path: Path) -> None:
+    keys = [f"k{n}" for n in range(1_200)]
+    with filled(tmp_path) as store:
+        store.add_many([(key, "text") for key in keys], threads=1)
+        assert store.remove(*keys) == len(keys)
+        assert [one.key for one in store] == list(TEXTS)
+        assert store.maintenance.fsck() == []
+
+
+def test_removal_tells_of_keys_that_were_skipped_because_of_it(tmp_path: Path) -> None:
+    orphans: list[str] = []
+    done = []
+    with filled(tmp_path) as store:
+        for key in ("one", "two"):
+            assert store.add(key, TEXTS["bread"], on_duplicate="skip") == "skipped"
+        store.remove("stone", on_orphan=orphans.append)
+        assert orphans == []
+        store.remove(
+            "bread",
+            on_orphan=orphans.append,
+            on_progress=lambda *amounts: done.append(amounts),
+        )
+        assert (orphans, done) == (["one", "two"], [(1, 1)])
+
+
+def test_removal_tells_of_keys_that_were_flagged_because_of_it_and_stay(tmp_path: Path) -> None:
+    unflagged: list[str] = []
+    with filled(tmp_path) as store:
+        for key in ("one", "two", "three"):
+            assert store.add(key, TEXTS["bread"], on_duplicate="flag") == "flagged"
+        store.remove("stone", on_unflagged=unflagged.append)
+        assert unflagged == []
+        store.remove("bread", "two", on_unflagged=unflagged.append)
+        assert unflagged == ["one", "three"]
+        assert not list(store.duplicates.list())
+        assert store.maintenance.fsck() == []
+
+
+def test_what_goes_in_a_later_batch_is_not_told_of(tmp_path: Path) -> None:
+    unflagged: list[str] = []
+    with filled(tmp_path) as store:
+        store.add_many([(f"{number}", "text") for number in range(1_100)], threads=1)
+        assert store.add("copy", TEXTS["bread"], on_duplicate="flag") == "flagged"
+        assert store.add("stays", TEXTS["bread"], on_duplicate="flag") == "flagged"
+        gone = ["bread", "copy", *map(str, range(1_100))]
+        store.remove(*gone, on_unflagged=unflagged.append)
+    assert unflagged == ["stays"]
+
+
+def test_key_that_was_skipped_is_forgotten(tmp_path: Path) -> None:
+    orphans: list[str] = []
+    with filled(tmp_path) as store:
+        store.add("one", TEXTS["bread"], on_duplicate="skip")
+        store.add("two", TEXTS["stone"], on_duplicate="skip")
+        assert store.remove("one") == 1
+        assert store.seen("one") is None
+        # With its original: what is forgotten needs no ingest.
+        assert store.remove("stone", "two", on_orphan=orphans.append) == 2
+        assert list(store.duplicates.list()) == []
+        assert orphans == []
+        with pytest.raises(DocumentNotFound):
+            store.remove("one")
+
+
+def test_missing_keys_are_passed_over_where_asked_for(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        assert store.remove("nobody", "bread", missing_ok=True) == 1
+        assert store.remove("nobody", missing_ok=True) == 0
+
+
+@pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
+def test_removal_in_several_batches_goes_on_after_an_interruption(
+    tmp_path: Path, scheme: SchemeChoice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(done: int, _total: int) -> None:
+        if done >= 4:
+            raise Interrupted
+
+    monkeypatch.setattr(remove, "BATCH_DOCUMENTS", 2)
+    gone = [key for key in TEXTS if key != "bread"]
+    with filled(tmp_path, scheme) as store:
+        with pytest.raises(Interrupted):
+            store.remove(*gone, on_progress=interrupt)
+        assert len(store) == len(TEXTS) - 4
+        assert store.maintenance.fsck() == []
+        assert store.remove(*gone, missing_ok=True) == len(gone) - 4
+        assert [one.key for one in store] == ["bread"]
+        assert store.stats().fresh
+        assert store.maintenance.fsck() == []
