@@ -119,7 +119,7 @@ class Maintenance(Namespace):
         Raises:
             InvalidParameter: Fingerprints of this length have no pages.
         """
-        from simstore.services.generations import pack_fingerprints
+        from simstore.services.channels import pack_fingerprints
 
         return pack_fingerprints.unpack(self._opened, on_progress)
 

@@ -16,11 +16,12 @@ from simstore.fingerprint.simhash import to_words, word_count
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.services.features.feature_counts import whole_texts
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, fingerprints, sketches
+from simstore.storage import documents, fingerprints
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import content_rows
 from simstore.storage.engine import Connection
 from simstore.storage.rows import chunks
+from simstore.storage.sketches import WORDS
 
 _PAGE_DOCUMENTS = 400
 
@@ -183,7 +184,7 @@ def sketch_matrix(
     """Return sketch and number of shingles of each document, zeros where it has none."""
     made = np.zeros((len(document_ids), VALUES), np.uint16)
     sizes = np.zeros(len(document_ids), np.int64)
-    found = sketches.of_documents(snapshot.connection, snapshot.scheme_id, document_ids)
+    found = WORDS.of_documents(snapshot.connection, snapshot.scheme_id, document_ids)
     places = [
         place
         for place, number in enumerate(document_ids)

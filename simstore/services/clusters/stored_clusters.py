@@ -13,8 +13,9 @@ from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
 from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.clusters.repair import repair_texts
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
-from simstore.storage import cluster_names, clusters, sketches
+from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import Basis, ClusteringRow
+from simstore.storage.sketches import WORDS
 
 # Texts that are dealt with in a transaction.
 BATCH_TEXTS = 2_000
@@ -130,7 +131,7 @@ def basis_of(snapshot: Snapshot) -> Basis:
     """Return what edges are found by in a snapshot."""
     layout = None
     if snapshot.channels.has_word_sketches:
-        packed = sketches.layout(snapshot.connection, snapshot.scheme_id)
+        packed = WORDS.layout(snapshot.connection, snapshot.scheme_id)
         layout = packed.layout if packed else snapshot.channels.layout
     generation_id = None
     if (

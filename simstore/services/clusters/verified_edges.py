@@ -20,7 +20,7 @@ from simstore.search.sorted_tables import near_pairs
 from simstore.services.clusters.distinct_texts import Contents, Progress, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import sketches
+from simstore.storage.sketches import WORDS
 
 # Pairs whose sketches are compared at a time.
 _BLOCK_PAIRS = 1 << 16
@@ -186,7 +186,7 @@ class EdgeFinder:
 
     def _agreeing(self) -> NDArray[np.int64]:
         """Return the codes of the pairs of texts whose sketches agree in a band."""
-        packed = sketches.layout(self._snapshot.connection, self._snapshot.scheme_id)
+        packed = WORDS.layout(self._snapshot.connection, self._snapshot.scheme_id)
         layout = packed.layout if packed else self._snapshot.channels.layout
         texts = np.flatnonzero(self._held.shingle_counts)
 

@@ -13,7 +13,8 @@ from simstore.fingerprint.simhash import to_words
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, fingerprints, sketches
+from simstore.storage import documents, fingerprints
+from simstore.storage.sketches import WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class CandidateText:
             values = fingerprints.of_documents(
                 connection, snapshot.scheme.bits, number, document_ids
             )
-        made = sketches.of_documents(connection, snapshot.scheme_id, document_ids)
+        made = WORDS.of_documents(connection, snapshot.scheme_id, document_ids)
         filled = [number for number, row in made.items() if row.packed]
         unpacked = _unpacked(snapshot, [made[number].packed for number in filled])
         sketch_of = dict(zip(filled, unpacked, strict=True))

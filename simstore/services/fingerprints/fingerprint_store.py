@@ -13,8 +13,8 @@ from simstore.fingerprint.schemes import ExternalScheme
 from simstore.fingerprint.simhash import to_hex, to_words, word_count
 from simstore.search.plan import check_radius
 from simstore.search.sorted_tables import near_pairs
+from simstore.services.channels.pack_fingerprints import is_long
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
-from simstore.services.generations.pack_fingerprints import is_long
 from simstore.services.generations.refresh import Progress
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State

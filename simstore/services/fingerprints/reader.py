@@ -13,9 +13,9 @@ from simstore.fingerprint.simhash import to_integers
 from simstore.search.hamming import BatchResults
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.sorted_tables import SortedTables
+from simstore.services.channels.fingerprint_index import FingerprintIndex
 from simstore.services.fingerprints.fingerprint_store import Values, words_of
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.query.fingerprint_index import FingerprintIndex
 from simstore.storage import fingerprints
 
 if TYPE_CHECKING:

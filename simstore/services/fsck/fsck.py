@@ -12,6 +12,7 @@ from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Finding
 from simstore.search.segments import segment_values
+from simstore.services.channels.store_part import every_part
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.fingerprints.fingerprint_store import is_fingerprints_only
 from simstore.services.fsck.access import reply_problems, token_problems
@@ -20,7 +21,6 @@ from simstore.services.fsck.duplicates import duplicate_problems
 from simstore.services.fsck.history import check_history
 from simstore.services.fsck.pages import check_pages
 from simstore.services.fsck.passages import check_passages
-from simstore.services.fsck.sketches import check_bands, check_sketches
 from simstore.services.fsck.vocabulary import named_problems, numbered_problems
 from simstore.services.generations.refresh import Progress, present_ranks
 from simstore.services.open_store.open_store import OpenStore, Snapshot
@@ -97,7 +97,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         for check in (
             _check_documents,
             _check_fingerprints,
-            _check_sketches,
+            _check_channels,
             _check_passages,
             _check_vocabulary,
             _check_ranks,
@@ -311,11 +311,11 @@ def _made(check: _Check, generation_id: int, batch: list[int]) -> dict[int, int]
     return dict(zip(chosen, to_integers(words), strict=True))
 
 
-def _check_sketches(check: _Check) -> Iterator[Finding]:
-    """Each document has the sketch of its text, and is found by its bands."""
-    batches = ((batch, check.texts(batch)) for batch in check.batches())
-    yield from check_sketches(check.snapshot, batches)
-    yield from check_bands(check.snapshot)
+def _check_channels(check: _Check) -> Iterator[Finding]:
+    """Each document has what its text is found by, and is found by that."""
+    for part in every_part():
+        batches = ((batch, check.texts(batch)) for batch in check.batches())
+        yield from part.findings(check.snapshot, batches)
 
 
 def _check_passages(check: _Check) -> Iterator[Finding]:

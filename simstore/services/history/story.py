@@ -18,11 +18,12 @@ from simstore.services.history.originals import Choice, OriginalCandidate, parse
 from simstore.services.history.visits import own_interval, site_interval, site_of
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.query.verify import Verifier
-from simstore.storage import documents, duplicates, fingerprints, history, sketches
+from simstore.storage import documents, duplicates, fingerprints, history
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
+from simstore.storage.sketches import WORDS
 from simstore.text.decoding import encode
 
 MOST_RELATIVES = 1_000
@@ -281,7 +282,7 @@ class _Teller:
                 )
             shingles = snapshot.channels.sketching.sets(texts.values()).row(0)
         elif snapshot.channels.has_word_sketches:
-            held = sketches.of_documents(
+            held = WORDS.of_documents(
                 self._snapshot.connection, snapshot.scheme_id, [own.document_id]
             )
             row = held.get(own.document_id)

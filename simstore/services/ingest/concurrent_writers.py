@@ -25,7 +25,8 @@ from simstore.services.features.prepare import PreparedBatch, is_prepared_for
 from simstore.services.ingest.duplicate_checker import LEAST_RESEMBLANCE, DuplicateRule
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
-from simstore.storage import documents, sketches
+from simstore.storage import documents
+from simstore.storage.sketches import WORDS
 from simstore.text.decoding import encode
 
 # Odd, so that numbers stay apart when they are multiplied by it.
@@ -165,7 +166,7 @@ def _layout(opened: OpenStore, state: State, check: DuplicateRule) -> BandLayout
 def _standing_layout(snapshot: Snapshot, check: DuplicateRule) -> BandLayout | None:
     if not _looks_by_bands(snapshot, check):
         return None
-    packed = sketches.layout(snapshot.connection, snapshot.scheme_id)
+    packed = WORDS.layout(snapshot.connection, snapshot.scheme_id)
     whole = packed.layout if packed else snapshot.channels.layout
     return whole.enough_for(check.least or LEAST_RESEMBLANCE)
 

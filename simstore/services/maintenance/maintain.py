@@ -20,9 +20,9 @@ from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Policy
 from simstore.search.plan import check_radius
+from simstore.services.channels import pack_fingerprints
+from simstore.services.channels.store_part import pack_bands
 from simstore.services.check import passage_index
-from simstore.services.generations import pack_fingerprints
-from simstore.services.generations.pack_sketches import pack_tail
 from simstore.services.generations.refresh import Progress, drop_retired, freeze
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.open_store.open_store import OpenStore, now
@@ -205,8 +205,8 @@ def compact(
     with database.read() as connection:
         state = opened.state(connection)
     if layout is not None and not state.channels.has_word_sketches:
-        raise missing_channel(state, "minhash")
-    if not pack_tail(opened, layout, on_progress) and layout is not None:
+        raise missing_channel(state, state.channels.words.name)
+    if not pack_bands(opened, layout, on_progress) and layout is not None:
         raise Conflict("another process packs the sketches, or reindexes; try again when it has")
     drop_retired(opened)
     passage_index.compact(opened)
@@ -254,7 +254,7 @@ def pack(
     packed = 0
     if fingerprints and segment_pages.is_packable(state.scheme.bits):
         packed = pack_fingerprints.pack(opened, on_progress)
-    if bands and not pack_tail(opened, None, on_progress):
+    if bands and not pack_bands(opened, None, on_progress):
         raise Conflict("another process packs the sketches, or reindexes; try again when it has")
     return packed
 

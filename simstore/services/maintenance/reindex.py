@@ -16,10 +16,9 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import make_scheme, open_scheme
 from simstore.fingerprint.simhash import to_integers
-from simstore.fingerprint.sketching import sketch_texts
 from simstore.model.channels import DEFAULT_CHANNELS
+from simstore.services.channels.store_part import pack_long_tails, parts_of
 from simstore.services.features import feature_counts
-from simstore.services.generations.pack_sketches import pack_long_tail
 from simstore.services.generations.refresh import Progress, drop_retired, freeze, link_batch
 from simstore.services.maintenance.maintain import check_channels
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
@@ -29,7 +28,6 @@ from simstore.storage import (
     documents,
     fingerprints,
     generations,
-    sketches,
     vocabularies,
 )
 from simstore.storage.engine import Connection
@@ -75,7 +73,7 @@ def reindex(
     with opened.write() as connection:
         _switch(opened.snapshot(connection, state))
     drop_retired(opened)
-    pack_long_tail(opened)
+    pack_long_tails(opened)
     return state.scheme.label
 
 
@@ -253,8 +251,8 @@ def _make_anew(opened: OpenStore, state: State, on_progress: Progress | None) ->
                 texts = feature_counts.whole_texts(building, batch)
                 counts = feature_counts.count_stored(connection, state.scheme, texts)
                 _note_sizes(building, batch, counts)
-            if state.channels.has_word_sketches:
-                sketch_batch(building, batch)
+            for part in parts_of(building):
+                part.make_anew(building, batch)
         done += len(batch)
         if on_progress is not None:
             on_progress(min(done, total), total)
@@ -262,22 +260,8 @@ def _make_anew(opened: OpenStore, state: State, on_progress: Progress | None) ->
 
 def _last_made(snapshot: Snapshot) -> int:
     """Return the last document that the new scheme has done."""
-    if snapshot.generation is None:
-        return sketches.last_document(snapshot.connection, snapshot.scheme_id)
-    return fingerprints.last_linked_document(
-        snapshot.connection, snapshot.scheme.bits, snapshot.generation.generation_id
-    )
-
-
-def sketch_batch(snapshot: Snapshot, document_ids: list[int]) -> None:
-    """Make the sketches of stored documents from their texts, and store them."""
-    texts = feature_counts.whole_texts(snapshot, document_ids)
-    made = sketch_texts(snapshot.channels.sketching, list(texts.values()))
-    sketches.put_many(
-        snapshot.connection,
-        snapshot.scheme_id,
-        [(number, *sketch) for number, sketch in zip(texts, made, strict=True)],
-    )
+    # All channels of a batch are made in one transaction.
+    return parts_of(snapshot)[0].last_made(snapshot)
 
 
 def _check_building(snapshot: Snapshot) -> None:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from simstore.errors import InvalidParameter
 from simstore.model import QueryOptions
 from simstore.model.channels import channel
-from simstore.services.check.check_index import finds_sentences
 from simstore.services.open_store.state import State, missing_channel
-
-# The channel of short samples, where the store has a passage index with terms of sentences.
-SENTENCES = "sentences"
 
 
 def check_tellable(state: State, options: QueryOptions) -> None:
@@ -37,14 +33,8 @@ def chosen_channels(state: State, options: QueryOptions) -> tuple[str, ...]:
         InvalidParameter: There is no such channel, or this store has it not.
     """
     wanted = options.channels
-    has_sentences = finds_sentences(state)
-    names = (*state.channels.names, *((SENTENCES,) if has_sentences else ()))
+    names = state.searched_channels
     for name in wanted:
-        if name == SENTENCES and not has_sentences:
-            raise InvalidParameter(
-                "this store has no finished index of sentences; `simstore passages build` makes it "
-                "where the texts are kept"
-            )
         if channel(name).name not in names:
             raise missing_channel(state, name)
     if not wanted and not options.filters_by_text:

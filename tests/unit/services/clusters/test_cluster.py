@@ -14,9 +14,9 @@ from stores import SIMTOOL, WEB, create, raw
 from simstore.errors import CorruptStore, InvalidParameter, NotFound
 from simstore.model import Clustering, Document, LeastShares
 from simstore.search.sorted_tables import near_pairs
+from simstore.services.channels.pack_sketches import pack
 from simstore.services.clusters import verified_edges
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.services.generations.pack_sketches import pack
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import documents
 from simstore.store import Store

@@ -12,9 +12,9 @@ from stores import SIMTOOL, create, raw, rows
 from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, ReadOnlyStore
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import Document
+from simstore.services.channels.pack_sketches import pack
 from simstore.services.clusters import build, repair, stored_clusters
 from simstore.services.duplicates.edges import EdgeSearch
-from simstore.services.generations.pack_sketches import pack
 from simstore.store import Store
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lnrst"]

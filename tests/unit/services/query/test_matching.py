@@ -13,8 +13,8 @@ from stores import SIMTOOL, create
 from simstore import Files
 from simstore.errors import InvalidParameter
 from simstore.model import Match, QueryOptions, SampleResult
+from simstore.services.channels.pack_sketches import pack
 from simstore.services.features import feature_counts
-from simstore.services.generations.pack_sketches import pack
 from simstore.storage import vocabularies
 from simstore.store import Store
 from simstore.text.normalization import normalize

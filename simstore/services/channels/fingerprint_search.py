@@ -14,10 +14,10 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.simhash import to_hex, to_integers, to_words
 from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS
+from simstore.services.channels.fingerprint_index import FingerprintIndex, LookupResult, by_query
 from simstore.services.features import corpus_statistics
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import check_generation
-from simstore.services.query.fingerprint_index import FingerprintIndex, LookupResult, by_query
 from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
 
@@ -69,7 +69,7 @@ class Linked:
         )
 
 
-class SimhashChannel:
+class FingerprintSearch:
     """A search in one snapshot of a store."""
 
     def __init__(self, snapshot: Snapshot, options: QueryOptions) -> None:
