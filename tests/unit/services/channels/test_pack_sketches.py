@@ -19,6 +19,7 @@ from simstore.model import QueryOptions
 from simstore.services.channels import pack_fingerprints, pack_sketches, sketch_search
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store import band_cache
+from simstore.storage import sketches
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import WORDS as WORD_TABLES
 from simstore.store import Store
@@ -52,7 +53,7 @@ def expected(store: Store, layout: BandLayout) -> list[set[str]]:
     opened = store._opened
     with opened.database.read() as connection:
         state = opened.state(connection)
-        (_, held), *rest = sketches.read_after(connection, state.scheme_id, 0)
+        (_, held), *rest = WORD_TABLES.read_after(connection, state.scheme_id, 0)
         assert not rest
     keys = [key for key, _ in DOCUMENTS]
     stored = band_values(unpack_sketches(held), layout)
