@@ -15,6 +15,22 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.errors import InvalidParameter
+
+
+def check_share(name: str, least: float | None) -> None:
+    """Raise InvalidParameter where a least share is not above 0 and at most 1; None is none.
+
+    >>> from simstore.search.resemblance import check_share
+    >>> check_share("min resemblance", 0.5)
+
+    Args:
+        name: What it is called in the message.
+        least: The share.
+    """
+    if least is not None and not 0 < least <= 1:
+        raise InvalidParameter(f"{name} {least}: it must be above 0 and at most 1")
+
 
 @dataclass(frozen=True, slots=True)
 class Overlap:

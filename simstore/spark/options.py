@@ -15,7 +15,7 @@ from simstore.fingerprint.schemes import open_scheme, scheme_json
 from simstore.fingerprint.web import WebScheme
 from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS
 from simstore.search.plan import check_radius, default_radius
-from simstore.search.resemblance import EdgeRule
+from simstore.search.resemblance import EdgeRule, check_share
 from simstore.search.stars import CanonicalOrder
 from simstore.sources.reader import ReadOptions
 
@@ -75,10 +75,7 @@ class DedupOptions:
             )
         if scheme.reads_metadata:
             raise InvalidParameter("fields of metadata take no part here: leave out --field")
-        if not 0 < self.min_resemblance <= 1:
-            raise InvalidParameter(
-                f"min resemblance {self.min_resemblance}: it must be above 0 and at most 1"
-            )
+        check_share("min resemblance", self.min_resemblance)
         if self.cell_rows < 2:
             raise InvalidParameter(f"cell rows {self.cell_rows}: at least 2")
         radius = default_radius(scheme.bits) if self.radius is None else self.radius

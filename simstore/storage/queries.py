@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, insert, select
 from simstore.model import Match, QueryRun, SampleResult
 from simstore.storage.rows import count_rows, insert_one
 from simstore.storage.tables import query_match, query_run, query_sample
+from simstore.text.decoding import exact_text
 
 KEPT_RUNS = 100
 _SENTENCES = "sentences"
@@ -103,12 +104,12 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
         channels = tuple(filter(None, named.split(",")))
         if found["passage_similarity"] is not None:
             channels += (_SENTENCES,)
-        found |= {"key": _text(found["key"]), "channels": channels}
+        found |= {"key": exact_text(found["key"]), "channels": channels}
         matches.setdefault(place, []).append(Match(**found))
     s = query_sample.c
     samples = tuple(
         SampleResult(
-            key=_text(key),
+            key=exact_text(key),
             fingerprint=fingerprint,
             matches=tuple(matches.get(position, ())),
             too_short=bool(too_short),
@@ -142,7 +143,3 @@ def run_count(connection: Connection) -> int:
 
 def _bytes(key: str) -> bytes:
     return key.encode("utf-8", "surrogateescape")
-
-
-def _text(key: bytes) -> str:
-    return key.decode("utf-8", "surrogateescape")

@@ -14,6 +14,7 @@ from simstore.search.bands import band_start, checks, page_numbers, unpack_page
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import SKETCHES, LayoutRow, SketchTables
+from simstore.text.decoding import exact_text
 
 _REINDEX = "run `simstore reindex`"
 _REINGEST = "ingest the sources into a new store: without texts nothing can be made anew"
@@ -46,7 +47,7 @@ def check_sketches(
         seen += len(rows)
         if len(rows) < len(batch):
             yield Finding("sketch", f"{len(batch) - len(rows)} documents have none", remedy)
-        decoded = [text.decode("utf-8", "surrogateescape") for text in texts.values()]
+        decoded = [exact_text(text) for text in texts.values()]
         made = sketch_texts(snapshot.channels.recipe(name).sketching, decoded)
         for document_id, expected in zip(texts, made, strict=True):
             row = rows.get(document_id)

@@ -16,6 +16,7 @@ from simstore.model import Cluster, Clustering, ClusterMember, LeastShares
 from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
+from simstore.search.resemblance import check_share
 from simstore.search.stars import CanonicalOrder, star_clusters
 from simstore.services.clusters.distinct_texts import Contents, Progress, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges
@@ -109,10 +110,8 @@ def cluster_documents(
 
 
 def _check(options: ClusterOptions) -> None:
-    given = {"resemblance": options.min_resemblance, "likeness": options.min_likeness}
-    for name, least in given.items():
-        if least is not None and not 0 < least <= 1:
-            raise InvalidParameter(f"min {name} {least}: it must be above 0 and at most 1")
+    check_share("min resemblance", options.min_resemblance)
+    check_share("min likeness", options.min_likeness)
     if options.min_cosine is not None and options.min_likeness is None:
         raise InvalidParameter("a least cosine goes with a least likeness: give that too")
     if options.min_cosine is not None and not 0 <= options.min_cosine <= 1:

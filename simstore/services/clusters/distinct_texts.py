@@ -22,6 +22,7 @@ from simstore.storage.documents import content_rows
 from simstore.storage.engine import Connection
 from simstore.storage.rows import chunks
 from simstore.storage.sketches import WORDS
+from simstore.text.decoding import exact_text
 
 _PAGE_DOCUMENTS = 400
 
@@ -95,7 +96,7 @@ def read_contents(
                 byte_counts.append(byte_count)
                 feature_counts.append(token_count)
                 fresh.append(document_id)
-            keys.append(bytes(key).decode("utf-8", "surrogateescape"))
+            keys.append(exact_text(bytes(key)))
             numbers.append(document_id)
             times.append(first_seen)
             texts.append(place)

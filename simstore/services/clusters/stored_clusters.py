@@ -7,6 +7,7 @@ from dataclasses import replace
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import ClustersStatus
 from simstore.search.plan import default_radius
+from simstore.search.resemblance import check_share
 from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
@@ -54,10 +55,7 @@ def keep_clusters(
         ReadOnlyStore: It cannot be written.
     """
     order = None if policy is None else CanonicalOrder.parse(policy)
-    if min_resemblance is not None and not 0 < min_resemblance <= 1:
-        raise InvalidParameter(
-            f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
-        )
+    check_share("min resemblance", min_resemblance)
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
         cluster_basis(snapshot, exact_join=False)

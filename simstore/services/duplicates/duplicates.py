@@ -11,7 +11,7 @@ from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import duplicates
 from simstore.storage.duplicates import DuplicateRow, ReleasedDuplicates
 from simstore.storage.engine import Connection
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, exact_text
 
 STATES = ("flagged", "skipped", "orphaned")
 _PAGE = 1_000
@@ -77,10 +77,10 @@ def duplicate_of_key(opened: OpenStore, key: str) -> Duplicate | None:
 def as_duplicate(row: DuplicateRow) -> Duplicate:
     """Return a row as callers see it."""
     return Duplicate(
-        key=_text(row.key),
+        key=exact_text(row.key),
         digest=row.digest.hex(),
         state=cast(DuplicateState, row.state),
-        original=_text(row.original_key),
+        original=exact_text(row.original_key),
         distance=row.distance,
         resemblance=row.known_resemblance,
         basis=cast(Literal["same", "text", "sketch"], row.basis),
@@ -88,7 +88,3 @@ def as_duplicate(row: DuplicateRow) -> Duplicate:
         first_seen=row.first_seen,
         last_seen=row.last_seen,
     )
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")

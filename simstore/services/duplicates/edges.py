@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter, NotFound
+from simstore.errors import NotFound
 from simstore.search.plan import check_radius
-from simstore.search.resemblance import EdgeRule, overlap, size_ratio
+from simstore.search.resemblance import EdgeRule, check_share, overlap, size_ratio
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features import feature_counts
@@ -268,10 +268,7 @@ def _distance(one: CandidateText, other: CandidateText) -> int | None:
 
 def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
     """Raise an error where edges cannot be told in a store; as :class:`EdgeSearch` does."""
-    if min_resemblance is not None and not 0 < min_resemblance <= 1:
-        raise InvalidParameter(
-            f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
-        )
+    check_share("min resemblance", min_resemblance)
     if within is not None:
         if not state.channels.has_fingerprints:
             raise missing_channel(state, "simhash")

@@ -27,6 +27,7 @@ from simstore.services.export.representatives import (
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import clusters, documents, duplicates, history
+from simstore.text.decoding import exact_text
 
 Part = Literal["all", "unique", "duplicates"]
 Form = Literal["jsonl", "parquet"]
@@ -275,17 +276,17 @@ class _Export:
             row = rows[place]
             page.append(
                 ExportedDocument(
-                    key=_text(row.key),
+                    key=exact_text(row.key),
                     text=texts.get(number),
                     title=row.title,
                     collection=row.collection,
                     metadata=row.metadata or {},
                     digest=row.digest.hex(),
-                    source=None if row.source_name is None else _text(row.source_name),
+                    source=None if row.source_name is None else exact_text(row.source_name),
                     first_seen=row.first_seen,
                     first_seen_basis=row.first_seen_basis,
                     last_seen=row.last_seen,
-                    links=tuple(map(_text, links.get(number, ()))),
+                    links=tuple(map(exact_text, links.get(number, ()))),
                     dropped=dropped[place],
                 )
             )
@@ -308,13 +309,13 @@ def _skipped(row: duplicates.DuplicateRow) -> ExportedDocument:
     why = ExclusionReason(
         None,
         0,
-        _text(row.original_key),
+        exact_text(row.original_key),
         row.distance,
         row.known_resemblance,
         "skipped when it came",
     )
     return ExportedDocument(
-        key=_text(row.key),
+        key=exact_text(row.key),
         text=None,
         title=None,
         collection=None,
@@ -344,7 +345,3 @@ class _Marks:
             fresh += not self._marks[number]
             self._marks[number] = 1
         return fresh
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")

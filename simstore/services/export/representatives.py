@@ -11,6 +11,7 @@ from simstore.services.clusters.reasons import ClusterRule
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import cluster_names, clusters, documents, fingerprints
 from simstore.storage.damage import corrupt
+from simstore.text.decoding import exact_text
 
 
 class Judge(Protocol):
@@ -76,13 +77,13 @@ class StoredClusterJudge:
                 continue
             one, other = values.get(row.document_id), values.get(canonical)
             member = ClusterMember(
-                key=_text(row.key),
+                key=exact_text(row.key),
                 document_id=row.document_id,
                 resemblance=share,
                 distance=None if one is None or other is None else (one ^ other).bit_count(),
                 basis="same" if row.digest == held[centre].digest else self._basis,
             )
-            stand_in = canonical, _text(keys[canonical])
+            stand_in = canonical, exact_text(keys[canonical])
             found.append(_dropping(names.get(centre), stand_in, member, self._rule))
         return found
 
@@ -116,7 +117,3 @@ def _dropping(
 ) -> ExclusionReason:
     reason = rule.reason(member, canonical=False)
     return ExclusionReason(cluster_id, *canonical, member.distance, member.resemblance, reason)
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")

@@ -17,6 +17,7 @@ from simstore.services.channels.fingerprint_index import FingerprintIndex
 from simstore.services.fingerprints.fingerprint_store import Values, words_of
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import fingerprints
+from simstore.text.decoding import exact_text
 
 if TYPE_CHECKING:
     from simstore.services.open_store.resident_index import ResidentIndex
@@ -142,10 +143,7 @@ class Reader:
         rows = fingerprints.documents_with(
             self._snapshot.connection, self.bits, self._generation_id, sorted(set(chosen))
         )
-        return [
-            (value, key.decode("utf-8", "surrogateescape"))
-            for value, _, key in sorted(rows, key=lambda row: row[1])
-        ]
+        return [(value, exact_text(key)) for value, _, key in sorted(rows, key=lambda row: row[1])]
 
     def close(self) -> None:
         """Refuse all further questions: the snapshot is given back."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from simstore.errors import printable
 from simstore.storage import documents, duplicates
 from simstore.storage.engine import Connection
+from simstore.text.decoding import exact_text
 
 _PAGE = 1_000
 
@@ -32,7 +33,7 @@ def duplicate_problems(connection: Connection) -> Iterator[str]:
         }
         flagged = duplicates.flagged_among(connection, originals)
         for row in rows:
-            name = repr(printable(row.key.decode("utf-8", "surrogateescape")))
+            name = repr(printable(exact_text(row.key)))
             document = held.get(row.key)
             if row.state == "flagged":
                 if document is None or row.document_id != document.document_id:

@@ -35,7 +35,7 @@ from simstore.storage import (
     vocabularies,
 )
 from simstore.storage.vocabularies import FeatureRow
-from simstore.text.decoding import text_digest
+from simstore.text.decoding import exact_text, text_digest
 
 BATCH_DOCUMENTS = 1_000
 _MOST_FINDINGS = 20
@@ -224,7 +224,7 @@ def _check_sizes(
 
 
 def _counts(check: _Check, texts: dict[int, bytes]) -> FeatureCounts:
-    decoded = {number: text.decode("utf-8", "surrogateescape") for number, text in texts.items()}
+    decoded = {number: exact_text(text) for number, text in texts.items()}
     return feature_counts.count_stored(check.snapshot.connection, check.snapshot.scheme, decoded)
 
 
@@ -374,7 +374,7 @@ def _remedy(state: State) -> str:
 
 
 def _shown(key: bytes) -> str:
-    return printable(key.decode("utf-8", "surrogateescape"))
+    return printable(exact_text(key))
 
 
 def _check_clusters(check: _Check) -> Iterator[Finding]:

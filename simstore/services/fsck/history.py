@@ -8,6 +8,7 @@ from simstore.errors import printable
 from simstore.model import Finding
 from simstore.storage import history
 from simstore.storage.engine import Connection
+from simstore.text.decoding import exact_text
 
 _REMEDY = "remove the document and ingest it again"
 
@@ -20,5 +21,5 @@ def check_history(connection: Connection, most: int) -> Iterator[Finding]:
         most: At most so many documents of a kind.
     """
     for key, problem in history.broken(connection, most):
-        shown = printable(key.decode("utf-8", "surrogateescape"))
+        shown = printable(exact_text(key))
         yield Finding("history", f"{shown}: {problem}", _REMEDY)

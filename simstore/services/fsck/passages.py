@@ -14,6 +14,7 @@ from simstore.search.anchor_pages import Postings
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import anchor_segments, passages
 from simstore.storage.engine import Connection
+from simstore.text.decoding import exact_text
 from simstore.text.mixing import GAMMA, mix
 
 _REMEDY = "run `simstore passages drop` and `simstore passages build`"
@@ -70,7 +71,7 @@ def check_passages(
             elif count != posting_count:
                 problem = f"{count} postings, not {posting_count}"
             elif number in texts:
-                made = recipe.index(texts[number].decode("utf-8", "surrogateescape"))
+                made = recipe.index(exact_text(texts[number]))
                 if not np.array_equal(made.spans, spans):
                     problem = "its passages are not those of its text"
                 elif not np.array_equal(made.words, words):

@@ -13,6 +13,7 @@ from simstore.storage import deltas, vocabularies
 from simstore.storage.deltas import TermSums
 from simstore.storage.engine import Connection
 from simstore.storage.vocabularies import FeatureRow
+from simstore.text.decoding import exact_text
 
 
 def numbered_problems(
@@ -88,4 +89,4 @@ def _difference(feature: str, held: Sequence[int], expected: Sequence[int]) -> s
 
 
 def _shown(term: bytes) -> str:
-    return printable(term.decode("utf-8", "surrogateescape"))
+    return printable(exact_text(term))

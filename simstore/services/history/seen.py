@@ -11,7 +11,7 @@ from simstore.storage import duplicates, history
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
 from simstore.storage.history import SightRow
-from simstore.text.decoding import encode, text_digest
+from simstore.text.decoding import encode, exact_text, text_digest
 
 
 def look_up_keys(opened: OpenStore, keys: Sequence[str]) -> list[Seen | None]:
@@ -63,14 +63,10 @@ def _seen(row: SightRow | None, noted: DuplicateRow | None) -> Seen | None:
     else:
         return None
     return Seen(
-        key=_text(held.key),
+        key=exact_text(held.key),
         state=cast(SeenState, state),
-        original=None if noted is None else _text(noted.original_key),
+        original=None if noted is None else exact_text(noted.original_key),
         digest=held.digest.hex(),
         first_seen=held.first_seen,
         last_seen=held.last_seen,
     )
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")

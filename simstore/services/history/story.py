@@ -24,7 +24,7 @@ from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
 from simstore.storage.sketches import WORDS
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, exact_text
 
 MOST_RELATIVES = 1_000
 # Above every document number: of what was skipped the order is not known.
@@ -115,7 +115,7 @@ def _gather(connection: Connection, key: bytes, near: Sequence[bytes]) -> _Famil
         # The clusters were read before: what was removed since is no relative any more.
         if relations.pop(other) != "cluster":
             raise corrupt(
-                connection, f"{_text(other)!r} is a relative that is not found by its key"
+                connection, f"{exact_text(other)!r} is a relative that is not found by its key"
             )
     return _Family(key, rows, noted, relations, None)
 
@@ -130,7 +130,7 @@ class _Teller:
         ids = {row.document_id: key for key, row in family.rows.items()}
         known = {family.key, *family.relations}
         self._links = {
-            ids[number]: tuple(_text(one) for one in targets if one in known - {ids[number]})
+            ids[number]: tuple(exact_text(one) for one in targets if one in known - {ids[number]})
             for number, targets in history.links_of(snapshot.connection, list(ids)).items()
         }
         self._snapshots = history.snapshots_of(snapshot.connection, list(ids))
@@ -144,21 +144,21 @@ class _Teller:
         resemblances, distances = self._resemblances(), self._distances()
         order = sorted(family.relations, key=lambda one: (self._sight(one)[0], self._order(one)))
         return Story(
-            key=_text(key),
+            key=exact_text(key),
             state=self._state_of(key),
             first_seen=first_seen,
             first_seen_basis=basis,
             last_seen=last_seen,
-            duplicate_of=None if mine is None else _text(mine.original_key),
+            duplicate_of=None if mine is None else exact_text(mine.original_key),
             versions=self._versions(key),
             revisit_seconds=self._own_interval(key),
-            site=site_of(_text(key)),
+            site=site_of(exact_text(key)),
             site_revisit_seconds=self._interval(key),
             links_to=self._links.get(key, ()),
             cluster_id=family.cluster_id,
             relatives=tuple(
                 Relative(
-                    key=_text(one),
+                    key=exact_text(one),
                     state=self._state_of(one),
                     relation=family.relations[one],
                     first_seen=self._sight(one)[0],
@@ -178,7 +178,7 @@ class _Teller:
     def _claimant(self, key: bytes) -> OriginalCandidate:
         first_seen, basis, _ = self._sight(key)
         return OriginalCandidate(
-            _text(key),
+            exact_text(key),
             self._order(key),
             first_seen,
             basis or "skipped",
@@ -223,7 +223,7 @@ class _Teller:
 
     def _interval(self, key: bytes) -> float | None:
         """Return how often pages of a key's site are visited, or itself where it has no site."""
-        site = site_of(_text(key))
+        site = site_of(exact_text(key))
         if site is None:
             return self._own_interval(key)
         if site not in self._sites:
@@ -296,7 +296,3 @@ class _Teller:
         overlaps = verifier.overlaps(shingles, sketch, asked, {})
         keys = {row.document_id: key for key, row in family.rows.items()}
         return found | {keys[number]: one.resemblance for number, one in overlaps.items()}
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")

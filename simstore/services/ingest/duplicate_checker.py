@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
+from simstore.search.resemblance import check_share
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edges import BASES, Basis, EdgeSearch, Verified
 from simstore.services.features import corpus_statistics
@@ -62,10 +63,7 @@ class DuplicateRule:
             raise InvalidParameter(
                 f"on duplicate {self.on_duplicate!r}: choose one of {', '.join(ON_DUPLICATE)}"
             )
-        if self.min_resemblance is not None and not 0 < self.min_resemblance <= 1:
-            raise InvalidParameter(
-                f"min resemblance {self.min_resemblance}: it must be above 0 and at most 1"
-            )
+        check_share("min resemblance", self.min_resemblance)
         if self.radius is not None and self.radius < 0:
             raise InvalidParameter(f"radius {self.radius}: it must be at least 0")
 

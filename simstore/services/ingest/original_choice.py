@@ -14,6 +14,7 @@ from simstore.services.history.visits import own_interval, site_interval, site_o
 from simstore.storage import history
 from simstore.storage.engine import Connection
 from simstore.storage.history import Times
+from simstore.text.decoding import exact_text
 
 # Above every document number: new documents come after all others, in their order.
 NEW = 1 << 62
@@ -100,12 +101,12 @@ class Contenders:
         links = self._links_of(some)
         claimants = [
             OriginalCandidate(
-                _text(one.key),
+                exact_text(one.key),
                 one.order,
                 one.first_seen,
                 one.basis,
                 self._interval(one),
-                frozenset(map(_text, links[one.key])),
+                frozenset(map(exact_text, links[one.key])),
             )
             for one in some
         ]
@@ -128,7 +129,7 @@ class Contenders:
 
     def _interval(self, one: Contender) -> float | None:
         """Return how often pages of its site are visited, or itself where it has no site."""
-        site = site_of(_text(one.key))
+        site = site_of(exact_text(one.key))
         if site is not None:
             if site not in self._sites:
                 self._sites[site] = site_interval(self._connection, site)
@@ -138,7 +139,3 @@ class Contenders:
             return None
         earlier = history.snapshots_of(self._connection, [one.document_id])
         return own_interval(times, earlier.get(one.document_id, []))
-
-
-def _text(key: bytes) -> str:
-    return key.decode("utf-8", "surrogateescape")

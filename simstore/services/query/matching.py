@@ -24,6 +24,7 @@ from simstore.services.query.verify import Verifier
 from simstore.storage import documents
 from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection
+from simstore.text.decoding import exact_text
 
 if TYPE_CHECKING:
     from simstore.services.query.sentence_channel import FoundSentence
@@ -172,7 +173,7 @@ class Matcher:
         alike = sample.found.get(SENTENCES, {})
         matches = [
             Match(
-                key=known.keys[number].decode("utf-8", "surrogateescape"),
+                key=exact_text(known.keys[number]),
                 distance=distance,
                 document_id=number,
                 channels=tuple(found_by[number]),

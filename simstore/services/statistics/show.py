@@ -24,7 +24,7 @@ from simstore.storage import (
     vocabularies,
 )
 from simstore.storage.damage import corrupt
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, exact_text
 
 _PAGE = 400
 
@@ -101,11 +101,11 @@ def _stored(
         found.append(
             StoredDocument(
                 document_id=row.document_id,
-                key=_text(row.key),
+                key=exact_text(row.key),
                 digest=row.digest.hex(),
                 title=row.title,
                 collection=row.collection,
-                source=None if row.source_name is None else _text(row.source_name),
+                source=None if row.source_name is None else exact_text(row.source_name),
                 position=row.position,
                 byte_offset=row.byte_offset,
                 byte_count=row.byte_count,
@@ -116,7 +116,7 @@ def _stored(
                 revision=row.revision,
                 run_id=row.run_id,
                 fingerprint=None if value is None else to_hex(value, snapshot.scheme.bits),
-                duplicate_of=None if earliest[0] == row.document_id else _text(earliest[1]),
+                duplicate_of=None if earliest[0] == row.document_id else exact_text(earliest[1]),
                 text=texts.get(row.document_id),
             )
         )
@@ -192,10 +192,6 @@ def scheme_record(opened: OpenStore) -> dict[str, Any]:
         return {}
     record = found[1]
     return {"scheme": record.label, "bits": record.bits, **record.parameters}
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
 
 
 def store_vitals(opened: OpenStore) -> StoreVitals:
