@@ -30,7 +30,7 @@ _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of
 def list_documents(limit: int | None, collection: str | None, output_format: str) -> None:
     """List the stored documents in order of ingest."""
     with open_store(read_only=True, served=True) as store:
-        found = store.list(collection=collection, limit=limit)
+        found = store.list(collection=collection, limit=limit, with_text=False)
         print_items(found, output_format, columns=_COLUMNS, row=_row, record=_record)
 
 

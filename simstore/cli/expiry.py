@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import asdict
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,7 +57,7 @@ def expire(
     if (not_seen_since is None) == (older_than is None):
         raise click.UsageError("give one of --not-seen-since and --older-than")
     since = None if not_seen_since is None else _seconds("--not-seen-since", not_seen_since)
-    age = None if older_than is None else _seconds("--older-than", older_than)
+    age = None if older_than is None else timedelta(seconds=_seconds("--older-than", older_than))
     with open_store(read_only=dry_run) as store:
         if not (dry_run or yes) and not _is_meant(
             store.expire(

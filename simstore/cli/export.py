@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _FILTER_ONLY = ("false_positive_rate", "of", "capacity")
 _DOCUMENTS_ONLY = (
-    "unique", "duplicates", "form", "collection", "no_text", "dry_run", "log_file", "output",
+    "unique", "duplicates", "output_format", "collection", "no_text", "dry_run", "log_file",
+    "output",
 )  # fmt: skip
 
 
@@ -34,7 +35,7 @@ _DOCUMENTS_ONLY = (
 @flag("--unique", "One document a cluster.")
 @flag("--duplicates", "What --unique leaves out.")
 @choice(
-    "--format form",
+    "--format output_format",
     ("jsonl", "parquet"),
     "How to write.  [default: parquet for FILE.parquet, else jsonl]",
 )
@@ -129,7 +130,7 @@ def _write_documents(
     force: bool,
     unique: bool,
     duplicates: bool,
-    form: str | None,
+    output_format: str | None,
     collection: str | None,
     no_text: bool,
     dry_run: bool,
@@ -140,7 +141,7 @@ def _write_documents(
 
     if unique and duplicates:
         raise click.UsageError("--unique or --duplicates: they are two parts of the documents")
-    kind: Any = form or ("parquet" if output.endswith(".parquet") else "jsonl")
+    kind: Any = output_format or "auto"
     if not dry_run:
         for name in filter(None, (output, log_file)):
             check_output(name, replace=force)
@@ -148,7 +149,7 @@ def _write_documents(
         part="unique" if unique else "duplicates" if duplicates else "all",
         collection=collection,
         text=not no_text,
-        form=kind,
+        format=kind,
         log=log_file,
         dry_run=dry_run,
         replace=force,

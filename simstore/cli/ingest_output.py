@@ -209,8 +209,8 @@ def report(summary: IngestSummary, stopping: StopOnSignal) -> None:
     )
     click.echo(
         f"{summary.added:,} added, {summary.updated:,} updated, {summary.unchanged:,} unchanged, "
-        f"{flagged}{skipped}{summary.duplicates:,} exact duplicates, {summary.rejected:,} rejected"
-        f"{passed_over}{detected}"
+        f"{flagged}{skipped}{summary.identical_texts:,} exact duplicates, "
+        f"{summary.rejected:,} rejected{passed_over}{detected}"
     )
     warn_of_orphans(summary.orphaned)
     warn_of_unflagged(summary.unflagged)

@@ -122,7 +122,7 @@ def query(
     given |= {"since": _time(given["since"]), "where": _conditions(given["where"])}
     options = QueryOptions(**given)
     refuse_served(("threads",))
-    shared = {} if server_url() is not None else {"threads": threads}
+    shared: dict[str, Any] = {} if server_url() is not None else {"threads": threads}
     with open_store(served=True) as store, progress("query", in_bytes=True, at_once=False) as show:
         run = store.query_many(
             Files(*sources, read=read),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -11,6 +11,7 @@ from simstore.client.connection import document_path, flag
 from simstore.client.ingest import IngestRequests
 from simstore.errors import BadReply, DocumentNotFound, InvalidParameter
 from simstore.model import Seen, StoredDocument, StoreStatistics
+from simstore.sources.documents import keys_of
 from simstore.text.decoding import encode, text_digest
 from simstore.wire import to_wire_fields
 
@@ -32,7 +33,7 @@ class _Removed:
 class DocumentRequests(IngestRequests):
     """What is stored, and what is known of it."""
 
-    def get(self, key: str, *, with_text: bool = False) -> StoredDocument:
+    def get(self, key: str, *, with_text: bool = True) -> StoredDocument:
         """Return a document.
 
         Raises:
@@ -89,7 +90,7 @@ class DocumentRequests(IngestRequests):
         *,
         collection: str | None = None,
         limit: int | None = None,
-        with_text: bool = False,
+        with_text: bool = True,
     ) -> Iterator[StoredDocument]:
         """Yield the documents in order of ingest.
 
@@ -121,7 +122,7 @@ class DocumentRequests(IngestRequests):
 
     def remove(
         self,
-        *keys: str,
+        *keys: str | Iterable[str],
         missing_ok: bool = False,
         on_progress: Callable[[int, int], None] | None = None,
         on_orphan: Callable[[str], None] | None = None,
@@ -140,7 +141,7 @@ class DocumentRequests(IngestRequests):
         Raises:
             DocumentNotFound: A key is not there; then nothing is removed.
         """
-        wanted = list(dict.fromkeys(keys))
+        wanted = list(dict.fromkeys(keys_of(keys)))
         if len(wanted) > _MOST_KEYS and not missing_ok:
             for key, seen in zip(wanted, self.seen(wanted), strict=True):
                 if seen is None or seen.state not in ("stored", "flagged"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from simstore.client.connection import Connection
-from simstore.client.uploads import COUNTS, MOST_DOCUMENTS, UploadOutcome, parts_of
+from simstore.client.uploads import COUNTS, MOST_DOCUMENTS, UploadOutcome, in_collection, parts_of
 from simstore.errors import MalformedRecord, NotServed
 from simstore.model import (
     Document,
@@ -19,14 +19,15 @@ from simstore.model import (
     SqlRows,
 )
 from simstore.services.ingest.source_batches import batches_of_sources
-from simstore.sources.documents import Addable
+from simstore.sources.dates import Time, time_given
+from simstore.sources.documents import DocumentsGiven
 from simstore.sources.files import names_of, open_sources
 from simstore.sources.frames import documents_of
 from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.sources.source import read_so_far
 
 if TYPE_CHECKING:
-    from simstore.services.ingest.ingest import IngestOptions, Observer
+    from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer
 
 
 _MOST_DUPLICATES = 1_000
@@ -44,8 +45,8 @@ class IngestRequests(Connection):
         title: str | None = None,
         collection: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-        seen_at: int | None = None,
-        published_at: int | None = None,
+        seen_at: Time | None = None,
+        published_at: Time | None = None,
         links: Sequence[str] = (),
         on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
@@ -54,7 +55,8 @@ class IngestRequests(Connection):
         """Add a document, or update the one with this key; as :meth:`simstore.Store.add`."""
         document = Document(
             key, text, title=title, collection=collection, metadata=metadata or {},
-            seen_at=seen_at, published_at=published_at,
+            seen_at=None if seen_at is None else time_given("seen_at", seen_at),
+            published_at=None if published_at is None else time_given("published_at", published_at),
             links=(links,) if isinstance(links, str) else tuple(links),
         )  # fmt: skip
         run = UploadOutcome(self, on_duplicate, min_resemblance, radius)
@@ -63,83 +65,81 @@ class IngestRequests(Connection):
 
     def add_many(
         self,
-        documents: Iterable[Addable],
-        *,
-        read: ReadOptions | None = None,
-        batch_documents: int | None = None,
-        observer: Observer | None = None,
-        on_duplicate: OnDuplicate | None = None,
-        min_resemblance: float | None = None,
-        radius: int | None = None,
-    ) -> IngestSummary:
-        """Add or update documents, in requests that are durable one by one.
-
-        Args:
-            documents: As for :meth:`simstore.Store.add_many`. Rows of a table that cannot be used
-                are counted and told of, and not kept by the server.
-            read: How records are read.
-            batch_documents: Most documents a request, at most 500.
-            observer: Hears of progress.
-            on_duplicate: What is done with a document that duplicates a stored one.
-            min_resemblance: As for :meth:`simstore.Store.add_many`, and so ``radius``.
-            radius: As there.
-        """
-        run = UploadOutcome(self, on_duplicate, min_resemblance, radius, observer)
-        most = min(batch_documents or MOST_DOCUMENTS, MOST_DOCUMENTS)
-        rejected: list[Rejection] = []
-        for part in parts_of(_kept(documents_of(documents, read), rejected), most):
-            run.send(part)
-            run.reject(rejected)
-            rejected.clear()
-            run.tell("", 0, None)
-        run.reject(rejected)
-        return run.summary()
-
-    def ingest(
-        self,
-        names: str | os.PathLike[str] | Sequence[str] | SqlRows,
+        documents: DocumentsGiven,
         *,
         read: ReadOptions | None = None,
         options: IngestOptions | None = None,
         observer: Observer | None = None,
+        progress: bool = False,
+        **keywords: Unpack[IngestFilesKeywords],
+    ) -> IngestSummary:
+        """Add or update documents, in requests that are durable one by one.
+
+        As :meth:`simstore.Store.add_many`; a request has at most 500 documents. What is rejected
+        is counted and told of, and not kept by the server.
+        """
+        from simstore.services.ingest.options import Observer, ingest_choice, watched
+
+        reading, chosen = ingest_choice("add_many", read, options, keywords)
+        rejected: list[Rejection] = []
+        with watched(observer or Observer(), progress=progress) as hears:
+            run = UploadOutcome(
+                self, chosen.on_duplicate, chosen.min_resemblance, chosen.radius, hears
+            )
+            kept = _kept(documents_of(documents, reading), rejected, strict=chosen.strict)
+            for part in parts_of(
+                in_collection(kept, chosen.collection), min(chosen.batch_documents, MOST_DOCUMENTS)
+            ):
+                run.send(part)
+                run.reject(rejected)
+                rejected.clear()
+                run.tell("", 0, None)
+            run.reject(rejected)
+        return run.summary()
+
+    def ingest(
+        self,
+        names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | SqlRows,
+        *,
+        read: ReadOptions | None = None,
+        options: IngestOptions | None = None,
+        observer: Observer | None = None,
+        progress: bool = False,
+        **keywords: Unpack[IngestFilesKeywords],
     ) -> IngestSummary:
         """Ingest files, folders, patterns, or ``-`` for standard input, which are read here.
 
-        The server does not see sources: it knows of no interruption, so each is read from its
-        start, and what is stored already is unchanged; what is rejected it does not keep.
-
-        Args:
-            names: The sources.
-            read: How to read them.
-            options: How to ingest; what concerns a store alone (threads, transactions, refreshes)
-                is the server's own.
-            observer: Hears of progress.
+        As :meth:`simstore.Store.ingest`. The server does not see sources: it knows of no
+        interruption, so each is read from its start, and what is stored already is unchanged; what
+        is rejected it does not keep. What concerns a store alone (threads, transactions,
+        refreshes) is the server's own.
 
         Raises:
             SourceNotFound: A name means nothing; then nothing is ingested.
-            MalformedRecord: ``options.strict`` and a record cannot be used.
+            MalformedRecord: ``strict`` and a record cannot be used.
+            NotServed: Rows of another database.
         """
+        from simstore.services.ingest.options import Observer, ingest_choice, watched
+
         if isinstance(names, SqlRows):
             raise NotServed("rows of another database")
-        sources, _ = open_sources(names_of(names), self._read_options(read))
-        run = UploadOutcome(
-            self,
-            None if options is None else options.on_duplicate,
-            None if options is None else options.min_resemblance,
-            None if options is None else options.radius,
-            observer,
-        )
-        strict = options is not None and options.strict
-        collection = None if options is None else options.collection
-        batches = batches_of_sources(sources, lambda _source: None, MOST_DOCUMENTS, strict=strict)
-        for batch in batches:
-            run.take(batch, collection)
-            run.tell(next(iter(batch.marks), ""), *read_so_far(sources))
-            if strict and batch.rejections:
-                first = batch.rejections[0]
-                raise MalformedRecord(first.source, first.position, first.reason)
-            if run.should_stop():
-                return replace(run.summary(), interrupted=True)
+        reading, chosen = ingest_choice("ingest", read, options, keywords)
+        sources, _ = open_sources(names_of(names), self._read_options(reading))
+        with watched(observer or Observer(), progress=progress) as hears:
+            run = UploadOutcome(
+                self, chosen.on_duplicate, chosen.min_resemblance, chosen.radius, hears
+            )
+            batches = batches_of_sources(
+                sources, lambda _source: None, MOST_DOCUMENTS, strict=chosen.strict
+            )
+            for batch in batches:
+                run.take(batch, chosen.collection)
+                run.tell(next(iter(batch.marks), ""), *read_so_far(sources))
+                if chosen.strict and batch.rejections:
+                    first = batch.rejections[0]
+                    raise MalformedRecord(first.source, first.position, first.reason)
+                if run.should_stop():
+                    return replace(run.summary(), interrupted=True)
         return run.summary()
 
     def _read_options(self, given: ReadOptions | None) -> ReadOptions:
@@ -151,9 +151,13 @@ class IngestRequests(Connection):
         return replace(options, texts_are_articles=True) if is_articles else options
 
 
-def _kept(records: Iterable[Document | Rejection], rejected: list[Rejection]) -> Iterator[Document]:
+def _kept(
+    records: Iterable[Document | Rejection], rejected: list[Rejection], *, strict: bool
+) -> Iterator[Document]:
     for record in records:
         if isinstance(record, Document):
             yield record
+        elif strict:
+            raise MalformedRecord(record.source, record.position, record.reason)
         else:
             rejected.append(record)

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from simstore.client.ingest import IngestRequests
 from simstore.client.uploads import halves, parts_of, wire_document
 from simstore.errors import NotServed, TooLarge
 from simstore.model import (
     CheckedPaper,
+    CheckKeywords,
     CheckOptions,
     Comparison,
     Document,
     Ignored,
     Match,
+    QueryKeywords,
     QueryOptions,
     QueryRun,
     Rejection,
     SampleResult,
-    with_given,
+    with_keywords,
 )
-from simstore.sources.documents import Addable, accept
+from simstore.sources.documents import accept
 from simstore.sources.files import Files, open_sources
+from simstore.sources.frames import SamplesGiven, samples_given
 from simstore.sources.source import read_so_far, samples_of
 from simstore.wire import to_wire, to_wire_fields
 
 if TYPE_CHECKING:
-    from simstore.services.compare.compared import CompareOptions
+    from simstore.services.compare.compared import CompareKeywords, CompareOptions
 
 # Samples of a request: as many as a store answers at once.
 _MOST_SAMPLES = 256
@@ -41,40 +44,27 @@ class QueryRequests(IngestRequests):
         self,
         text: str,
         options: QueryOptions | None = None,
-        *,
-        radius: int | None = None,
-        first: bool | None = None,
-        limit: int | None = None,
-        collection: str | None = None,
-        min_resemblance: float | None = None,
-        min_containment: float | None = None,
+        **keywords: Unpack[QueryKeywords],
     ) -> list[Match]:
         """Return the documents near a text, by distance, then order of ingest.
 
         As :meth:`simstore.Store.query`.
         """
-        chosen = with_given(
-            options or QueryOptions(),
-            radius=radius,
-            first=first,
-            limit=limit,
-            collection=collection,
-            min_resemblance=min_resemblance,
-            min_containment=min_containment,
-        )
+        chosen = with_keywords("query", QueryOptions, options, keywords)
         payload = {**to_wire_fields([("text", accept(("", text)).text)]), **to_wire(chosen)}
         samples = self._member(self._post("/v1/query", payload), "samples")
         return list(self._as(list[SampleResult], samples)[0].matches)
 
     def query_many(
         self,
-        samples: Iterable[Addable] | Files,
+        samples: SamplesGiven | Files,
         options: QueryOptions | None = None,
         *,
         record: bool = False,
         require_fresh: bool = False,
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[QueryKeywords],
     ) -> QueryRun:
         """Return the matches of each sample, in the order of the samples.
 
@@ -93,9 +83,9 @@ class QueryRequests(IngestRequests):
         """
         if record or require_fresh:
             raise NotServed("recording of runs" if record else "a refresh before a query")
-        chosen = options or QueryOptions()
+        chosen = with_keywords("query_many", QueryOptions, options, keywords)
         if not isinstance(samples, Files):
-            return self._queried(map(accept, samples), chosen)
+            return self._queried(samples_given(samples), chosen)
         sources, _ = open_sources(samples.names, self._read_options(samples.read))
         rejections: list[Rejection] = []
 
@@ -114,14 +104,23 @@ class QueryRequests(IngestRequests):
         return replace(run, rejections=tuple(rejections))
 
     def check(
-        self, text: str, options: CheckOptions | None = None, *, key: str = ""
+        self,
+        text: str,
+        options: CheckOptions | None = None,
+        *,
+        key: str = "",
+        **keywords: Unpack[CheckKeywords],
     ) -> CheckedPaper:
         """Check a paper passage by passage; as :meth:`simstore.Store.check`."""
-        return self._checked(accept((key, text)), options or CheckOptions())
+        chosen = with_keywords("check", CheckOptions, options, keywords)
+        return self._checked(accept((key, text)), chosen)
 
     @overload
     def check_many(
-        self, papers: Iterable[Addable], options: CheckOptions | None = None
+        self,
+        papers: SamplesGiven,
+        options: CheckOptions | None = None,
+        **keywords: Unpack[CheckKeywords],
     ) -> Iterator[CheckedPaper]: ...
     @overload
     def check_many(
@@ -131,15 +130,17 @@ class QueryRequests(IngestRequests):
         *,
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
     ) -> Iterator[CheckedPaper | Rejection]: ...
 
     def check_many(
         self,
-        papers: Iterable[Addable] | Files,
+        papers: SamplesGiven | Files,
         options: CheckOptions | None = None,
         *,
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
     ) -> Iterator[CheckedPaper | Rejection]:
         """Yield what was found in each paper, in their order; files are read here.
 
@@ -152,9 +153,9 @@ class QueryRequests(IngestRequests):
         Yields:
             What was found in each; of files also why one could not be read.
         """
-        chosen = options or CheckOptions()
+        chosen = with_keywords("check_many", CheckOptions, options, keywords)
         if not isinstance(papers, Files):
-            for paper in map(accept, papers):
+            for paper in samples_given(papers):
                 yield self._checked(paper, chosen)
             return
         sources, _ = open_sources(papers.names, self._read_options(papers.read))
@@ -171,15 +172,21 @@ class QueryRequests(IngestRequests):
         options: CompareOptions | None = None,
         *,
         on_progress: Callable[[int, int], None] | None = None,
+        **keywords: Unpack[CompareKeywords],
     ) -> Comparison:
         """Compare two texts by every algorithm, side by side; as :meth:`simstore.Store.compare`.
 
         Args:
             first: Key of a stored document, or a document whose text is given.
             second: Another one.
-            options: How to compare.
+            options: How to compare, as an object; keywords go before it.
             on_progress: Called once, at the end.
+            keywords: The options by name.
         """
+        if keywords:
+            from simstore.services.compare.compared import CompareOptions
+
+            options = with_keywords("compare", CompareOptions, options, keywords)
         payload: dict[str, Any] = {"first": _compared(first), "second": _compared(second)}
         if options is not None:
             payload["options"] = to_wire(options)

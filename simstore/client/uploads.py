@@ -99,6 +99,12 @@ def halves(part: Sequence[T], error: TooLarge) -> tuple[Sequence[T], Sequence[T]
     return part[:middle], part[middle:]
 
 
+def in_collection(documents: Iterable[Document], collection: str | None) -> Iterator[Document]:
+    """Yield documents; those that name no collection are of the one that is given."""
+    for one in documents:
+        yield one if one.collection or collection is None else replace(one, collection=collection)
+
+
 class UploadOutcome:
     """What was sent, and what became of it."""
 
@@ -162,7 +168,7 @@ class UploadOutcome:
 
     def _note(self, outcome: DocumentOutcome) -> None:
         if outcome.same_text_as is not None:
-            self.counts["duplicates"] += 1
+            self.counts["identical_texts"] += 1
             if self._observer is not None:
                 self._observer.on_duplicate(outcome.key, outcome.same_text_as)
         if outcome.duplicate is not None and self._observer is not None:
@@ -174,12 +180,7 @@ class UploadOutcome:
 
     def take(self, batch: Batch, collection: str | None) -> None:
         """Send the documents of a batch of sources, and tell of its other records."""
-        documents = batch.documents
-        if collection is not None:
-            documents = [
-                one if one.collection else replace(one, collection=collection) for one in documents
-            ]
-        for part in parts_of(documents):
+        for part in parts_of(in_collection(batch.documents, collection)):
             self.send(part)
         self.reject(batch.rejections)
         self.counts["passed_over"] += len(batch.passed_over)

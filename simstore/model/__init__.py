@@ -11,6 +11,7 @@ from simstore.model.access import SCOPES, Scope, Token
 from simstore.model.check import (
     CheckedPaper,
     CheckedPassage,
+    CheckKeywords,
     CheckOptions,
     Copy,
     SourceShare,
@@ -60,6 +61,7 @@ from simstore.model.ingest import (
     SqlRows,
     StoredRejection,
 )
+from simstore.model.keywords import check_names, with_keywords
 from simstore.model.maintenance import (
     CopySummary,
     Finding,
@@ -71,11 +73,11 @@ from simstore.model.maintenance import (
 )
 from simstore.model.query import (
     Match,
+    QueryKeywords,
     QueryOptions,
     QueryRun,
     SampleExplanation,
     SampleResult,
-    with_given,
 )
 from simstore.model.writer import (
     DocumentOutcome,
@@ -89,6 +91,7 @@ __all__ = [
     "FIRST_SEEN_BASES",
     "KEPT_OR_REMOVED",
     "SCOPES",
+    "CheckKeywords",
     "CheckOptions",
     "CheckedPaper",
     "CheckedPassage",
@@ -120,6 +123,7 @@ __all__ = [
     "Outcome",
     "PassageStatus",
     "Policy",
+    "QueryKeywords",
     "QueryOptions",
     "QueryRun",
     "RefreshSummary",
@@ -150,5 +154,6 @@ __all__ = [
     "VocabularyTerm",
     "WriteReply",
     "WriteRequest",
-    "with_given",
+    "check_names",
+    "with_keywords",
 ]

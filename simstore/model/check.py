@@ -6,7 +6,7 @@ Places are spans [start, end) in characters (code points) of a text as it was gi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 from simstore.model.ingest import Decoding
 
@@ -52,6 +52,23 @@ class CheckOptions:
     by: Literal["sentences", "window"] = "sentences"
     window: int = 30
     channels: tuple[str, ...] = ("anchors",)
+
+
+class CheckKeywords(TypedDict, total=False):
+    """The options of a check by name, as :class:`CheckOptions` describes them."""
+
+    high: float
+    moderate: float
+    min_words: int | None
+    min_characters: int | None
+    exclude: tuple[str, ...]
+    exclude_quotations: bool
+    exclude_bibliography: bool
+    include_self: bool
+    fast: bool
+    by: Literal["sentences", "window"]
+    window: int
+    channels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -198,8 +198,9 @@ class IngestSummary:
     """What an ingest run did.
 
     Each record is counted once, as added, updated, unchanged, flagged, skipped or rejected.
-    ``duplicates`` counts documents that were added, updated or flagged and whose content is stored
-    under another key too. ``orphaned`` counts the keys that were skipped because of documents
+    ``identical_texts`` counts documents that were added, updated or flagged and whose very text is
+    stored under another key too: exact copies, no near-duplicates.
+    ``orphaned`` counts the keys that were skipped because of documents
     which this run removed or changed, ``passed_over`` the parts of sources that shall be none,
     ``undecodable`` the documents with bytes that could not be read in their encoding, ``detected``
     those whose encoding was detected, by its name,
@@ -213,7 +214,7 @@ class IngestSummary:
     added: int = 0
     updated: int = 0
     unchanged: int = 0
-    duplicates: int = 0
+    identical_texts: int = 0
     rejected: int = 0
     byte_count: int = 0
     interrupted: bool = False

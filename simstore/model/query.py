@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal, TypedDict
 
 from simstore.model.ingest import Decoding, Rejection
 
@@ -129,6 +129,27 @@ class QueryOptions:
         return any(threshold is not None for threshold in thresholds)
 
 
+class QueryKeywords(TypedDict, total=False):
+    """The options of a query by name, as :class:`QueryOptions` describes them."""
+
+    radius: int | None
+    first: bool
+    limit: int | None
+    exclude_self: bool
+    collection: str | None
+    since: int | None
+    where: tuple[tuple[str, str], ...]
+    plan: PlanName
+    channels: tuple[str, ...]
+    verify: bool
+    min_resemblance: float | None
+    min_containment: float | None
+    min_features: int | None
+    likeness: bool
+    min_likeness: float | None
+    min_cosine: float | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleExplanation:
     """What one sample cost.
@@ -203,8 +224,3 @@ class QueryRun:
 
     def __getitem__(self, place: int) -> SampleResult:
         return self.samples[place]
-
-
-def with_given(options: QueryOptions, **given: Any) -> QueryOptions:
-    """Return options with what is given besides; what is None is not given."""
-    return replace(options, **{name: value for name, value in given.items() if value is not None})

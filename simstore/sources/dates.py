@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
+
+from simstore.errors import InvalidParameter
+
+# A time as a caller gives it: seconds since 1970-01-01 UTC, a datetime or date, or ISO 8601.
+Time = int | float | datetime | date | str
 
 _FIRST = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 _LAST = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
@@ -17,15 +22,21 @@ def seconds(value: Any) -> int:
     """Return a time in whole seconds since 1970-01-01 UTC.
 
     Args:
-        value: A number of seconds since then, or an ISO 8601 date with or without a time; without
-            a zone it is UTC, without a time the day's beginning.
+        value: A number of seconds since then, a datetime or a date, or an ISO 8601 date with or
+            without a time; without a zone it is UTC, without a time the day's beginning.
 
     Raises:
         ValueError: It is neither, or not within the years 1 to 9999.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, int | float | str | date):
         raise ValueError(f"a {type(value).__name__} is no time")
-    found = _parsed(value) if isinstance(value, str) else value
+    found: int | float
+    if isinstance(value, str):
+        found = _parsed(value)
+    elif isinstance(value, date):
+        found = _of_calendar(value)
+    else:
+        found = value
     if not _FIRST <= found <= _LAST:
         raise ValueError(
             f"{str(value)[:40]} is no time: seconds since 1970, within the years 1 to 9999"
@@ -33,12 +44,41 @@ def seconds(value: Any) -> int:
     return int(found // 1)
 
 
-def duration(text: str) -> int:
-    """Return a duration in seconds: a whole number and m, h, d or w (minutes to weeks).
+def time_given(name: str, value: Any) -> int:
+    """Return a time that was given as a parameter, in whole seconds since 1970-01-01 UTC.
 
     Raises:
-        ValueError: It is none, or longer than a thousand years.
+        InvalidParameter: It is none.
     """
+    try:
+        return seconds(value)
+    except ValueError as error:
+        raise InvalidParameter(f"{name}: {error}") from None
+
+
+def duration(value: str | timedelta) -> int:
+    """Return a duration in seconds: a whole number and m, h, d or w (minutes to weeks).
+
+    Args:
+        value: It in words, as ``90d``, or a timedelta, whose parts of a second are dropped.
+
+    Raises:
+        ValueError: It is none, is below 0, or longer than a thousand years. A bare number is none:
+            it does not say of what.
+    """
+    if isinstance(value, timedelta):
+        whole = value // timedelta(seconds=1)
+        if not 0 <= whole <= _LONGEST:
+            raise ValueError(f"{value} is no duration from 0 to a thousand years")
+        return whole
+    if not isinstance(value, str):
+        raise ValueError(
+            f"{value!r} does not say of what it is a number: write 90d, or a timedelta"
+        )
+    return _of_words(value)
+
+
+def _of_words(text: str) -> int:
     found = _DURATION.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is no duration: write 30m, 12h, 90d or 8w")
@@ -56,6 +96,11 @@ def _parsed(text: str) -> int:
         raise ValueError(
             f"{shown!r} is no time: write 2026-05-01, 2026-05-01T12:00:00Z or seconds since 1970"
         ) from None
+    return _of_calendar(parsed)
+
+
+def _of_calendar(value: date) -> int:
+    parsed = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
     if parsed.tzinfo is None:
         parsed = parsed.replace(tzinfo=UTC)
     # A zone may move the first and the last day beyond the calendar.

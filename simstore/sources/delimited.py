@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simstore.model import Rejection
+from simstore.sources.documents import TEXT_FIELDS
 from simstore.sources.encoding_detection import not_certain, recognised
 from simstore.sources.encodings import (
     UTF8,
@@ -20,7 +21,7 @@ from simstore.sources.encodings import (
     strictly_decoded,
     wide_encoding,
 )
-from simstore.sources.fields import TEXT_FIELDS, RecordFields
+from simstore.sources.fields import RecordFields
 from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record

@@ -7,21 +7,59 @@ file.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import isfinite
-from typing import Any
+from numbers import Integral
+from typing import Any, Protocol
 
 from simstore.errors import InvalidParameter, MalformedRequest, printable
 from simstore.model import Document
 from simstore.sources.dates import seconds
 from simstore.text.decoding import encode, storable, well_formed
 
-Addable = Document | tuple[str, str] | Mapping[str, Any]
+# What one document may be given as.
+Addable = Document | tuple[str | int, str] | Mapping[str, Any]
 
-_FIELDS = (
-    "key", "text", "title", "collection", "metadata", "seen_at", "published_at", "links",
-    "seen_since",
+
+class PandasFrame(Protocol):
+    """A DataFrame of pandas, or what has its methods."""
+
+    @property
+    def iloc(self) -> Any: ...  # noqa: D102
+    @property
+    def columns(self) -> Any: ...  # noqa: D102
+
+
+class PolarsFrame(Protocol):
+    """A DataFrame of polars, or what has its methods."""
+
+    def iter_slices(self, n_rows: int = ...) -> Any: ...  # noqa: D102
+
+
+class ArrowTable(Protocol):
+    """A table, a batch or a reader of batches of PyArrow, or what has their methods."""
+
+    @property
+    def schema(self) -> Any: ...  # noqa: D102
+
+
+class HuggingFaceDataset(Protocol):
+    """A ``Dataset`` or an ``IterableDataset`` of Hugging Face, or what has their methods."""
+
+    @property
+    def column_names(self) -> Any: ...  # noqa: D102
+
+
+TableLike = PandasFrame | PolarsFrame | ArrowTable | HuggingFaceDataset
+# What many documents may be given as.
+DocumentsGiven = Iterable[Addable] | Mapping[str, str] | TableLike
+
+# Names of the fields of a record that hold its key and its text, the first that is there.
+KEY_FIELDS = ("key", "id", "url", "doc_id")
+TEXT_FIELDS = ("text", "content", "body")
+_OTHER_FIELDS = (
+    "title", "collection", "metadata", "seen_at", "published_at", "links", "seen_since",
 )  # fmt: skip
 _TIMES = ("seen_at", "published_at", "seen_since")
 DEEPEST = 64
@@ -35,10 +73,12 @@ def accept(given: Addable, place: str = "") -> Document:
     """Return a document as it will be stored.
 
     Args:
-        given: A document, a (key, text) pair, or a mapping with ``key`` and ``text`` and perhaps
-            ``title``, ``collection``, ``metadata``, ``seen_at``, ``published_at``, ``links`` and
-            ``seen_since``.
-        place: Where it stands in a request, whose times may be ISO 8601; empty: in no request.
+        given: A document, a (key, text) pair, or a mapping with a key (one of
+            :data:`KEY_FIELDS`), a text (one of :data:`TEXT_FIELDS`) and perhaps ``title``,
+            ``collection``, ``metadata``, ``seen_at``, ``published_at``, ``links`` and
+            ``seen_since``; its other fields are metadata. A key that is a whole number becomes
+            its digits.
+        place: Where it stands in a request; empty: in no request.
 
     Raises:
         InvalidParameter: It is none of these, or a field has another type, holds half a
@@ -94,11 +134,6 @@ def _with_history(document: Document, place: str) -> Document:
         value = getattr(document, name)
         if value is None:
             continue
-        if not place and (isinstance(value, bool) or not isinstance(value, int)):
-            kind = type(value).__name__
-            raise InvalidParameter(
-                f"{name} of a document is a number of seconds since 1970, UTC, not {kind}"
-            )
         try:
             whole = seconds(value)
         except (ValueError, OverflowError) as error:
@@ -120,21 +155,62 @@ def _as_document(given: Addable) -> Document:
     if isinstance(given, Document):
         return given
     if isinstance(given, Mapping):
-        for name in ("key", "text"):
-            if name not in given:
-                raise InvalidParameter(f"a mapping without {name!r}: it needs key and text")
-        unknown = sorted(map(str, set(given).difference(_FIELDS)))
-        if unknown:
-            raise InvalidParameter(f"unknown fields {unknown}; put them into metadata")
-        # What is empty, of any type, is as if it were not there.
-        fields: dict[str, Any] = {"metadata": {}, "links": ()}
-        fields |= {name: value for name, value in given.items() if value or name not in fields}
-        return Document(**fields)
+        return _of_record(given)
     if isinstance(given, tuple | list) and len(given) == 2:
-        return Document(*given)
+        return Document(key_of(given[0]), given[1])
+    if isinstance(given, str):
+        raise InvalidParameter(
+            "a text without a key is no document; give (key, text), as enumerate(texts) does"
+        )
     raise InvalidParameter(
         f"{type(given).__name__} is no document; give (key, text), a mapping or a Document"
     )
+
+
+def _of_record(given: Mapping[str, Any]) -> Document:
+    names = [
+        next((name for name in usual if given.get(name) is not None), None)
+        for usual in (KEY_FIELDS, TEXT_FIELDS)
+    ]
+    key, text = names
+    if key is None or text is None:
+        what, usual = ("key", KEY_FIELDS) if key is None else ("text", TEXT_FIELDS)
+        raise InvalidParameter(
+            f"a mapping without {what!r}: it needs a key and a text; name the field that holds "
+            f"the {what} {', '.join(usual[:-1])} or {usual[-1]}, or give {what}_field=..."
+        )
+    # What is empty, of any type, is as if it were not there.
+    fields: dict[str, Any] = {
+        name: given[name] for name in _OTHER_FIELDS if given.get(name) not in (None, "", (), [], {})
+    }
+    rest = {name: given[name] for name in given if name not in (key, text, *_OTHER_FIELDS)}
+    if rest and isinstance(fields.get("metadata", {}), Mapping):
+        fields["metadata"] = {**rest, **fields.get("metadata", {})}
+    return Document(key_of(given[key]), given[text], **fields)
+
+
+def key_of(given: Any) -> Any:
+    """Return a key as it was given, or the digits of a whole number."""
+    if isinstance(given, str | bool):
+        return given
+    return str(int(given)) if isinstance(given, Integral) else given
+
+
+def keys_of(given: Iterable[str | Iterable[str]]) -> list[str]:
+    """Return keys of which some may be given in lists.
+
+    Raises:
+        InvalidParameter: One is no string.
+    """
+    found: list[str] = []
+    for one in given:
+        if not isinstance(one, str) and not isinstance(one, Iterable):
+            raise InvalidParameter(f"{type(one).__name__} is no key: a key is a string")
+        found += [one] if isinstance(one, str) else one
+    for key in found:
+        if not isinstance(key, str):
+            raise InvalidParameter(f"{type(key).__name__} is no key: a key is a string")
+    return found
 
 
 def json_value(value: Any, depth: int = 0) -> Any:

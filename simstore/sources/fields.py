@@ -16,13 +16,9 @@ from simstore.errors import InvalidParameter
 from simstore.model import Document, Rejection
 from simstore.model.export import EXPORT_FIELD, EXPORT_VERSION
 from simstore.sources.dates import seconds
-from simstore.sources.documents import DEEPEST, metadata_of
+from simstore.sources.documents import DEEPEST, KEY_FIELDS, TEXT_FIELDS, metadata_of
 from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.text.decoding import storable, well_formed
-
-KEY_FIELDS = ("key", "id", "url", "doc_id")
-TEXT_FIELDS = ("text", "content", "body")
-
 
 # When it was seen, when it was published, what it links to.
 _History = tuple[int | None, int | None, tuple[str, ...]]

@@ -6,13 +6,14 @@ import glob
 import hashlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Unpack
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
-from simstore.model import Ignored, Rejection, SourceState
-from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
+from simstore.model import Ignored, Rejection, SourceState, with_keywords
+from simstore.sources.reader import ReadKeywords, ReadOptions, ReadRequest, SourceReader
 from simstore.sources.registry import (
     HEAD,
     archive_kind,
@@ -243,22 +244,40 @@ class Files:
 
     Args:
         names: One name or several.
-        read: How to read them.
+        read: How to read them, as an object; keywords go before it.
+        keywords: The same by name: ``format``, ``encoding``, ``key_field``, ``text_field`` and
+            the others of :class:`simstore.ReadOptions`.
     """
 
-    def __init__(self, *names: str | os.PathLike[str], read: ReadOptions | None = None) -> None:
-        self.names = [os.fspath(name) for name in names]
-        self.read = read
+    def __init__(
+        self,
+        *names: str | os.PathLike[str],
+        read: ReadOptions | None = None,
+        **keywords: Unpack[ReadKeywords],
+    ) -> None:
+        self.names = names_of(names)
+        self.read = with_keywords("Files", ReadOptions, read, keywords) if keywords else read
 
     def __repr__(self) -> str:
         return f"Files({', '.join(map(repr, self.names))})"
 
 
-def names_of(names: str | os.PathLike[str] | Sequence[str]) -> list[str]:
-    """Return the names of sources, of which one may stand alone."""
-    if isinstance(names, str | os.PathLike):
-        return [os.fspath(names)]
-    return [os.fspath(name) for name in names]
+def names_of(names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Return the names of sources, of which one may stand alone.
+
+    Raises:
+        InvalidParameter: One is no path, or there are none.
+    """
+    given = [names] if isinstance(names, str | os.PathLike) else names
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise InvalidParameter(f"{type(given).__name__} names no files; give a path, or a list")
+    found = list(given)
+    for one in found:
+        if not isinstance(one, str | os.PathLike) or not isinstance(os.fspath(one), str):
+            raise InvalidParameter(f"{type(one).__name__} names no file; give a path")
+    if not found:
+        raise InvalidParameter("no names of files are given")
+    return [os.fspath(one) for one in found]
 
 
 def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Source], list[str]]:

@@ -14,9 +14,19 @@ import numpy as np
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Rejection
-from simstore.sources.documents import accept
-from simstore.sources.fields import KEY_FIELDS, RecordFields, check_columns
+from simstore.sources.documents import (
+    KEY_FIELDS,
+    TEXT_FIELDS,
+    Addable,
+    DocumentsGiven,
+    TableLike,
+    accept,
+)
+from simstore.sources.fields import RecordFields, check_columns
 from simstore.sources.reader import ReadOptions
+
+# What many samples may be given as.
+SamplesGiven = Iterable[str | Addable] | Mapping[str, str] | TableLike
 
 _ROWS = 1_000
 _RECORDS = "records"
@@ -24,12 +34,12 @@ _RECORDS = "records"
 _Columns = Mapping[str, Sequence[Any]]
 
 
-def documents_of(given: Iterable[Any], read: ReadOptions | None) -> Iterator[Document | Rejection]:
+def documents_of(given: DocumentsGiven, read: ReadOptions | None) -> Iterator[Document | Rejection]:
     """Return an iterator over the documents of what a caller gives.
 
     Args:
         given: Documents, (key, text) pairs and mappings, as for
-            :func:`~.documents.accept`; or a table, as for
+            :func:`~.documents.accept`; a mapping of keys to texts; or a table, as for
             :func:`as_table`, whose rows are records.
         read: How records are read; where it is given, mappings are records too. None: mappings
             are documents, and tables are read by the usual names.
@@ -47,13 +57,43 @@ def documents_of(given: Iterable[Any], read: ReadOptions | None) -> Iterator[Doc
                 lambda what: f"name the {what}'s: read=ReadOptions({what}_field=...)",
             )  # fmt: skip
         return _read(table.label, table.rows(), options)
-    if isinstance(given, Mapping | str | bytes) or not isinstance(given, Iterable):
+    if isinstance(given, Mapping) and not (
+        any(name in given for name in KEY_FIELDS) and any(name in given for name in TEXT_FIELDS)
+    ):
+        # Keys and their texts.
+        return map(accept, given.items())
+    if isinstance(given, Mapping):
+        raise InvalidParameter("one document is given where several can be; put it into a list")
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InvalidParameter(
             f"{type(given).__name__} holds no documents; give a list of them, or a DataFrame"
         )
     if read is None:
         return map(accept, given)
     return _read(_RECORDS, map(_as_record, given), read)
+
+
+def samples_given(given: Any) -> Iterator[Document]:
+    """Return an iterator over samples, of which some may be texts alone.
+
+    Args:
+        given: What :func:`documents_of` takes, or texts, whose keys are their numbers from 0.
+
+    Raises:
+        InvalidParameter: It holds no documents or texts, or something in it is none.
+    """
+    if isinstance(given, str | bytes):
+        raise InvalidParameter("one text is given where several can be; put it into a list")
+    if as_table(given) is None and not isinstance(given, Mapping) and isinstance(given, Iterable):
+        given = ((n, one) if isinstance(one, str) else one for n, one in enumerate(given))
+    return _usable(documents_of(given, None))
+
+
+def _usable(records: Iterable[Document | Rejection]) -> Iterator[Document]:
+    for record in records:
+        if isinstance(record, Rejection):
+            raise InvalidParameter(f"{record.source}, row {record.position}: {record.reason}")
+        yield record
 
 
 def _as_record(given: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypedDict
 
 from simstore.errors import InvalidParameter
 from simstore.sources.source import MAX_DOCUMENT_BYTES, MAX_EXPANSION, Record
@@ -83,6 +83,20 @@ class ReadOptions:
     def named_encoding(self) -> str | None:
         """Return the encoding that all texts and pages are in; None: none is named."""
         return None if self.encoding in ("keep", "auto") else self.encoding
+
+
+class ReadKeywords(TypedDict, total=False):
+    """How to read by name, as :class:`ReadOptions` describes it."""
+
+    format: str
+    texts_are_articles: bool
+    max_document_bytes: int | None
+    key_field: str | None
+    text_field: str | None
+    history_fields: HistoryFields
+    max_expansion: int | None
+    extract: Literal["main", "all"]
+    encoding: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,10 @@ def settle(path: Path) -> None:
     """
     if not path.exists() or not any(one.exists() for one in journals_of(path)):
         return
-    with suppress(sqlite3.Error), closing(sqlite3.connect(os.fsencode(path))) as connection:
+    with (
+        suppress(sqlite3.Error, UnicodeDecodeError),
+        closing(sqlite3.connect(os.fsencode(path))) as connection,
+    ):
         # Reading it undoes a transaction that was not ended.
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -67,6 +70,8 @@ def check(path: Path) -> str | None:
             if found != "ok":
                 return str(found)
             broken = copied.execute("PRAGMA foreign_key_check").fetchone()
+        except UnicodeDecodeError:  # of a message that quotes a name of the schema
+            return "a name in its schema is not UTF-8"
         except sqlite3.Error as error:
             return str(error)
     return None if broken is None else f"a row of {broken[0]} refers to nothing"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -19,43 +19,89 @@ from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
 from simstore.store.changes import Changes
-from simstore.store.clusters import Clusters
 from simstore.store.documents import Documents
-from simstore.store.duplicates import Duplicates
-from simstore.store.evaluate import Evaluate
-from simstore.store.filters import Filters
-from simstore.store.fingerprints import Fingerprints
-from simstore.store.maintenance import Maintenance
-from simstore.store.passages import Passages
+from simstore.store.opened import Opened, Part
 from simstore.store.queries import Queries
-from simstore.store.rejects import Rejects
-from simstore.store.runs import Runs
-from simstore.store.tokens import Tokens
-from simstore.store.vocabulary import Vocabulary
+
+# How SQLite and SQLAlchemy write a database in memory.
+MEMORY = (":memory:", "sqlite://", "sqlite:///:memory:")
 
 if TYPE_CHECKING:
     from simstore.services.maintenance.scheme_choice import SchemeChoice
     from simstore.sources.spark_results import DedupedOutput
+    from simstore.store.clusters import Clusters
+    from simstore.store.duplicates import Duplicates
+    from simstore.store.evaluate import Evaluate
+    from simstore.store.filters import Filters
+    from simstore.store.fingerprints import Fingerprints
+    from simstore.store.maintenance import Maintenance
+    from simstore.store.passages import Passages
+    from simstore.store.rejects import Rejects
+    from simstore.store.runs import Runs
+    from simstore.store.temporary import TemporaryPlace
+    from simstore.store.tokens import Tokens
+    from simstore.store.vocabulary import Vocabulary
 
 
 class Store(Changes, Queries, Documents):
-    """A near-duplicate store.
+    """A near-duplicate store: one SQLite file that remembers texts and finds what is like them.
 
     >>> from simstore import Store
-    >>> with Store.open("library.db", create=True) as store:
+    >>> with Store("library.db") as store:
     ...     store.add("ferry", "The ferry to the island leaves at nine every morning.")
     ...     [match.key for match in store.query("the ferry to the island leaves at nine")]
     'added'
     ['ferry']
 
-    Open one with :meth:`open`; close it with :meth:`close` or a ``with`` statement. Threads may
-    share a store: queries run side by side, each in a snapshot of its own, and writers take
-    turns. A store may not be used in a child process after a fork (ForkedStore); open it there
+    ``Store(path)`` opens the store at a path, and makes one where there is none;
+    :meth:`Store.open` opens only what is there, :meth:`Store.create` makes a new one with options.
+    ``Store(":memory:")`` is a store of the moment: nothing is left of it when it is closed. Close
+    a store with :meth:`close` or a ``with`` statement.
+
+    Threads may share a store: queries run side by side, each in a snapshot of its own, and writers
+    take turns. A store may not be used in a child process after a fork (ForkedStore); open it there
     again. Several processes may have the same file open.
 
-    What is done now and then is in namespaces: ``store.clusters``, ``store.maintenance`` and the
-    others.
+    What is done every day are its verbs: ``add``, ``add_many``, ``ingest``, ``query``,
+    ``query_many``, ``check``, ``compare``, ``get``, ``list``, ``remove``, ``expire``, ``export``.
+    The rest is in namespaces, ``store.clusters``, ``store.duplicates``, ``store.maintenance`` and
+    others; ``help(Store.clusters)`` tells of one.
     """
+
+    clusters: Part[Clusters] = Part("Clusters")
+    duplicates: Part[Duplicates] = Part("Duplicates")
+    evaluate: Part[Evaluate] = Part("Evaluate")
+    filters: Part[Filters] = Part("Filters")
+    fingerprints: Part[Fingerprints] = Part("Fingerprints")
+    maintenance: Part[Maintenance] = Part("Maintenance")
+    passages: Part[Passages] = Part("Passages")
+    rejects: Part[Rejects] = Part("Rejects")
+    runs: Part[Runs] = Part("Runs")
+    tokens: Part[Tokens] = Part("Tokens")
+    vocabulary: Part[Vocabulary] = Part("Vocabulary")
+
+    def __init__(
+        self,
+        place: str | os.PathLike[str] = "simstore.db",
+        *,
+        read_only: bool = False,
+        synchronous: Synchronous = "full",
+        resident: bool = False,
+    ) -> None:
+        """Open a store, or make one of the scheme ``web`` where there is none.
+
+        >>> with Store(":memory:") as store:
+        ...     len(store)
+        0
+
+        Args:
+            place: Path of the file, or an SQLAlchemy URL; ``:memory:``: a store of the moment.
+            read_only: Refuse to write; a store must be there.
+            synchronous: As for :meth:`open`.
+            resident: As for :meth:`open`.
+        """
+        opening = _Opening(read_only=read_only, synchronous=synchronous, resident=resident)
+        self._hold(place, opening, create=not read_only)
 
     @classmethod
     def open(
@@ -67,15 +113,16 @@ class Store(Changes, Queries, Documents):
         synchronous: Synchronous = "full",
         resident: bool = False,
     ) -> Self:
-        """Open a store.
+        """Open a store that is there.
 
-        >>> with Store.open("pages.db", create=True) as pages:
+        >>> Store.create("pages.db").close()
+        >>> with Store.open("pages.db", read_only=True) as pages:
         ...     len(pages)
         0
 
         Args:
             place: Path of the file, or an SQLAlchemy URL.
-            create: Make a store of the scheme ``web`` where there is none.
+            create: Make a store of the scheme ``web`` where there is none, as ``Store(path)``.
             read_only: Refuse to write.
             synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
             resident: Keep all fingerprints in memory, sorted by each segment (about 33 bytes each
@@ -87,22 +134,41 @@ class Store(Changes, Queries, Documents):
         Raises:
             StoreNotFound: There is none.
             NotAStore: Something else is there.
-            SchemaOutOfDate: An older simstore made it; ``simstore upgrade`` helps.
+            SchemaOutOfDate: An older simstore made it; :func:`simstore.upgrade_store` helps.
             SchemaTooNew: A newer simstore made it.
         """
-        database = Database(place, read_only=read_only, synchronous=synchronous, short_log=resident)
+        store = cls.__new__(cls)
+        opening = _Opening(read_only=read_only, synchronous=synchronous, resident=resident)
+        store._hold(place, opening, create=create and not read_only)
+        return store
+
+    def _hold(self, place: str | os.PathLike[str], opening: _Opening, *, create: bool) -> None:
+        """Open the store at a place and hold it."""
+        temporary = _temporary_place(place)
+        if temporary is not None:
+            if opening.read_only:
+                raise InvalidParameter("a store in memory begins empty: read_only leaves no use")
+            place = temporary.path
+            _create_web(place)
+        database = Database(
+            place,
+            read_only=opening.read_only,
+            synchronous=opening.synchronous,
+            short_log=opening.resident,
+        )
         try:
             try:
                 database.check_exists()
             except StoreNotFound:
-                if not create or read_only:
+                if not create:
                     raise
-                cls.create(place, synchronous=synchronous, exist_ok=True).close()
+                _create_web(place)
             migrate.check_revision(database)
         except BaseException:
             database.close()
             raise
-        return cls(OpenStore(database, resident=resident))
+        Opened.__init__(self, OpenStore(database, resident=opening.resident))
+        self._temporary = temporary
 
     @classmethod
     def create(
@@ -125,13 +191,12 @@ class Store(Changes, Queries, Documents):
     ) -> Self:
         """Make a new store and open it.
 
-        >>> from simstore import SchemeChoice
-        >>> with Store.create("wide.db", scheme=SchemeChoice("web", bits=128)) as wide:
+        >>> with Store.create("wide.db", bits=128, on_duplicate="skip") as wide:
         ...     wide.stats().bits
         128
 
         Args:
-            place: Path of the file, or an SQLAlchemy URL.
+            place: Path of the file, or an SQLAlchemy URL; ``:memory:``: a store of the moment.
             scheme: ``web``, ``simtool``, or a choice with options; None: ``web``.
             channels: ``simhash``, ``minhash`` or both: by which the store finds documents.
             policy: ``live``: each ingest and removal refreshes a corpus-dependent scheme at its
@@ -142,7 +207,7 @@ class Store(Changes, Queries, Documents):
             exist_ok: Open the store where another process has made it meanwhile.
             fingerprints_only: Hold fingerprints that were made elsewhere, and no documents; see
                 ``store.fingerprints``. Takes no scheme.
-            bits: Fingerprint length M of such a store, 1 to 128; None: 64.
+            bits: Fingerprint length M, 1 to 128; None: as the scheme says, 64.
             on_duplicate: What becomes of a document that duplicates a stored one, where an ingest
                 says nothing; see :meth:`add_many`.
             min_resemblance: As for :meth:`add_many`, where an ingest says nothing.
@@ -165,14 +230,15 @@ class Store(Changes, Queries, Documents):
             names: Sequence[str] = ("simhash",)
             text = vocabulary = False
         else:
+            chosen = scheme if isinstance(scheme, SchemeChoice) else SchemeChoice(scheme or "web")
             if bits is not None:
-                raise InvalidParameter("bits belong to the scheme: SchemeChoice(..., bits=...)")
-            chosen = (
-                SchemeChoice(scheme or "web") if not isinstance(scheme, SchemeChoice) else scheme
-            )
+                if chosen.bits not in (None, bits):
+                    raise InvalidParameter(f"bits {bits}: the scheme has {chosen.bits}; give one")
+                chosen = replace(chosen, bits=bits)
             made = make_scheme(chosen)
             names = channels
-        database = Database(place, synchronous=synchronous)
+        temporary = _temporary_place(place)
+        database = Database(place if temporary is None else temporary.path, synchronous=synchronous)
         try:
             create_store(
                 database,
@@ -189,70 +255,19 @@ class Store(Changes, Queries, Documents):
                 raise
         finally:
             database.close()
-        return cls.open(place, synchronous=synchronous)
-
-    @cached_property
-    def clusters(self) -> Clusters:
-        """Clusters of near-duplicates."""
-        return Clusters(self._opened)
-
-    @cached_property
-    def duplicates(self) -> Duplicates:
-        """Duplicates that ingests found."""
-        return Duplicates(self._opened)
-
-    @cached_property
-    def passages(self) -> Passages:
-        """The passage index, by which papers are checked."""
-        return Passages(self._opened)
-
-    @cached_property
-    def fingerprints(self) -> Fingerprints:
-        """Fingerprints by their values."""
-        return Fingerprints(self._opened)
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The features of all documents."""
-        return Vocabulary(self._opened)
-
-    @cached_property
-    def runs(self) -> Runs:
-        """Recorded runs of ingests and queries."""
-        return Runs(self._opened)
-
-    @cached_property
-    def rejects(self) -> Rejects:
-        """Records that could not be stored."""
-        return Rejects(self._opened)
-
-    @cached_property
-    def tokens(self) -> Tokens:
-        """Tokens of those who use a server of the store."""
-        return Tokens(self._opened)
-
-    @cached_property
-    def maintenance(self) -> Maintenance:
-        """Upkeep of the store and its file."""
-        return Maintenance(self._opened)
-
-    @cached_property
-    def evaluate(self) -> Evaluate:
-        """How well the store finds near-duplicates."""
-        return Evaluate(self._opened)
-
-    @cached_property
-    def filters(self) -> Filters:
-        """Filters of known keys and texts."""
-        return Filters(self._opened)
+        store = cls.open(place if temporary is None else temporary.path, synchronous=synchronous)
+        store._temporary = temporary
+        return store
 
     def close(self) -> None:
         """Close all connections.
 
-        >>> pages = Store.open("pages.db", create=True)
+        >>> pages = Store("pages.db")
         >>> pages.close()
         """
         self._opened.database.close()
+        if self._temporary is not None:
+            self._temporary.remove()
 
     def __enter__(self) -> Self:
         return self
@@ -266,7 +281,46 @@ class Store(Changes, Queries, Documents):
         self.close()
 
     def __repr__(self) -> str:
-        return f"Store({self._opened.database.label!r})"
+        place = MEMORY[0] if self._temporary is not None else self._opened.database.label
+        return f"Store({place!r})"
+
+
+def _temporary_place(place: object) -> TemporaryPlace | None:
+    """Return where a store of the moment lies; None for any other place."""
+    if place not in MEMORY:
+        return None
+    from simstore.store.temporary import TemporaryPlace
+
+    return TemporaryPlace()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opening:
+    """How a store is opened; see :meth:`Store.open`."""
+
+    read_only: bool
+    synchronous: Synchronous
+    resident: bool
+
+
+def _create_web(place: str | os.PathLike[str]) -> None:
+    """Make a store of the scheme ``web``, unless another process has made one meanwhile."""
+    from simstore.services.ingest.duplicate_checker import DuplicateRule
+    from simstore.services.maintenance.maintain import create_store
+    from simstore.services.maintenance.scheme_choice import SchemeChoice, make_scheme
+
+    scheme = make_scheme(SchemeChoice("web"))
+    database = Database(place)
+    try:
+        create_store(
+            database,
+            scheme,
+            check=DuplicateRule("keep", None, None),
+        )
+    except StoreExists:
+        pass
+    finally:
+        database.close()
 
 
 def upgrade_store(place: str | os.PathLike[str]) -> tuple[str, str, Path | None]:

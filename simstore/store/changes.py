@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Unpack
 
 from simstore.model import (
     Document,
@@ -15,7 +15,8 @@ from simstore.model import (
     Outcome,
     SqlRows,
 )
-from simstore.sources.documents import Addable
+from simstore.sources.dates import Time, time_given
+from simstore.sources.documents import DocumentsGiven, keys_of
 from simstore.sources.files import names_of, open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import Source
@@ -23,7 +24,7 @@ from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
     from simstore.services.generations.refresh import Progress
-    from simstore.services.ingest.ingest import IngestOptions, Observer
+    from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer
 
 
 class Changes(Opened):
@@ -37,8 +38,8 @@ class Changes(Opened):
         title: str | None = None,
         collection: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-        seen_at: int | None = None,
-        published_at: int | None = None,
+        seen_at: Time | None = None,
+        published_at: Time | None = None,
         links: Sequence[str] = (),
         refresh: bool = True,
         on_duplicate: OnDuplicate | None = None,
@@ -58,20 +59,25 @@ class Changes(Opened):
             title: Its title.
             collection: Name of the collection it belongs to.
             metadata: Further fields, JSON values.
-            seen_at: When it was seen, seconds since 1970, UTC; None: now.
-            published_at: When it was published.
+            seen_at: When it was seen: a datetime or date, ISO 8601 or seconds since 1970, UTC
+                without a zone; None: now.
+            published_at: When it was published, in the same ways.
             links: Keys that it links to.
             refresh: Refresh a live store at the end.
-            on_duplicate: As for :meth:`add_many`.
-            min_resemblance: As for :meth:`add_many`.
-            radius: As for :meth:`add_many`.
+            on_duplicate: What is done with a near-duplicate of a stored document: ``keep`` it,
+                ``flag`` it (store it, and what it duplicates), or ``skip`` it (store only what it
+                duplicates). None: as the store was made; ``keep`` unless it says otherwise.
+            min_resemblance: Least resemblance of a near-duplicate, above 0, at most 1; None: as
+                for :meth:`add_many`, 0.8.
+            radius: Largest distance of its fingerprint, bits; None: it does not count.
 
         Returns:
             ``added``, ``updated``, ``unchanged``, ``flagged`` or ``skipped``.
         """
         document = Document(
             key, text, title=title, collection=collection, metadata=metadata or {},
-            seen_at=seen_at, published_at=published_at,
+            seen_at=None if seen_at is None else time_given("seen_at", seen_at),
+            published_at=None if published_at is None else time_given("published_at", published_at),
             links=(links,) if isinstance(links, str) else tuple(links),
         )  # fmt: skip
         summary = self.add_many(
@@ -85,46 +91,55 @@ class Changes(Opened):
 
     def add_many(
         self,
-        documents: Iterable[Addable],
+        documents: DocumentsGiven,
         *,
         read: ReadOptions | None = None,
-        refresh: bool = True,
-        threads: int | None = None,
-        batch_documents: int | None = None,
+        options: IngestOptions | None = None,
         observer: Observer | None = None,
-        on_duplicate: OnDuplicate | None = None,
-        min_resemblance: float | None = None,
-        radius: int | None = None,
+        progress: bool = False,
+        **keywords: Unpack[IngestFilesKeywords],
     ) -> IngestSummary:
         """Add or update documents, in batches that are durable one by one.
 
         >>> summary = store.add_many([
         ...     ("bread", "Mix flour, water, salt and yeast, and let the dough rise."),
-        ...     {"key": "soup", "text": "Boil the bones for two hours.", "title": "Soup"},
+        ...     {"id": "soup", "text": "Boil the bones for two hours.", "title": "Soup"},
         ... ])
         >>> summary.added
         2
+        >>> lines = ["Rye needs a sour dough.", "Rye needs a sour dough.", "Oats do not rise."]
+        >>> store.add_many(enumerate(lines), on_duplicate="skip").skipped
+        1
 
         Args:
-            documents: Documents, (key, text) pairs, or mappings with ``key`` and ``text`` and
-                perhaps ``title``, ``collection``, ``metadata``, ``seen_at``, ``published_at``
-                and ``links``. Or a table, whose rows are records as those of a Parquet file: a
-                DataFrame of pandas or polars, a table of PyArrow, a data set of Hugging Face;
-                rows that cannot be used are rejected.
-            read: How records are read, their ``key_field``, ``text_field`` and the like; where
-                it is given, mappings are records too.
-            refresh: Refresh a live store at the end.
-            threads: Threads that prepare batches.
-            batch_documents: Most documents a transaction.
-            observer: Hears of progress.
-            on_duplicate: What is done with a document that duplicates a stored one, verified and
+            documents: What has keys and texts: (key, text) pairs, a mapping of keys to texts,
+                records (mappings with a key, as ``key``, ``id``, ``url`` or ``doc_id``, a text,
+                as ``text`` or ``content``, and what else belongs to it), or
+                :class:`simstore.Document`. Or a table, whose rows are records: a DataFrame of
+                pandas or polars, a table of PyArrow, a data set of Hugging Face. Records that
+                cannot be used are rejected; ``store.rejects`` has them.
+            read: How records are read, as an object; keywords go before it.
+            options: How to ingest, as an object; keywords go before it.
+            observer: Hears of what happens.
+            progress: Show how far it is, in a terminal or a notebook.
+
+        Keyword Args:
+            key_field: Field of records that holds the key; None: the first of the usual ones.
+            text_field: Field that holds the text; None: the first of the usual ones.
+            collection: Collection of documents that name none.
+            on_duplicate: What is done with a near-duplicate of a stored document, verified and
                 within the writer's transaction. ``keep``: it is stored, nothing is looked up;
                 ``flag``: it is stored, and what it duplicates; ``skip``: only what it duplicates.
                 None: as the store was made; ``keep`` unless it says otherwise.
-            min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1;
-                None: 0.8, or any where there is a radius.
-            radius: Largest distance of a duplicate's fingerprint to its original's, bits,
-                inclusive; None: it does not count. Where both are given, both have to hold.
+            min_resemblance: Least resemblance of a near-duplicate to its original, above 0, at
+                most 1; None: as the store was made, 0.8 unless it says otherwise (text may be
+                lost by it, so it asks for more than clusters do), or any where there is a radius.
+            radius: Largest distance of a near-duplicate's fingerprint to its original's, bits;
+                None: it does not count. Where both are given, both have to hold.
+            strict: Stop at the first record that cannot be used.
+            refresh: Refresh a live store at the end.
+            threads: Threads that prepare batches; None: at most 4.
+            batch_documents: Most documents a transaction.
 
         Raises:
             InvalidParameter: An option is out of its range, a table has no column for key or
@@ -132,29 +147,23 @@ class Changes(Opened):
             NotFound: Duplicates are asked for, and the store keeps nothing to verify them by.
         """
         self._check_takes_documents()
-        from simstore.services.ingest.ingest import IngestOptions, Observer, ingest_documents
+        from simstore.services.ingest.ingest import Observer, ingest_documents
+        from simstore.services.ingest.options import ingest_choice, watched
         from simstore.sources.frames import documents_of
 
-        options = IngestOptions(
-            refresh=refresh,
-            threads=threads,
-            on_duplicate=on_duplicate,
-            min_resemblance=min_resemblance,
-            radius=radius,
-        )
-        if batch_documents is not None:
-            options = replace(options, batch_documents=batch_documents)
-        return ingest_documents(
-            self._opened, documents_of(documents, read), options, observer or Observer()
-        )
+        reading, chosen = ingest_choice("add_many", read, options, keywords)
+        with watched(observer or Observer(), progress=progress) as hears:
+            return ingest_documents(self._opened, documents_of(documents, reading), chosen, hears)
 
     def ingest(
         self,
-        names: str | os.PathLike[str] | Sequence[str] | SqlRows,
+        names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | SqlRows,
         *,
         read: ReadOptions | None = None,
         options: IngestOptions | None = None,
         observer: Observer | None = None,
+        progress: bool = False,
+        **keywords: Unpack[IngestFilesKeywords],
     ) -> IngestSummary:
         """Ingest files, folders, patterns, standard input, or rows of another database.
 
@@ -162,38 +171,50 @@ class Changes(Opened):
         29
         >>> store.ingest("soup.txt").added
         1
-        >>> store.ingest("soup.txt").unchanged
+        >>> store.ingest([Path("soup.txt")], collection="recipes").updated
         1
 
         Args:
-            names: One of them or several; ``-`` is standard input. Or the rows of a query to
-                another database, :class:`simstore.SqlRows`.
-            read: How to read them.
-            options: How to ingest.
-            observer: Hears of progress.
+            names: A path or several: of files, of folders (all files below them that have a known
+                ending), or patterns such as ``*.jsonl``; ``-`` is standard input. Or the rows of
+                a query to another database, :class:`simstore.SqlRows`.
+            read: How to read them, as an object; keywords go before it.
+            options: How to ingest, as an object; keywords go before it.
+            observer: Hears of what happens.
+            progress: Show how far it is, in a terminal or a notebook.
+
+        Keyword Args:
+            format: Name of a reader, as ``jsonl``, ``csv`` or ``text``; ``auto``: by content,
+                then by name.
+            encoding: Encoding of the files; ``auto``: it is recognised.
+            key_field: Field of records that holds the key; and ``text_field`` that of the text.
+            from_start: Read from their start the sources that could be read on, too.
+            on_duplicate: As for :meth:`add_many`, and so ``min_resemblance`` (0.8), ``radius``,
+                ``collection``, ``strict``, ``refresh``, ``threads`` and ``batch_documents``.
 
         Raises:
             SourceNotFound: A name means nothing; then nothing is ingested.
             UnreadableSource: A database cannot be reached, or refuses the query.
-            MalformedRecord: ``options.strict`` and a record cannot be used.
+            MalformedRecord: ``strict`` and a record cannot be used.
         """
         self._check_takes_documents()
-        from simstore.services.ingest.ingest import IngestOptions, Observer, ingest_sources
+        from simstore.services.ingest.ingest import Observer, ingest_sources
+        from simstore.services.ingest.options import ingest_choice, watched
 
+        reading, chosen = ingest_choice("ingest", read, options, keywords)
         sources: list[Source]
         if isinstance(names, SqlRows):
             from simstore.services.ingest.external_query import RowsSource
 
-            sources = [RowsSource(names.place, names.statement, read or ReadOptions())]
+            sources = [RowsSource(names.place, names.statement, reading or ReadOptions())]
         else:
-            sources, _ = open_sources(names_of(names), self._read_options(read))
-        return ingest_sources(
-            self._opened, sources, options or IngestOptions(), observer or Observer()
-        )
+            sources, _ = open_sources(names_of(names), self._read_options(reading))
+        with watched(observer or Observer(), progress=progress) as hears:
+            return ingest_sources(self._opened, sources, chosen, hears)
 
     def remove(
         self,
-        *keys: str,
+        *keys: str | Iterable[str],
         missing_ok: bool = False,
         refresh: bool = True,
         on_progress: Progress | None = None,
@@ -205,11 +226,11 @@ class Changes(Opened):
 
         >>> store.remove("ferry-2026")
         1
-        >>> store.remove("ferry-2026", missing_ok=True)
+        >>> store.remove(["ferry-2026", "ferry-2027"], missing_ok=True)
         0
 
         Args:
-            keys: Keys; a repeated one counts once.
+            keys: Keys, or lists of them; a repeated one counts once.
             missing_ok: Ignore keys that are not there.
             refresh: Refresh a live store at the end.
             on_progress: Called with keys done and in all.
@@ -225,7 +246,7 @@ class Changes(Opened):
 
         return remove_documents(
             self._opened,
-            keys,
+            keys_of(keys),
             missing_ok=missing_ok,
             refresh_after=refresh,
             on_progress=on_progress,
@@ -236,9 +257,9 @@ class Changes(Opened):
 
     def expire(
         self,
+        older_than: str | timedelta | None = None,
         *,
-        not_seen_since: int | None = None,
-        older_than: int | None = None,
+        not_seen_since: Time | None = None,
         collection: str | None = None,
         dry_run: bool = False,
         refresh: bool = True,
@@ -248,12 +269,19 @@ class Changes(Opened):
     ) -> ExpireSummary:
         """Remove what was not seen since a time, in batches that are durable one by one.
 
-        >>> store.expire(older_than=90 * 86_400, dry_run=True).removed
+        >>> store.expire("90d", dry_run=True).removed
+        0
+        >>> from datetime import datetime, timedelta
+        >>> store.expire(older_than=timedelta(days=90)).removed
+        0
+        >>> store.expire(not_seen_since=datetime(2020, 5, 1)).removed
         0
 
         Args:
-            not_seen_since: The time, in seconds since 1970-01-01 UTC.
-            older_than: Or so many seconds before now.
+            older_than: Remove what was not seen for so long: a timedelta, or ``30m``, ``12h``,
+                ``90d``, ``8w``.
+            not_seen_since: Or what was last seen before this time: a datetime or date, ISO 8601
+                as ``2026-05-01``, or seconds since 1970; without a zone it is UTC.
             collection: Only documents of this collection.
             dry_run: Only count.
             refresh: Refresh a live store at the end.
@@ -262,7 +290,8 @@ class Changes(Opened):
             on_refresh: Called with documents refreshed and in all.
 
         Raises:
-            InvalidParameter: Not one of the two times is given.
+            InvalidParameter: Not one of the two times is given, or it is none. A bare number is no
+                duration: it does not say of what.
         """
         from simstore.services.removal.expire import expire_documents, expiry_time
         from simstore.services.removal.remove import BATCH_DOCUMENTS

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from simstore.errors import check_numbers
-from simstore.model import Clustering, ClusterMerge, ClusterPlace, ClustersStatus, StoredCluster
+from simstore.model import (
+    Clustering,
+    ClusterMerge,
+    ClusterPlace,
+    ClustersStatus,
+    StoredCluster,
+    with_keywords,
+)
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
-    from simstore.services.clusters.cluster import ClusterOptions
+    from simstore.services.clusters.cluster import ClusterKeywords, ClusterOptions
     from simstore.services.generations.refresh import Progress
 
 
@@ -22,19 +29,35 @@ class Clusters(Namespace):
     """
 
     def once(
-        self, options: ClusterOptions | None = None, *, on_progress: Progress | None = None
+        self,
+        options: ClusterOptions | None = None,
+        *,
+        on_progress: Progress | None = None,
+        **keywords: Unpack[ClusterKeywords],
     ) -> Clustering:
         """Return clusters of near-duplicates: stars of verified edges to a canonical document.
 
         Nothing is stored.
 
-        >>> for cluster in store.clusters.once():
+        >>> for cluster in store.clusters.once(min_resemblance=0.5):
         ...     print(cluster.key, [member.key for member in cluster.members])
         ferry-2025 ['ferry-2025', 'ferry-2026']
 
         Args:
-            options: How to cluster.
+            options: How to cluster, as an object; keywords go before it.
             on_progress: Called with documents read and in all, then with texts read and in all.
+
+        Keyword Args:
+            min_resemblance: Least resemblance of a member to its canonical document, above 0, at
+                most 1. Where neither it nor ``min_likeness`` is given: 0.65, or a likeness of
+                0.58 (0.5 where the store keeps no texts to tell likeness by).
+            min_likeness: Least likeness, in the same range: the cosine of weighted terms.
+            min_cosine: Least cosine that goes with the likeness, 0 to 1; None: 0.68.
+            radius: Largest distance of fingerprints that are compared, bits; None: 3 or fewer.
+            exact_join: Compare all pairs that can reach the threshold; none is missed.
+            policy: Which document is canonical: ``first``, ``longest`` or ``prefer:REGEX``.
+            min_size: Leave out clusters of fewer documents; 2.
+            collection: Only documents of this collection.
 
         Raises:
             InvalidParameter: A parameter is out of its range, or asks for what the store has not.
@@ -43,7 +66,8 @@ class Clusters(Namespace):
         self._check_takes_documents()
         from simstore.services.clusters.cluster import ClusterOptions, cluster_documents
 
-        return cluster_documents(self._opened, options or ClusterOptions(), on_progress)
+        chosen = with_keywords("clusters.once", ClusterOptions, options, keywords)
+        return cluster_documents(self._opened, chosen, on_progress)
 
     def build(
         self,

@@ -5,31 +5,32 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 from simstore.errors import InvalidParameter, check_numbers
-from simstore.model import Seen, StoredDocument, StoreStatistics
+from simstore.model import Seen, StoredDocument, StoreStatistics, with_keywords
 from simstore.storage import documents
 from simstore.store.opened import Opened
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
-    from simstore.services.export.export import ExportOptions, ExportSummary
+    from simstore.services.export.export import ExportKeywords, ExportOptions, ExportSummary
     from simstore.services.generations.refresh import Progress
 
 
 class Documents(Opened):
     """What is stored, and what is known of it."""
 
-    def get(self, key: str, *, with_text: bool = False) -> StoredDocument:
+    def get(self, key: str, *, with_text: bool = True) -> StoredDocument:
         """Return a document.
 
-        >>> store.get("ferry-2025").title
-        'Ferry timetable'
+        >>> document = store.get("ferry-2025")
+        >>> document.title, document.text == text
+        ('Ferry timetable', True)
 
         Args:
             key: Its key.
-            with_text: Read its text, too.
+            with_text: Read its text, too, where the store keeps texts.
 
         Raises:
             DocumentNotFound: No document has the key.
@@ -43,7 +44,7 @@ class Documents(Opened):
         *,
         collection: str | None = None,
         limit: int | None = None,
-        with_text: bool = False,
+        with_text: bool = True,
         after: int = 0,
     ) -> Iterator[StoredDocument]:
         """Yield the documents in order of ingest.
@@ -54,7 +55,7 @@ class Documents(Opened):
         Args:
             collection: Only those of this collection.
             limit: Most of them; None: all.
-            with_text: Read the texts, too.
+            with_text: Read the texts, too, where the store keeps texts.
             after: Only those behind the one with this ``document_id``.
         """
         from simstore.services.statistics import show
@@ -151,22 +152,38 @@ class Documents(Opened):
         options: ExportOptions | None = None,
         *,
         on_progress: Progress | None = None,
+        **keywords: Unpack[ExportKeywords],
     ) -> ExportSummary:
         """Write the documents of one snapshot to a file, all or a part, in order of ingest.
 
         >>> store.export("documents.jsonl").document_count
         3
+        >>> store.export("unique.jsonl.gz", part="unique").document_count
+        2
 
         Args:
-            target: The file; ``-`` is standard output.
-            options: What to write, and how.
+            target: The file: JSON Lines (``.jsonl``, ``.ndjson``), or Parquet (``.parquet``);
+                compressed where it ends in ``.gz`` or ``.zst``. ``-`` is standard output.
+            options: What to write, and how, as an object; keywords go before it.
             on_progress: Called with documents done and in all.
 
+        Keyword Args:
+            part: ``all`` documents; ``unique``: one a cluster, and what is in none;
+                ``duplicates``: those that ``unique`` leaves out.
+            collection: Only documents of this collection.
+            text: With the texts, where the store keeps them.
+            format: ``jsonl`` or ``parquet``, whatever the file is called; ``auto``: by its name.
+            log: File for what ``unique`` leaves out, complete and with the reason.
+            dry_run: Only count.
+            replace: Put the files in the place of others.
+
         Raises:
-            OutputExists: There is a file already, and the options do not say to replace it.
+            InvalidParameter: The name promises a format that is not written, as ``.csv``.
+            OutputExists: There is a file already; ``replace=True`` replaces it.
             StorageError: It cannot be written; then it is not there.
         """
         self._check_takes_documents()
         from simstore.services.export.export import ExportOptions, export_documents
 
-        return export_documents(self._opened, target, options or ExportOptions(), on_progress)
+        chosen = with_keywords("export", ExportOptions, options, keywords)
+        return export_documents(self._opened, target, chosen, on_progress)

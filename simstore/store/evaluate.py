@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
+from simstore.model import with_keywords
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
     from simstore.search.evaluation import Evaluation
-    from simstore.services.evaluate.evaluate import EvaluateOptions, ExactPair
+    from simstore.services.evaluate.evaluate import EvaluateKeywords, EvaluateOptions, ExactPair
     from simstore.services.evaluate.labels import Labels
     from simstore.services.generations.refresh import Progress
 
@@ -22,6 +23,7 @@ class Evaluate(Namespace):
         options: EvaluateOptions | None = None,
         *,
         on_progress: Progress | None = None,
+        **keywords: Unpack[EvaluateKeywords],
     ) -> Evaluation:
         """Tell how well the store finds what is labelled, by each method, at each threshold.
 
@@ -32,8 +34,16 @@ class Evaluate(Namespace):
 
         Args:
             labels: What is near-duplicate of what.
-            options: How to evaluate.
+            options: How to evaluate, as an object; keywords go before it.
             on_progress: Called with documents read and in all.
+
+        Keyword Args:
+            radii: First and last radius of the curve of ``simhash``, bits; None: 0 to 12.
+            floor: Least resemblance and likeness of the exact joins' pairs.
+            set_by: Metadata field, or ``collection``, by which documents are judged apart.
+            candidate_radius: Radius, bits, of what is verified; None: the default.
+            part: ``tuning`` or ``test``: every second group; ``none``: all.
+            older_methods: I-Match and counting Bloom filters too.
 
         Raises:
             NotFound: No document of the store is labelled.
@@ -41,7 +51,8 @@ class Evaluate(Namespace):
         self._check_takes_documents()
         from simstore.services.evaluate.evaluate import EvaluateOptions, evaluate_store
 
-        return evaluate_store(self._opened, labels, options or EvaluateOptions(), on_progress)
+        chosen = with_keywords("evaluate.run", EvaluateOptions, options, keywords)
+        return evaluate_store(self._opened, labels, chosen, on_progress)
 
     def exact_pairs(
         self, min_resemblance: float = 0.5, *, on_progress: Progress | None = None

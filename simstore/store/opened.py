@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
+from typing import Generic, TypeVar, overload
 
 from simstore.fingerprint.schemes import ExternalScheme, no_recipe
 from simstore.services.open_store.open_store import OpenStore
@@ -33,6 +35,39 @@ class Opened:
             found = generations.scheme_with_status(connection, "standing")
         is_articles = found is not None and sees_bytes(found[1].name)
         return replace(options, texts_are_articles=True) if is_articles else options
+
+
+N = TypeVar("N", bound="Namespace")
+
+
+class Part(Generic[N]):
+    """A namespace of a store, as an attribute. Of the class it is the namespace's class.
+
+    Its module is imported when it is first used.
+
+    Args:
+        kind: Name of its class; the module in this folder is called as it is, in small letters.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, store: None, owner: type) -> type[N]: ...
+    @overload
+    def __get__(self, store: Opened, owner: type) -> N: ...
+    def __get__(self, store: Opened | None, owner: type) -> type[N] | N:
+        """Return the namespace of a store, made when it is first used."""
+        module = import_module(f"simstore.store.{self._kind.lower()}")
+        kind: type[N] = getattr(module, self._kind)
+        if store is None:
+            return kind
+        # From now on it is found among the store's own attributes.
+        made = store.__dict__[self._name] = kind(store._opened)
+        return made
 
 
 class Namespace(Opened):

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, overload
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Unpack, overload
 
 from simstore.errors import RunNotFound, check_numbers
 from simstore.model import (
     CheckedPaper,
+    CheckKeywords,
     CheckOptions,
     Comparison,
     Document,
     Ignored,
     Match,
+    QueryKeywords,
     QueryOptions,
     QueryRun,
     Rejection,
-    with_given,
+    with_keywords,
 )
 from simstore.services.query.query import query_samples
-from simstore.sources.documents import Addable, accept
+from simstore.sources.documents import accept
 from simstore.sources.files import Files, open_sources
 from simstore.sources.source import known_bytes, read_so_far, samples_of
 from simstore.storage import queries
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
-    from simstore.services.compare.compared import CompareOptions
+    from simstore.services.compare.compared import CompareKeywords, CompareOptions
     from simstore.services.generations.refresh import Progress
+    from simstore.sources.frames import SamplesGiven
 
 
 class Queries(Opened):
@@ -37,13 +40,7 @@ class Queries(Opened):
         self,
         text: str,
         options: QueryOptions | None = None,
-        *,
-        radius: int | None = None,
-        first: bool | None = None,
-        limit: int | None = None,
-        collection: str | None = None,
-        min_resemblance: float | None = None,
-        min_containment: float | None = None,
+        **keywords: Unpack[QueryKeywords],
     ) -> list[Match]:
         """Return the documents near a text, by distance, then order of ingest.
 
@@ -55,30 +52,34 @@ class Queries(Opened):
         ferry-2026 ... 0...
 
         Args:
-            text: The sample.
-            options: How to look; what is given besides goes before it.
-            radius: Largest Hamming distance, bits, inclusive; None: the default.
+            text: The text that is looked for.
+            options: How to look, as an object; keywords go before it.
+
+        Keyword Args:
+            radius: Largest Hamming distance of fingerprints, bits; None: 3 or fewer.
+            limit: Most matches; None: all.
             first: Stop at the first match.
-            limit: Most matches.
             collection: Only documents of this collection.
-            min_resemblance: Only documents of this resemblance, 0 to 1.
-            min_containment: Only documents that contain this much of the text, 0 to 1.
+            min_resemblance: Only documents whose shingles resemble the text's so much, 0 to 1
+                (|A∩B| / |A∪B|); None: all that were found, whatever they resemble.
+            min_containment: Only documents that contain this share of the text, 0 to 1.
+            since: Only documents first seen at or after this time, seconds since 1970.
+            where: Only documents with these metadata: ``(("language", "en"),)``.
+            channels: By which to look: ``simhash``, ``minhash``, ``sentences``; none: all.
+            likeness: Tell likeness and cosine of each match too; and ``min_likeness``,
+                ``min_cosine``, ``min_features``, ``verify``, ``exclude_self`` and ``plan`` of
+                :class:`simstore.QueryOptions`.
+
+        Raises:
+            InvalidParameter: An option is out of its range.
         """
-        chosen = with_given(
-            options or QueryOptions(),
-            radius=radius,
-            first=first,
-            limit=limit,
-            collection=collection,
-            min_resemblance=min_resemblance,
-            min_containment=min_containment,
-        )
+        chosen = with_keywords("query", QueryOptions, options, keywords)
         run = query_samples(self._opened, [accept(("", text))], chosen, record=False)
         return list(run.samples[0].matches)
 
     def query_many(
         self,
-        samples: Iterable[Addable] | Files,
+        samples: SamplesGiven | Files,
         options: QueryOptions | None = None,
         *,
         record: bool = False,
@@ -86,6 +87,7 @@ class Queries(Opened):
         threads: int | None = 1,
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[QueryKeywords],
     ) -> QueryRun:
         """Return the matches of each sample, in the order of the samples.
 
@@ -98,9 +100,9 @@ class Queries(Opened):
         1
 
         Args:
-            samples: Documents, (key, text) pairs or mappings as for :meth:`add_many`; or the
-                documents of :class:`simstore.Files`.
-            options: How to look.
+            samples: Texts, or whatever :meth:`add_many` takes; or the documents of
+                :class:`simstore.Files`. The key of a text alone is its number, from 0.
+            options: How to look, as an object; keywords go before it.
             record: Keep the run for :meth:`report`.
             require_fresh: Refresh a stale generation first.
             threads: Processors to use; None: all. For more than one, processes are started from
@@ -109,17 +111,24 @@ class Queries(Opened):
             on_progress: Of files: called with bytes read, and bytes in all where that is known.
             on_ignored: Of files: called for each part that is no document and shall be none.
 
+        Keyword Args:
+            radius: As for :meth:`query`, and so all its other keywords.
+            exclude_self: Leave out the document whose key is the sample's.
+
         Returns:
             The run, a sequence of one :class:`simstore.SampleResult` a sample.
 
         Raises:
             InvalidParameter: An option is out of its range.
         """
+        chosen = with_keywords("query_many", QueryOptions, options, keywords)
         if not isinstance(samples, Files):
+            from simstore.sources.frames import samples_given
+
             return query_samples(
                 self._opened,
-                map(accept, samples),
-                options or QueryOptions(),
+                samples_given(samples),
+                chosen,
                 record=record,
                 require_fresh=require_fresh,
                 threads=threads,
@@ -133,7 +142,7 @@ class Queries(Opened):
         return query_samples(
             self._opened,
             samples_of(sources, on_ignored),
-            options or QueryOptions(),
+            chosen,
             sources=samples.names,
             record=record,
             require_fresh=require_fresh,
@@ -143,7 +152,12 @@ class Queries(Opened):
         )
 
     def check(
-        self, text: str, options: CheckOptions | None = None, *, key: str = ""
+        self,
+        text: str,
+        options: CheckOptions | None = None,
+        *,
+        key: str = "",
+        **keywords: Unpack[CheckKeywords],
     ) -> CheckedPaper:
         """Check a paper: tell which of its passages are in stored documents.
 
@@ -154,24 +168,40 @@ class Queries(Opened):
 
         Args:
             text: The paper.
-            options: How to check it.
+            options: How to check it, as an object; keywords go before it.
             key: Its key; a stored document with the same key is no source.
+
+        Keyword Args:
+            high: Least similarity of a highly similar passage, 0 to 1.
+            moderate: Least similarity of a moderately similar passage, 0 to ``high``.
+            min_words: Shortest copied stretch that is told of, in words; None: the length that
+                the passage index is certain to find. And ``min_characters`` of a script without
+                blanks.
+            exclude: Keys, or patterns of keys, of documents that are no sources.
+            exclude_quotations: Do not count what stands in quotation marks.
+            exclude_bibliography: Do not count the list of references.
+            include_self: A stored document with the paper's own key is a source too.
+            fast: Stop at the first source of each passage.
+            by: What a passage is: ``sentences``, or a ``window`` of ``window`` characters.
+            channels: By which to look: ``anchors``, ``sentences``, ``simhash``.
 
         Raises:
             InvalidParameter: The options contradict each other.
             MissingExtra: rapidfuzz is not installed.
             NotFound: The store has no passage index.
         """
-        return next(self.check_many([(key, text)], options))
+        chosen = with_keywords("check", CheckOptions, options, keywords)
+        return next(self.check_many([(key, text)], chosen))
 
     @overload
     def check_many(
         self,
-        papers: Iterable[Addable],
+        papers: SamplesGiven,
         options: CheckOptions | None = None,
         *,
         threads: int | None = 1,
         on_step: Callable[[], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
     ) -> Iterator[CheckedPaper]: ...
     @overload
     def check_many(
@@ -183,17 +213,19 @@ class Queries(Opened):
         on_step: Callable[[], None] | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
     ) -> Iterator[CheckedPaper | Rejection]: ...
 
     def check_many(
         self,
-        papers: Iterable[Addable] | Files,
+        papers: SamplesGiven | Files,
         options: CheckOptions | None = None,
         *,
         threads: int | None = 1,
         on_step: Callable[[], None] | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
     ) -> Iterator[CheckedPaper | Rejection]:
         """Yield what was found in each paper, in their order; see :meth:`check`.
 
@@ -204,15 +236,18 @@ class Queries(Opened):
         paper-2 0
 
         Args:
-            papers: Documents, pairs or mappings as for :meth:`add_many`; or the documents of
-                :class:`simstore.Files`.
-            options: How to check them.
+            papers: Texts, or whatever :meth:`add_many` takes; or the documents of
+                :class:`simstore.Files`. The key of a text alone is its number, from 0.
+            options: How to check them, as an object; keywords go before it.
             threads: Processors to use; None: all. For more than one, processes are started from 64
                 papers on (or 65,536 characters); what is found is the same.
             on_step: Called between pieces of work, a source that is compared being one; what it
                 raises ends the check.
             on_progress: Of files: called with bytes read, and bytes in all where that is known.
             on_ignored: Of files: called for each part that is no document and shall be none.
+
+        Keyword Args:
+            high: As for :meth:`check`, and so all its other keywords.
 
         Yields:
             What was found in each; of files also why one could not be read.
@@ -222,9 +257,12 @@ class Queries(Opened):
         """
         from simstore.services.check.check import check_papers
 
-        chosen = options or CheckOptions()
+        chosen = with_keywords("check_many", CheckOptions, options, keywords)
         if not isinstance(papers, Files):
-            yield from check_papers(self._opened, map(accept, papers), chosen, on_step, threads)
+            from simstore.sources.frames import samples_given
+
+            given = samples_given(papers)
+            yield from check_papers(self._opened, given, chosen, on_step, threads)
             return
         sources, _ = open_sources(papers.names, self._read_options(papers.read))
         for found in check_papers(
@@ -246,6 +284,7 @@ class Queries(Opened):
         options: CompareOptions | None = None,
         *,
         on_progress: Progress | None = None,
+        **keywords: Unpack[CompareKeywords],
     ) -> Comparison:
         """Compare two texts by every algorithm, side by side.
 
@@ -256,15 +295,25 @@ class Queries(Opened):
         Args:
             first: Key of a stored document, or a document whose text is given.
             second: Another one.
-            options: How to compare.
+            options: How to compare, as an object; keywords go before it.
             on_progress: Called with algorithms done and in all.
+
+        Keyword Args:
+            units: What a shingle is made of: ``characters`` or ``words``.
+            shingle: Units a shingle, 1 to 1000.
+            similar_at: Least resemblance of two similar texts, 0 to 1.
+            features: What SimHash counts: ``terms``, ``words``, ``characters``, ``shingles``; and
+                the others of :class:`simstore.CompareOptions`.
 
         Raises:
             DocumentNotFound: No document has a key.
             NotFound: The store keeps no texts.
         """
         from simstore.services.compare.compare import compare_in_store
+        from simstore.services.compare.compared import CompareOptions
 
+        if keywords:
+            options = with_keywords("compare", CompareOptions, options, keywords)
         return compare_in_store(self._opened, first, second, options, on_progress=on_progress)
 
     def report(self, run_id: int | None = None) -> QueryRun:

@@ -57,13 +57,14 @@ def comes_before(
         text: Its text from now on.
         place: Its place from now on.
         rule: What is a duplicate.
-        until: The place that it had, if it is moved; what stands after that is as it was.
+        until: The place that it had, if it is moved; what stood after that, as well as its
+            original, is as it was.
     """
     for other in like(model, key, text, rule):
         original = original_of(model, other)
         first = other if original is None else original
-        later = first != key and place < min(place_of(model, other), place_of(model, first))
-        if later and (until is None or place_of(model, other) < until):
+        both = min(place_of(model, other), place_of(model, first))
+        if first != key and place < both and (until is None or both < until):
             return True
     return False
 

@@ -360,7 +360,7 @@ class Living:
             return
         found = {name: getattr(summary, name) for name in OUTCOMES}
         expected |= {
-            "duplicates": told.exact, "orphaned": len(told.orphaned),
+            "identical_texts": told.exact, "orphaned": len(told.orphaned),
             "unflagged": len(told.unflagged), "rejected": 0,
             "reprints_removed": told.removed, "reprints_kept": told.kept,
         }  # fmt: skip

@@ -110,6 +110,18 @@ def test_a_changed_page_keeps_its_first_sight_and_may_displace_another() -> None
     assert plain.noted["two"].original == "one"
 
 
+def test_an_original_that_proves_to_be_older_takes_a_duplicate_from_a_later_one() -> None:
+    plain = model()
+    rule = Rule("flag", 0.8)
+    words = TEXT.split()
+    a, c = " ".join(["x", *words[1:]]), " ".join([*words[:-1], "y"])
+    given = [("a", a, 50), ("b", TEXT, 90), ("c", c, 70)]
+    told = plain.arrive([Record(key, text, seen_at=at) for key, text, at in given], rule, 100)
+    assert told.outcomes == ["added", "flagged", "added"]
+    plain.arrive([Record("c", "x", seen_at=10)], rule, 100)
+    assert {key: one.original for key, one in plain.noted.items()} == {"b": "c"}
+
+
 def test_what_is_older_than_the_last_sight_is_no_update() -> None:
     plain = model()
     plain.arrive([Record("one", TEXT, seen_at=50)], Rule(), 100)

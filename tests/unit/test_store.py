@@ -39,8 +39,8 @@ def test_document_comes_back_as_it_went_in(store: Store) -> None:
     (found,) = store.list(with_text=True)
     assert (found.key, found.text, found.title) == (document.key, text, "Title")
     assert (found.collection, found.metadata) == ("news", document.metadata)
-    assert store.get(document.key).text is None
-    assert store.get(document.key, with_text=True) == found
+    assert store.get(document.key, with_text=False).text is None
+    assert store.get(document.key) == found
     assert document.key in store
     assert len(store) == 1
 
@@ -68,10 +68,10 @@ def test_documents_pairs_and_mappings_are_added_alike(store: Store) -> None:
     [
         {"key": "a"},
         {"text": "x"},
-        {"key": "a", "text": "x", "lang": "en"},
         {"key": "", "text": "x"},
         ("", "x"),
-        (5, "x"),
+        (5.5, "x"),
+        (True, "x"),
         ("a", None),
         ("a", b"x"),
         ("\ud800", "x"),
@@ -202,8 +202,6 @@ def test_numbers_of_more_than_64_bits_are_refused(tmp_path: Path, number: int) -
             lambda: store.clusters.members(number),
             lambda: list(store.clusters.merges(after=number)),
             lambda: store.vocabulary.terms(number),
-            lambda: store.expire(older_than=number),
-            lambda: store.expire(not_seen_since=number),
         ]
         for call in calls:
             with pytest.raises(InvalidParameter, match=r"it must be at most 9,223"):

@@ -6,7 +6,7 @@ Nothing is stored: the clusters are those of the moment.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,19 @@ class ClusterOptions:
     collection: str | None = None
     min_likeness: float | None = None
     min_cosine: float | None = None
+
+
+class ClusterKeywords(TypedDict, total=False):
+    """The options of clusters of the moment by name, as :class:`ClusterOptions` describes them."""
+
+    min_resemblance: float | None
+    radius: int | None
+    exact_join: bool
+    policy: str
+    min_size: int
+    collection: str | None
+    min_likeness: float | None
+    min_cosine: float | None
 
 
 def cluster_documents(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +115,25 @@ class CompareOptions:
         """Return the recipe of terms and fingerprints."""
         recipe = FeatureRecipe(self.form_of_words, segmenter=self.segmenter)
         return WebScheme(bits, weights=self.weights, feature_hash=self.feature_hash, recipe=recipe)
+
+
+class CompareKeywords(TypedDict, total=False):
+    """The options of a comparison by name, as :class:`CompareOptions` describes them."""
+
+    units: Units
+    shingle: int
+    normalization: Normalization | None
+    segmenter: str
+    features: Features
+    weights: str
+    feature_hash: str
+    bits: tuple[int, ...]
+    similar_at: float
+    lexicons: int
+    idf_band: tuple[float, float]
+    seed: int
+    filter_counters: int | None
+    filter_hashes: int
 
 
 @dataclass(frozen=True, slots=True)

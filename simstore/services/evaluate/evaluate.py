@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,17 @@ class EvaluateOptions:
     candidate_radius: int | None = None
     part: Part = "none"
     older_methods: bool = False
+
+
+class EvaluateKeywords(TypedDict, total=False):
+    """The options of an evaluation by name, as :class:`EvaluateOptions` describes them."""
+
+    radii: tuple[int, int] | None
+    floor: float
+    set_by: str | None
+    candidate_radius: int | None
+    part: Part
+    older_methods: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any, BinaryIO, Literal, TypedDict
 
-from simstore.errors import InvalidParameter, ReadOnlyStore
+from simstore.errors import InvalidParameter, ReadOnlyStore, printable
 from simstore.model import LeastShares
 from simstore.model.export import ExclusionReason, ExportedDocument
 from simstore.outputs import is_standard_output, written
@@ -30,9 +31,15 @@ from simstore.storage import clusters, documents, duplicates, history
 from simstore.text.decoding import exact_text
 
 Part = Literal["all", "unique", "duplicates"]
-Form = Literal["jsonl", "parquet"]
+Format = Literal["auto", "jsonl", "parquet"]
 PARTS = ("all", "unique", "duplicates")
-FORMS = ("jsonl", "parquet")
+FORMATS = ("auto", "jsonl", "parquet")
+# What else the ending of a name promises, so that JSON Lines in it would mislead.
+_OTHER_FORMATS = frozenset(
+    (".arrow", ".avro", ".csv", ".db", ".feather", ".html", ".json", ".orc", ".sqlite", ".tsv",
+     ".txt", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
+)  # fmt: skip
+_COMPRESSED = frozenset((".gz", ".zst"))
 _PAGE_KEYS = 1_000
 
 Sink = Callable[[Sequence[ExportedDocument]], None]
@@ -48,7 +55,9 @@ class ExportOptions:
         collection: Only documents of this collection. Clusters are those of the collection alone
             then, and of the moment.
         text: With the texts, where the store keeps them.
-        form: ``jsonl`` or ``parquet``.
+        format: ``jsonl`` or ``parquet``, whatever the file is called; ``auto``: by its name,
+            ``parquet`` where it ends in ``.parquet``, else ``jsonl``. A name that promises another
+            format (``.csv``) is refused then.
         log: File for the documents that ``unique`` leaves out, complete and with the reason.
         dry_run: Only count.
         replace: Put the files in the place of others.
@@ -57,10 +66,22 @@ class ExportOptions:
     part: Part = "all"
     collection: str | None = None
     text: bool = True
-    form: Form = "jsonl"
+    format: Format = "auto"
     log: str | os.PathLike[str] | None = None
     dry_run: bool = False
     replace: bool = False
+
+
+class ExportKeywords(TypedDict, total=False):
+    """The options of an export by name, as :class:`ExportOptions` describes them."""
+
+    part: Part
+    collection: str | None
+    text: bool
+    format: Format
+    log: str | os.PathLike[str] | None
+    dry_run: bool
+    replace: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +135,8 @@ def export_documents(
         NotFound: The store keeps nothing to cluster by.
     """
     _check(options, target)
+    if options.format == "auto" and not options.dry_run:
+        options = replace(options, format=format_of(target))
     rule = _bring_up_to_date(opened, options, on_progress)
     with ExitStack() as stack:
         sinks = _Sinks.none() if options.dry_run else _open_sinks(stack, target, options)
@@ -123,11 +146,31 @@ def export_documents(
             return run.run(on_progress)
 
 
+def format_of(target: str | os.PathLike[str]) -> Format:
+    """Return the format that the name of a file stands for.
+
+    Raises:
+        InvalidParameter: It stands for one that is not written.
+    """
+    if is_standard_output(target):
+        return "jsonl"
+    path = PurePath(os.fspath(target))
+    ending = path.suffix.lower()
+    if ending in _COMPRESSED:
+        ending = PurePath(path.stem).suffix.lower()
+    if ending in _OTHER_FORMATS:
+        raise InvalidParameter(
+            f"{printable(path.name)}: an export is JSON Lines or Parquet, not {ending[1:]}; name "
+            "the file .jsonl or .parquet, or choose a format"
+        )
+    return "parquet" if path.suffix.lower() == ".parquet" else "jsonl"
+
+
 def _check(options: ExportOptions, target: str | os.PathLike[str]) -> None:
     if options.part not in PARTS:
         raise InvalidParameter(f"part {options.part!r}: choose one of {', '.join(PARTS)}")
-    if options.form not in FORMS:
-        raise InvalidParameter(f"format {options.form!r}: choose one of {', '.join(FORMS)}")
+    if options.format not in FORMATS:
+        raise InvalidParameter(f"format {options.format!r}: choose one of {', '.join(FORMATS)}")
     if options.log is None:
         return
     if options.part != "unique":
@@ -181,7 +224,7 @@ class _Sinks:
 
 def _open_sinks(stack: ExitStack, target: str | os.PathLike[str], options: ExportOptions) -> _Sinks:
     """Open the files; the log is there before the part is, which it belongs to."""
-    if options.form == "parquet":
+    if options.format == "parquet":
         from simstore.reports.parquet import parquet_sink
 
         part = stack.enter_context(parquet_sink(target, replace=options.replace))

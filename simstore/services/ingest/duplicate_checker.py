@@ -397,13 +397,14 @@ class DuplicateChecker:
             place: The document.
             some: Others, which it comes before.
             me: The document, as it stands then.
-            before: Where it stood; originals that it came before then are passed over.
+            before: Where it stood; what it came before then, as well as its original, is passed
+                over.
         """
         for one in some:
             original = one if self._is_original(one) else self._original_of_flagged(one)
             if original is None or original.key == me.key or original.position < me.position:
                 continue
-            if before is not None and original.position > before:
+            if before is not None and min(one.position, original.position) > before:
                 continue
             if self._edge(place, one) is not None:
                 return True

@@ -181,7 +181,7 @@ def _run(
         added=run.counts["added"],
         updated=run.counts["updated"],
         unchanged=run.counts["unchanged"],
-        duplicates=run.counts["duplicates"],
+        identical_texts=run.counts["duplicates"],
         rejected=run.counts["rejected"],
         byte_count=run.counts["byte_count"],
         interrupted=interrupted,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypedDict
 
 from simstore.errors import (
     InvalidParameter,
@@ -16,9 +17,12 @@ from simstore.model import (
     IngestProgress,
     OnDuplicate,
     Rejection,
+    check_names,
+    with_keywords,
 )
 from simstore.services.generations.refresh import Progress
 from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
+from simstore.sources.reader import ReadKeywords, ReadOptions
 from simstore.storage.generations import StoreSettings
 
 # Documents of a transaction: each page of an index that it changes is written once, however many
@@ -76,6 +80,24 @@ class IngestOptions:
         return check_in(settings, self.on_duplicate, self.min_resemblance, self.radius)
 
 
+class IngestKeywords(TypedDict, total=False):
+    """The options of an ingest by name, as :class:`IngestOptions` describes them."""
+
+    collection: str | None
+    strict: bool
+    refresh: bool
+    threads: int | None
+    batch_documents: int
+    on_duplicate: OnDuplicate | None
+    min_resemblance: float | None
+    from_start: bool
+    radius: int | None
+
+
+class IngestFilesKeywords(IngestKeywords, ReadKeywords, total=False):
+    """The options of an ingest of files by name: how to read them, and how to ingest."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observer:
     """What a caller wants to hear of, and whether it wants to stop.
@@ -106,3 +128,43 @@ class Observer:
     reading: Callable[[], AbstractContextManager[None]] = nullcontext
     on_decoding: Callable[[str, Decoding], None] = lambda _key, _decoding: None
     on_displaced: Callable[[Duplicate], None] = lambda _duplicate: None
+
+
+def ingest_choice(
+    verb: str,
+    read: ReadOptions | None,
+    options: IngestOptions | None,
+    keywords: Mapping[str, Any],
+) -> tuple[ReadOptions | None, IngestOptions]:
+    """Return how to read and how to ingest, where keywords may be of either.
+
+    Returns:
+        How to read; None where neither an object nor a keyword tells it. How to ingest.
+
+    Raises:
+        TypeError: A keyword is of neither.
+    """
+    of_reading = {field.name for field in fields(ReadOptions)}
+    check_names(verb, of_reading | {field.name for field in fields(IngestOptions)}, keywords)
+    reading = {name: value for name, value in keywords.items() if name in of_reading}
+    ingesting = {name: value for name, value in keywords.items() if name not in of_reading}
+    if read is not None or reading:
+        read = with_keywords(verb, ReadOptions, read, reading)
+    return read, with_keywords(verb, IngestOptions, options, ingesting)
+
+
+@contextmanager
+def watched(observer: Observer, *, progress: bool) -> Iterator[Observer]:
+    """Yield an observer that also shows how far an ingest is, where that is asked for."""
+    if not progress:
+        yield observer
+        return
+    from simstore.reports.progress import shown_progress
+
+    with shown_progress("ingest") as show:
+
+        def told(now: IngestProgress) -> None:
+            show(now.document_count, now.byte_count, now.total_bytes)
+            observer.on_progress(now)
+
+        yield replace(observer, on_progress=told)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from simstore.errors import InvalidParameter, check_numbers
+from datetime import timedelta
+
+from simstore.errors import InvalidParameter
 from simstore.model import ExpireSummary
 from simstore.services.generations.refresh import Progress
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.removal.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
 from simstore.services.removal.run import RemovalRun, recorded
+from simstore.sources.dates import Time, duration, time_given
 from simstore.storage import duplicates, history
 from simstore.storage.rows import chunks
 from simstore.text.decoding import exact_text
@@ -16,24 +19,24 @@ from simstore.text.decoding import exact_text
 _READ_NUMBERS = 100_000
 
 
-def expiry_time(not_seen_since: int | None, older_than: int | None) -> int:
-    """Return the time before which documents expire.
+def expiry_time(not_seen_since: Time | None, older_than: str | timedelta | None) -> int:
+    """Return the time before which documents expire, in seconds since 1970-01-01 UTC.
 
     Args:
-        not_seen_since: The time, in seconds since 1970-01-01 UTC.
-        older_than: So many seconds before now.
+        not_seen_since: The time, as :func:`~simstore.sources.dates.seconds` takes it.
+        older_than: How long before now, as :func:`~simstore.sources.dates.duration` takes it.
 
     Raises:
-        InvalidParameter: Both are given, or neither, or a negative age.
+        InvalidParameter: Both are given, or neither, or one of them is none.
     """
     if (not_seen_since is None) == (older_than is None):
         raise InvalidParameter("give one of not_seen_since and older_than")
-    check_numbers(not_seen_since=not_seen_since, older_than=older_than)
-    if not_seen_since is not None:
-        return not_seen_since
-    if older_than is None or older_than < 0:
-        raise InvalidParameter(f"older_than {older_than}: there must be 0 seconds at least")
-    return now() - older_than
+    if older_than is None:
+        return time_given("not_seen_since", not_seen_since)
+    try:
+        return now() - duration(older_than)
+    except ValueError as error:
+        raise InvalidParameter(f"older_than: {error}") from None
 
 
 def expire_documents(

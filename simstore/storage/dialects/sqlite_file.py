@@ -351,6 +351,12 @@ class SqliteFile:
         except sqlite3.Error:
             connection.close()
             raise
+        except UnicodeDecodeError as error:
+            # The driver cannot decode a message that quotes a name of the schema.
+            connection.close()
+            damaged = sqlite3.DatabaseError("a name in its schema is not UTF-8")
+            damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damaged from error
         connection.row_factory = TypedRows(self._label)
         return connection
 

@@ -23,7 +23,6 @@ NOT_SERVED = {
 # What a server sees to by itself, or is asked for page by page.
 LEFT_OUT = {
     "add": {"refresh"},
-    "add_many": {"refresh", "threads"},
     "check_many": {"on_step", "threads"},
     "clusters.list": {"after"},
     "clusters.merges": {"after"},
@@ -45,7 +44,7 @@ def methods_of(kind: type) -> dict[str, Any]:
     found = {}
     for name, value in inspect.getmembers(kind):
         if name in NAMESPACES:
-            space = get_type_hints(value.func)["return"]
+            space = value if isinstance(value, type) else get_type_hints(value.func)["return"]
             members = inspect.getmembers(space, callable)
             paths = inspect.getmembers(space, lambda one: isinstance(one, property))
             found |= {

@@ -11,7 +11,7 @@ import pytest
 
 from simstore import Store
 from simstore.errors import InvalidParameter
-from simstore.model import IngestSummary
+from simstore.model import Document, IngestSummary
 from simstore.sources.frames import as_table
 from simstore.sources.reader import HistoryFields, ReadOptions
 
@@ -208,8 +208,8 @@ def test_mappings_are_records_where_it_is_said_how_they_are_read(store: Store) -
         {"url": "a", "body": "text a", "lang": "en", "none": None, "nan": float("nan")},
         {"url": "b", "lang": "en"},
     ]
-    with pytest.raises(InvalidParameter, match="a mapping without 'key'"):
-        store.add_many(records)
+    with pytest.raises(InvalidParameter, match="a mapping without 'text'"):
+        store.add_many(records[1:])
     summary = store.add_many(iter(records), read=ReadOptions())
     assert (summary.added, summary.rejected) == (1, 1)
     assert held(store) == {"a": ("text a", {"lang": "en"})}
@@ -226,7 +226,33 @@ def test_two_columns_of_one_name_are_refused() -> None:
         as_table(table)
 
 
-@pytest.mark.parametrize("given", [{"key": "a", "text": "b"}, "text", b"text", 7, None])
+def test_records_are_taken_by_the_names_that_files_have(store: Store) -> None:
+    given = [
+        {"id": 7, "content": "text 7", "lang": "en"},
+        {"doc_id": "d", "body": "text d", "metadata": {"n": 1}, "lang": "de"},
+        {"url": "u", "text": "text u", "title": "U"},
+        (8, "text 8"),
+        Document("k", "text k"),
+    ]
+    assert store.add_many(given).added == 5
+    assert held(store) == {
+        "7": ("text 7", {"lang": "en"}), "d": ("text d", {"lang": "de", "n": 1}),
+        "u": ("text u", {}), "8": ("text 8", {}), "k": ("text k", {}),
+    }  # fmt: skip
+    assert store.get("u").title == "U"
+
+
+def test_a_mapping_of_keys_to_texts_is_many_documents(store: Store) -> None:
+    assert store.add_many({"a": "text a", "b": "text b"}).added == 2
+    assert store.add_many(enumerate(["x", "y"])).added == 2
+    assert set(held(store)) == {"a", "b", "0", "1"}
+    with pytest.raises(InvalidParameter, match=r"one document is given.*put it into a list"):
+        store.add_many({"key": "a", "text": "b"})
+    with pytest.raises(InvalidParameter, match=r"a text without a key.*enumerate"):
+        store.add_many(["text"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("given", ["text", b"text", 7, None])
 def test_what_holds_no_documents_is_refused(store: Store, given: Any) -> None:
     with pytest.raises(InvalidParameter, match="holds no documents; give a list of them"):
         store.add_many(given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +14,7 @@ from postgres_servers import PostgresServer
 
 from simstore import Store
 from simstore.errors import (
+    CorruptStore,
     InvalidParameter,
     NotAStore,
     ReadOnlyStore,
@@ -22,7 +24,7 @@ from simstore.errors import (
     StoreExists,
     StoreNotFound,
 )
-from simstore.storage import migrate
+from simstore.storage import copies, migrate
 
 
 @pytest.fixture
@@ -277,3 +279,21 @@ def test_short_urls_of_a_postgresql_database_mean_the_same(
         store.add("a", "river")
     with Store.open(url.replace("postgresql+psycopg", short)) as store:
         assert "a" in store
+
+
+@pytest.mark.sqlite("its file is damaged")
+def test_a_schema_with_names_that_are_no_utf_8_is_damaged(tmp_path: Path) -> None:
+    path, copy = tmp_path / "s.db", tmp_path / "copy.db"
+    Store.create(path).close()
+    data = path.read_bytes()
+    assert b" ON document (" in data
+    path.write_bytes(data.replace(b" ON document (", b" ON docume\xc9t ("))
+    # Only then does this damage show in a message that cannot be decoded.
+    with closing(sqlite3.connect(path)) as connection, pytest.raises(UnicodeDecodeError):
+        connection.execute("SELECT count(*) FROM sqlite_master")
+    for opening in (Store.open, lambda path: Store.open(path, read_only=True)):
+        with pytest.raises(CorruptStore, match="not UTF-8"):
+            opening(path)
+    shutil.copy(path, copy)
+    copies.settle(copy)
+    assert copies.check(copy) == "a name in its schema is not UTF-8"

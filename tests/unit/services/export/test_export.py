@@ -295,7 +295,7 @@ def test_wrong_options_are_refused(store: Store, tmp_path: Path) -> None:
     target = tmp_path / "x.jsonl"
     for options, words in (
         (ExportOptions("some"), "part 'some'"),  # type: ignore[arg-type]
-        (ExportOptions(form="csv"), "format 'csv'"),  # type: ignore[arg-type]
+        (ExportOptions(format="csv"), "format 'csv'"),  # type: ignore[arg-type]
         (ExportOptions(log=tmp_path / "log"), "unique part"),
         (ExportOptions("unique", log=tmp_path / "." / "x.jsonl"), "one file"),
     ):
@@ -320,7 +320,7 @@ def test_nothing_to_cluster_by_is_told(tmp_path: Path) -> None:
 def test_parquet_holds_the_same(store: Store, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs simstore[parquet]")
     for part in ("all", "unique", "duplicates"):
-        store.export(tmp_path / f"{part}.parquet", ExportOptions(part, form="parquet"))
+        store.export(tmp_path / f"{part}.parquet", ExportOptions(part, format="parquet"))
         store.export(tmp_path / f"{part}.jsonl", ExportOptions(part))
         table = parquet.read_table(tmp_path / f"{part}.parquet").to_pylist()
         lines = records(tmp_path / f"{part}.jsonl")
@@ -339,13 +339,13 @@ def test_parquet_holds_the_same(store: Store, tmp_path: Path) -> None:
     assert odd["key_base64"] == "a/8="
     assert b64decode(odd["text_base64"]) == DOCUMENTS[-4].text.encode("utf-8", "surrogateescape")
     with pytest.raises(InvalidParameter, match="-o"):
-        store.export("-", ExportOptions(form="parquet"))
+        store.export("-", ExportOptions(format="parquet"))
 
 
 @pytest.mark.parquet
 def test_a_parquet_export_makes_the_same_store_again(store: Store, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs simstore[parquet]")
-    store.export(tmp_path / "all.parquet", ExportOptions(form="parquet"))
+    store.export(tmp_path / "all.parquet", ExportOptions(format="parquet"))
     (tmp_path / "again").mkdir()
     with create(tmp_path / "again") as again:
         summary = again.ingest([str(tmp_path / "all.parquet")])
@@ -361,7 +361,7 @@ def test_without_pyarrow_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(InvalidParameter, match=r"simstore\[parquet\]"):
-        store.export(tmp_path / "x.parquet", ExportOptions(form="parquet"))
+        store.export(tmp_path / "x.parquet", ExportOptions(format="parquet"))
     assert not (tmp_path / "x.parquet").exists()
 
 

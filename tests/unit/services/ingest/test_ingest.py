@@ -28,7 +28,7 @@ PAGES = b"one\nriver\n\ftwo\nstone\n\fthree\nlamp\n\f"
 
 
 def counts(summary: object) -> tuple[int, ...]:
-    names = ("added", "updated", "unchanged", "duplicates", "rejected")
+    names = ("added", "updated", "unchanged", "identical_texts", "rejected")
     return tuple(getattr(summary, name) for name in names)
 
 

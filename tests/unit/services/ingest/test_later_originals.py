@@ -96,6 +96,33 @@ def test_a_link_decides_within_the_time_between_visits_as_show_says(store: Store
     assert told(store)["later"] == ("skipped", site + "new")
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_original_that_proves_to_be_older_takes_a_duplicate_from_a_later_original(
+    store: Store, together: bool
+) -> None:
+    documents = [dated("a", A, seen_at=5 * DAY), dated("b", B, seen_at=9 * DAY)]
+    documents.append(dated("c", C, seen_at=7 * DAY))
+    add_dated(store, *documents, mode="flag")
+    assert told(store) == {"b": ("flagged", "a")}
+    # An older record: it changes nothing of c but the time since when it is known.
+    records = [dated("c", UNLIKE, seen_at=DAY), dated("d", UNLIKE, seen_at=8 * DAY)]
+    for part in [records] if together else [records[:1], records[1:]]:
+        add_dated(store, *part, mode="flag")
+    assert told(store) == {"b": ("flagged", "c")}
+
+
+def test_original_that_proves_to_be_older_takes_a_duplicate_that_is_older_than_its_original(
+    store: Store,
+) -> None:
+    add_dated(store, dated("a", A, seen_at=5 * DAY), dated("b", B, seen_at=9 * DAY), mode="flag")
+    # With `keep` nobody looks for the original anew.
+    add_dated(store, dated("b", UNLIKE, seen_at=2 * DAY), mode="keep")
+    add_dated(store, dated("c", C, seen_at=4 * DAY), mode="flag")
+    assert told(store) == {"b": ("flagged", "a")}
+    add_dated(store, dated("c", UNLIKE, seen_at=DAY), mode="flag")
+    assert told(store) == {"b": ("flagged", "c")}
+
+
 def test_a_reprint_that_leaves_is_known_as_if_it_had_been_skipped(store: Store) -> None:
     add_dated(store, dated("reprint", A, seen_at=300), mode="skip")
     heard: list[Duplicate] = []

@@ -160,7 +160,7 @@ def test_nothing_is_left_of_removed_documents(tmp_path: Path, kept: bool) -> Non
         # It comes back, and is another text for the clusters.
         store.add("again", gone["gone-0"])
         store.remove("again")
-        assert store.expire(older_than=3_600, dry_run=True).removed == 0
+        assert store.expire("1h", dry_run=True).removed == 0
         store.remove("gone-2", "gone-3", "copy")
         assert store.maintenance.fsck() == []
         held = everything(store)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stores import SIMTOOL, create, rows
@@ -47,8 +49,26 @@ def test_age_is_counted_from_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(services_expire, "now", lambda: 1_000)
     with create(tmp_path) as store:
         store.add_many(dated(("a", 899), ("b", 900)))
-        assert store.expire(older_than=100).since == 900
+        assert store.expire(older_than=timedelta(seconds=100)).since == 900
         assert keys(store) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("times", "since"),
+    [
+        ({"older_than": "1h"}, -2_600), ({"older_than": timedelta(minutes=1)}, 940),
+        ({"not_seen_since": datetime(1970, 1, 1, 0, 15)}, 900),
+        ({"not_seen_since": datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))}, 0),
+        ({"not_seen_since": date(1970, 1, 2)}, 86_400),
+        ({"not_seen_since": "1970-01-01T00:15Z"}, 900), ({"not_seen_since": 900}, 900),
+    ],
+)  # fmt: skip
+def test_times_and_ages_are_taken_as_people_write_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: dict[str, Any], since: int
+) -> None:
+    monkeypatch.setattr(services_expire, "now", lambda: 1_000)
+    with create(tmp_path) as store:
+        assert store.expire(**times, dry_run=True).since == since
 
 
 def test_only_the_collection_that_is_named_expires(tmp_path: Path) -> None:
@@ -132,8 +152,15 @@ def test_skipped_keys_expire_too_and_the_others_become_orphans(tmp_path: Path) -
     assert rows(tmp_path, "SELECT count(*) FROM duplicate") == [(0,)]
 
 
-@pytest.mark.parametrize("times", [{}, {"not_seen_since": 1, "older_than": 1}, {"older_than": -1}])
-def test_one_time_is_to_be_given(tmp_path: Path, times: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "times",
+    [
+        {}, {"not_seen_since": 1, "older_than": "1d"}, {"older_than": timedelta(-1)},
+        {"older_than": 90}, {"older_than": "90"}, {"older_than": "90 days"},
+        {"not_seen_since": "yesterday"}, {"not_seen_since": True}, {"not_seen_since": 1 << 63},
+    ],
+)  # fmt: skip
+def test_one_time_is_to_be_given(tmp_path: Path, times: dict[str, Any]) -> None:
     with create(tmp_path) as store:
         with pytest.raises(InvalidParameter):
             store.expire(**times)

@@ -1,0 +1,43 @@
+"""Options that may be given as an object or as keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def with_keywords(verb: str, kind: type[T], options: T | None, keywords: Mapping[str, Any]) -> T:
+    """Return options in which keywords go before what the object says.
+
+    >>> from simstore import QueryOptions
+    >>> with_keywords("query", QueryOptions, QueryOptions(radius=6), {"limit": 1}).radius
+    6
+
+    Args:
+        verb: The method they were given to, for the message.
+        kind: The dataclass of the options.
+        options: The object; None: the defaults.
+        keywords: What was given by name.
+
+    Raises:
+        TypeError: A keyword is no option; the message names the nearest one.
+    """
+    check_names(verb, {field.name for field in fields(kind)}, keywords)  # type: ignore[arg-type]
+    if options is None:
+        return kind(**keywords)
+    return replace(options, **keywords) if keywords else options  # type: ignore[type-var]
+
+
+def check_names(verb: str, known: set[str], keywords: Mapping[str, Any]) -> None:
+    """Raise TypeError where a keyword is none that is known, as Python does."""
+    for name in keywords:
+        if name not in known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, known, 1)
+            names = ", ".join(sorted(known))
+            hint = f"did you mean {near[0]!r}?" if near else f"it takes {names}"
+            raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}; {hint}")

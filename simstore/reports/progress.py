@@ -1,0 +1,45 @@
+"""A bar of progress for programs, in a terminal or a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+# Documents, bytes read, and bytes in all where that is known.
+Show = Callable[[int, int, int | None], None]
+
+
+@contextmanager
+def shown_progress(title: str) -> Iterator[Show]:
+    """Yield what shows how many documents are done, and how much of the bytes where that is known.
+
+    rich knows terminals and notebooks by itself; where there is neither, it writes one line at the
+    end.
+
+    Args:
+        title: What is done.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn(title), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("0 documents", total=None)
+
+        def show(documents: int, byte_count: int, total_bytes: int | None) -> None:
+            told = f"{documents:,} documents"
+            bar.update(task, completed=byte_count, total=total_bytes, description=told)
+
+        yield show
+        # Of documents in memory nobody knows how many there are before the last.
+        if bar.tasks[0].total is None:
+            bar.update(task, total=1, completed=1)
