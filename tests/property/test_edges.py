@@ -97,7 +97,7 @@ def test_stored_documents_have_the_edges_that_clustering_finds(
         filled(folder, stored, channels=channels, text=text) as store,
     ):
         if packed:
-            pack(store._opened)
+            pack(store._opened, "minhash")
         found = asked(store, None, radius, float(least))
         opened = store._opened
         with opened.database.read() as connection:

@@ -217,7 +217,7 @@ def test_members_resemble_their_canonical_document_and_canonical_ones_not_each_o
 def test_answer_is_the_same_packed(tmp_path: Path) -> None:
     with filled(tmp_path, crowd()) as store:
         before = store.clusters.once()
-        assert pack(store._opened)
+        assert pack(store._opened, "minhash")
         assert store.clusters.once() == before
 
 

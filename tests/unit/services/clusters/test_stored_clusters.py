@@ -260,9 +260,9 @@ def test_dropped_clusters_are_gone_and_their_names_stay_theirs(store: Store) -> 
 def test_other_bands_or_another_scheme_make_clusters_anew(store: Store) -> None:
     add(store, dated("a", A, 1), dated("b", B, 2), dated("other", OTHER, 3))
     before = kept(store)
-    assert pack(store._opened)
+    assert pack(store._opened, "minhash")
     assert not store.clusters.build().made_anew
-    assert pack(store._opened, BandLayout(32, 4))
+    assert pack(store._opened, "minhash", BandLayout(32, 4))
     summary = store.clusters.status()
     assert summary is not None
     assert not summary.is_current

@@ -43,7 +43,7 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
         made.add_many((f"{p.language} {p.name}", p.a) for p in PAIRS)
         made.add_many((f"odd {name}", text) for name, text in texts.ODD.items())
         if request.param == "packed":
-            assert pack(made._opened)
+            assert pack(made._opened, "minhash")
         yield made
 
 
