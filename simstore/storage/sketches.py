@@ -23,7 +23,7 @@ from simstore.storage.rows import (
     numbers_after,
     select_in,
 )
-from simstore.storage.tables import band_layout, band_page, sketch
+from simstore.storage.tables import SKETCH_TABLES
 
 # Sketches that are read from the database at a time.
 _READ_ROWS = 8_192
@@ -296,6 +296,6 @@ class SketchTables:
 
 
 # The tables of each channel of sketches.
-SKETCHES = {"minhash": SketchTables(sketch, band_layout, band_page)}
+SKETCHES = {name: SketchTables(*tables) for name, tables in SKETCH_TABLES.items()}
 # Those of runs of words, by which resemblance is estimated.
 WORDS = SKETCHES["minhash"]
